@@ -1,0 +1,62 @@
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from './enums.js';
+
+/** Danger levels from harmless to worst; a level's rank is its place. */
+export const DANGER_LEVELS: readonly DangerLevel[] = Object.freeze(Object.values(DangerLevel));
+
+/** Cost tiers from free to dearest; a tier's rank (0–3) is its place. */
+export const COST_TIERS: readonly CostTier[] = Object.freeze(Object.values(CostTier));
+
+/** The rank of a danger level: 0 for `safe` up to 4 for `critical`. */
+export function dangerRank(level: DangerLevel): number {
+  return DANGER_LEVELS.indexOf(level);
+}
+
+/** The rank of a cost tier: 0 for `free` up to 3 for `high`. */
+export function costRank(tier: CostTier): number {
+  return COST_TIERS.indexOf(tier);
+}
+
+/** Whether a danger level alone asks for a person's yes: `HIGH` and above. */
+export function isDangerous(level: DangerLevel): boolean {
+  return dangerRank(level) >= dangerRank(DangerLevel.HIGH);
+}
+
+/** Whether an access mode can change something: everything but `READONLY`. */
+export function isWriting(mode: AccessMode): boolean {
+  return mode !== AccessMode.READONLY;
+}
+
+/** What a tool's priority adds to its keyword score. Source: the scoring formula in docs/search-and-scoring.md. */
+export const PRIORITY_BOOST: Readonly<Record<Priority, number>> = Object.freeze({
+  [Priority.CRITICAL]: 0.3,
+  [Priority.HIGH]: 0.2,
+  [Priority.MEDIUM]: 0.1,
+  [Priority.LOW]: 0.05,
+});
+
+const { READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED } = ExecutionCategory;
+
+/**
+ * Which categories may not run at the same time; the relation is symmetric.
+ *
+ * A write conflicts with writes, an execute with writes and executes, a mixed call with everything.
+ * The kinds that only read or compute run together.
+ */
+const CONFLICTS: Readonly<Record<ExecutionCategory, readonly ExecutionCategory[]>> = Object.freeze({
+  [READ_ONLY]: [MIXED],
+  [COMPUTE]: [MIXED],
+  [NETWORK]: [MIXED],
+  [WRITE]: [WRITE, EXECUTE, MIXED],
+  [EXECUTE]: [WRITE, EXECUTE, MIXED],
+  [MIXED]: [READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED],
+});
+
+/** The execution categories that a call of this category may not run beside. */
+export function conflictingCategories(category: ExecutionCategory): readonly ExecutionCategory[] {
+  return CONFLICTS[category];
+}
+
+/** Whether calls of this category may run beside each other: read_only, compute and network. */
+export function isParallelizable(category: ExecutionCategory): boolean {
+  return !CONFLICTS[category].includes(category);
+}

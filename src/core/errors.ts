@@ -1,0 +1,71 @@
+/**
+ * Every error code of the library.
+ *
+ * Codes are part of the interface: programs compare them, so they are never renamed, only added to.
+ */
+export const TOOL_ERROR_CODES = Object.freeze([
+  'INVALID_METADATA',
+  'INVALID_DECORATION',
+  'INVALID_INPUT_SCHEMA',
+  'NOT_A_TOOL',
+  'DUPLICATE_TOOL',
+  'TOOL_NOT_FOUND',
+  'INVALID_ARGUMENT',
+  'INVALID_INPUT',
+  'FORBIDDEN_PATH',
+  'FORBIDDEN_URL',
+  'FORBIDDEN_PROGRAM',
+  'LIMIT_EXCEEDED',
+  'TIMEOUT',
+  'ABORTED',
+  'EXECUTION_FAILED',
+] as const);
+export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
+
+/** One thing that is wrong: where it is, and what was expected and found there. */
+export interface Issue {
+  /** Where, as field names and list positions from the outside in; empty for the whole. */
+  readonly path: readonly (string | number)[];
+  /** What was expected, what came, and what to do about it. */
+  readonly message: string;
+}
+
+export interface ToolErrorOptions {
+  /** Facts for programs; plain data, without secrets or absolute paths. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** Two loaded copies of the package must know each other's errors, so the mark is a shared symbol and not the class. */
+const BRAND = Symbol.for('tooldex/error/v1');
+
+/** The one error class of the library; `code` says which kind, `details` carries its facts. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError';
+  readonly code: ToolErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ToolErrorCode, message: string, options: ToolErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.details = Object.freeze({ ...options.details });
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+}
+
+/** Whether a value is a `ToolError`, from this or another copy of the package. */
+export function isToolError(value: unknown, code?: ToolErrorCode): value is ToolError {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    if (!Object.hasOwn(value, BRAND)) return false;
+    return code === undefined || (value as ToolError).code === code;
+  } catch {
+    return false; // A hostile proxy may throw from any trap.
+  }
+}
+
+/** The issues of an error that carries a list of them; empty for others. */
+export function issuesOf(error: ToolError): readonly Issue[] {
+  const issues = error.details['issues'];
+  return Array.isArray(issues) ? (issues as Issue[]) : [];
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+
+/** How deep plain data may nest: far above any real metadata, far below the depth at which recursion fails. */
+export const MAX_DATA_DEPTH = 64;
+
+/** A value that JSON can hold. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/**
+ * A deep copy of plain data, frozen to the leaves.
+ *
+ * Keys keep their order. Keys whose value is `undefined` are dropped, so that the copy equals its JSON.
+ *
+ * @throws TypeError naming the place of anything that is not plain data: functions, class instances, cycles,
+ * numbers JSON cannot hold, and data nested deeper than 64.
+ */
+export function cloneFrozen<T>(value: T): T {
+  return clone(value, '', 0) as T;
+}
+
+function clone(value: unknown, place: string, depth: number): unknown {
+  if (depth > MAX_DATA_DEPTH) throw new TypeError(`plain data at most ${MAX_DATA_DEPTH} levels deep (or a cycle) at ${place || 'the top'}`);
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+      if (Number.isFinite(value)) return value;
+      break;
+    case 'object': {
+      if (value === null) return null;
+      if (Array.isArray(value)) return Object.freeze(value.map((item, index) => clone(item, `${place}[${index}]`, depth + 1)));
+      const prototype: unknown = Object.getPrototypeOf(value);
+      if (prototype !== Object.prototype && prototype !== null) break;
+      const copy: Record<string, unknown> = {};
+      for (const [key, item] of Object.entries(value)) {
+        if (item === undefined) continue;
+        const itemCopy = clone(item, `${place}.${key}`, depth + 1);
+        // An assignment to `__proto__` would change the prototype instead of adding a key.
+        if (key === '__proto__') Object.defineProperty(copy, key, { value: itemCopy, enumerable: true });
+        else copy[key] = itemCopy;
+      }
+      return Object.freeze(copy);
+    }
+  }
+  throw new TypeError(`plain data (text, numbers, booleans, null, lists, objects), not ${describeValue(value)}${place ? ` at ${place.replace(/^\./, '')}` : ''}`);
+}
+
+/** One line of text per JSON value, whatever the order of keys: equal data, equal text. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .sort(([a], [b]) => compareText(a, b))
+      .map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`);
+    return `{${members.join(',')}}`;
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+/** The SHA-256 of a value's canonical JSON, as 64 hexadecimal digits. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}
+
+/** Orders text by code units: the same everywhere, whatever the locale of the process. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A value as an error message shows it: its kind, and for short plain values the value itself. */
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'symbol') return 'a symbol';
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  return 'an object';
+}

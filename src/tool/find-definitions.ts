@@ -1,0 +1,55 @@
+import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
+import { classOptions, methodOptions } from './decoration-store.js';
+import type { Executable } from './tool-decorator.js';
+import { createDefinition, isToolDefinition, type Execute, type ToolDefinition } from './tool-definition.js';
+
+/** What a registry accepts: a definition, a decorated class or toolkit class, or an instance of one. */
+export type ToolSource = ToolDefinition | (abstract new (...args: never[]) => unknown) | object;
+
+/**
+ * The tools that a value stands for; never none.
+ *
+ * A class is not instantiated here: its instance is made when a tool of it first runs, without arguments.
+ *
+ * @throws ToolError `NOT_A_TOOL` when there is no tool in it, with what to do.
+ */
+export function findDefinitions(source: unknown): readonly ToolDefinition[] {
+  if (isToolDefinition(source)) return [source];
+  const found = typeof source === 'function' ? fromClass(source) : typeof source === 'object' && source !== null ? fromInstance(source) : [];
+  if (found.length === 0) {
+    throw new ToolError(
+      'NOT_A_TOOL',
+      `Expected a tool (made with defineTool, or a class or instance decorated with @tool), found ${typeof source === 'function' ? `the undecorated ${source.name || 'function'}` : describeValue(source)}. ` +
+        'Wrap plain options in defineTool({…}); decorate classes or methods with @tool({…})',
+    );
+  }
+  return found;
+}
+
+function fromClass(constructor: object): ToolDefinition[] {
+  let instance: object | undefined;
+  const lazily = () => (instance ??= new (constructor as new () => object)());
+  return [...definitionsOn(constructor, lazily), ...staticDefinitions(constructor)];
+}
+
+function fromInstance(instance: object): ToolDefinition[] {
+  const constructor: unknown = (Object.getPrototypeOf(instance) as object | null)?.constructor;
+  if (typeof constructor !== 'function') return [];
+  return definitionsOn(constructor, () => instance);
+}
+
+function definitionsOn(constructor: object, instance: () => object): ToolDefinition[] {
+  const options = classOptions(constructor);
+  const own = options === undefined ? [] : [createDefinition(options, (input, context) => (instance() as Executable<unknown, unknown>).execute(input, context))];
+  const methods = [...methodOptions(constructor, 'instance')].map(([key, each]) =>
+    createDefinition(each, (input: unknown, context) => (instance() as Record<PropertyKey, Execute>)[key]!(input, context)),
+  );
+  return [...own, ...methods];
+}
+
+function staticDefinitions(constructor: object): ToolDefinition[] {
+  return [...methodOptions(constructor, 'static')].map(([key, each]) =>
+    createDefinition(each, (input: unknown, context) => (constructor as Record<PropertyKey, Execute>)[key]!(input, context)),
+  );
+}

@@ -1,0 +1,85 @@
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import { isParallelizable } from '../core/enum-order.js';
+import type { DeclaredMetadata } from './metadata-schema.js';
+
+/** The axes of a tool, each either declared or inferred. */
+export interface Axes {
+  readonly priority: Priority;
+  readonly accessMode: AccessMode;
+  readonly dangerLevel: DangerLevel;
+  readonly executionCategory: ExecutionCategory;
+  readonly costTier: CostTier;
+  readonly allowParallel: boolean;
+}
+
+/**
+ * Fills the axes that the author left out, only from what was declared and towards the stricter side.
+ *
+ * A tool that declares nothing is `mixed`, of high danger, runs alone and counts as dear: it is never taken for harmless.
+ */
+export function inferAxes(declared: DeclaredMetadata): { readonly axes: Axes; readonly inferred: readonly (keyof Axes)[] } {
+  const accessMode = declared.accessMode ?? accessFrom(declared.sideEffects ?? []);
+  const executionCategory = declared.executionCategory ?? CATEGORY_OF_ACCESS[accessMode];
+  const axes: Axes = {
+    priority: declared.priority ?? Priority.MEDIUM,
+    accessMode,
+    dangerLevel: declared.dangerLevel ?? DANGER_OF_ACCESS[accessMode],
+    executionCategory,
+    costTier: declared.costTier ?? costFrom(declared),
+    allowParallel: declared.allowParallel ?? isParallelizable(executionCategory),
+  };
+  const inferred = (Object.keys(axes) as (keyof Axes)[]).filter((axis) => declared[axis] === undefined);
+  return { axes, inferred };
+}
+
+const READING: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.READ_EXTERNAL_SERVICE]);
+
+function accessFrom(effects: readonly SideEffect[]): AccessMode {
+  if (effects.length === 0) return AccessMode.MIXED;
+  const beyondReading = effects.filter((effect) => !READING.has(effect));
+  if (beyondReading.length === 0) return AccessMode.READONLY;
+  if (beyondReading.every((effect) => effect === SideEffect.WRITE)) return AccessMode.WRITE;
+  if (beyondReading.every((effect) => effect === SideEffect.SYSTEM)) return AccessMode.EXECUTE;
+  return AccessMode.MIXED;
+}
+
+const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = {
+  [AccessMode.READONLY]: ExecutionCategory.READ_ONLY,
+  [AccessMode.WRITE]: ExecutionCategory.WRITE,
+  [AccessMode.EXECUTE]: ExecutionCategory.EXECUTE,
+  [AccessMode.MIXED]: ExecutionCategory.MIXED,
+};
+
+const DANGER_OF_ACCESS: Readonly<Record<AccessMode, DangerLevel>> = {
+  [AccessMode.READONLY]: DangerLevel.LOW,
+  [AccessMode.WRITE]: DangerLevel.MEDIUM,
+  [AccessMode.EXECUTE]: DangerLevel.HIGH,
+  [AccessMode.MIXED]: DangerLevel.HIGH,
+};
+
+const OUTSIDE: ReadonlySet<SideEffect> = new Set([SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE, SideEffect.DATABASE]);
+
+/** Local work is low, a service outside medium; a declared price of nothing is free; unknown is high. */
+function costFrom({ costPerCall, sideEffects = [], executionCategory }: DeclaredMetadata): CostTier {
+  if (costPerCall === 0) return CostTier.FREE;
+  if (costPerCall !== undefined) return CostTier.HIGH;
+  if (sideEffects.some((effect) => OUTSIDE.has(effect)) || executionCategory === ExecutionCategory.NETWORK) return CostTier.MEDIUM;
+  if (sideEffects.length > 0) return CostTier.LOW;
+  if (executionCategory !== undefined && executionCategory !== ExecutionCategory.MIXED) return CostTier.LOW;
+  return CostTier.HIGH;
+}
+
+/** What cannot both be true, as sentences; a tool with any of them is refused. */
+export function contradictionsIn({ accessMode, executionCategory, sideEffects = [] }: DeclaredMetadata): readonly string[] {
+  if (accessMode !== AccessMode.READONLY) return [];
+  const found: string[] = [];
+  if (executionCategory === ExecutionCategory.WRITE || executionCategory === ExecutionCategory.EXECUTE) {
+    found.push(`expected executionCategory of a tool with accessMode "readonly" to be read_only, compute, network or mixed, found "${executionCategory}"; declare the access it really has`);
+  }
+  for (const effect of sideEffects) {
+    if (effect === SideEffect.WRITE || effect === SideEffect.SYSTEM) {
+      found.push(`expected sideEffects of a tool with accessMode "readonly" without write and system, found "${effect}"; declare the access it really has`);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import { LIMITS } from '../core/limits.js';
+
+/** Tool names: what MCP allows. Model APIs with narrower rules get an encoded name on export. */
+const NAME = /^[A-Za-z0-9._-]{1,128}$/;
+const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
+
+const name = z.string().regex(NAME, { error: NAME_RULE });
+const text = (longest: number) => z.string().max(longest).refine((value) => value.trim() !== '', { error: 'text that is not blank' });
+const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
+const unique = (values: readonly string[]) => [...new Set(values)];
+
+/** Labels are compared, so they are stored as they are asked for: trimmed and in lower case. */
+export function normalizeLabel(label: string): string {
+  return label.trim().toLowerCase();
+}
+const label = text(LIMITS.labelLength).transform(normalizeLabel);
+const labels = list(label).transform(unique);
+const words = list(text(LIMITS.labelLength)).transform(unique);
+const sentence = text(LIMITS.sentenceLength);
+const plainObject = z.record(z.string(), z.unknown());
+
+const sideEffect = z.enum(SideEffect);
+const sideEffects = z
+  .preprocess((value) => (typeof value === 'string' ? [value] : value), list(sideEffect))
+  .refine((effects) => !effects.includes(SideEffect.NONE) || effects.length === 1, { error: '"none" alone, or the effects without it' });
+
+const auth = z.strictObject({
+  required: z.boolean(),
+  type: text(LIMITS.labelLength).optional(),
+  scopes: words.optional(),
+  env: z.record(z.string(), z.enum(['required', 'optional'])).optional(),
+  docs: sentence.optional(),
+});
+
+const provider = z.strictObject({
+  name: text(LIMITS.labelLength),
+  priority: z.number().int().default(100),
+  healthCheckIntervalMs: z.number().min(0).optional(),
+  config: plainObject.optional(),
+});
+
+/** The plain-data options of a tool: what is allowed in each, and the form in which it is kept. */
+export const metadataSchema = z
+  .strictObject({
+    name,
+    description: text(LIMITS.descriptionLength),
+    version: text(LIMITS.labelLength),
+    aliases: list(name).transform(unique),
+    priority: z.enum(Priority),
+    accessMode: z.enum(AccessMode),
+    dangerLevel: z.enum(DangerLevel),
+    executionCategory: z.enum(ExecutionCategory),
+    costTier: z.enum(CostTier),
+    sideEffects,
+    category: label,
+    keywords: labels,
+    mandatoryKeywords: labels,
+    stages: labels,
+    taskTypes: labels,
+    progressParams: words,
+    examples: list(sentence),
+    timeoutMs: z.number().min(1).max(LIMITS.timerMs),
+    auth,
+    allowParallel: z.boolean(),
+    requiresConsent: z.boolean(),
+    invalidates: labels,
+    cacheTtlMs: z.number().min(0).max(LIMITS.timerMs),
+    costPerCall: z.number().min(0),
+    idempotencyKey: z.boolean(),
+    capabilities: words,
+    personaAllowlist: words,
+    providers: list(provider),
+    manual: z.boolean(),
+    compact: z.boolean(),
+    summary: sentence,
+    handlerRef: text(LIMITS.labelLength),
+    metadata: plainObject,
+  })
+  .partial()
+  .required({ name: true, description: true });
+
+/** What the author declared, checked and in the form in which it is kept. */
+export type DeclaredMetadata = z.output<typeof metadataSchema>;

@@ -1,0 +1,41 @@
+import { cloneFrozen } from '../core/plain-data.js';
+
+/** What a tool's `execute` may return instead of a plain value. Only the helpers of this file make one. */
+export type ToolResult<T = unknown> =
+  | { readonly status: 'ok'; readonly value: T }
+  | { readonly status: 'error'; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
+  | { readonly status: 'ask_user'; readonly question: string; readonly options?: readonly string[] }
+  | { readonly status: 'halt'; readonly reason: string; readonly value: T };
+
+/** Marks results made by the helpers, so that a tool whose answer merely looks like one is taken at its word. */
+const BRAND = Symbol.for('tooldex/result/v1');
+
+function brand<R extends ToolResult>(result: R): R {
+  Object.defineProperty(result, BRAND, { value: true });
+  return Object.freeze(result);
+}
+
+/** The tool's answer. A plain return value means the same. */
+export function ok<T>(value: T): ToolResult<T> {
+  return brand({ status: 'ok', value });
+}
+
+/** The tool could not do it; `message` tells the model why and what to try. */
+export function fail(message: string, details?: Readonly<Record<string, unknown>>): ToolResult<never> {
+  return brand(details === undefined ? { status: 'error', message } : { status: 'error', message, details: cloneFrozen(details) });
+}
+
+/** The tool needs a person's answer first; with `options` the person picks one of them. */
+export function askUser(question: string, options?: readonly string[]): ToolResult<never> {
+  return brand(options === undefined ? { status: 'ask_user', question } : { status: 'ask_user', question, options: cloneFrozen(options) });
+}
+
+/** The whole run should stop after this call, for `reason`, with `value` as the call's answer. */
+export function halt<T>(reason: string, value: T): ToolResult<T> {
+  return brand({ status: 'halt', reason, value });
+}
+
+/** Whether a value was made by one of the helpers, of this or another copy of the package. */
+export function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
+}

@@ -1,0 +1,71 @@
+import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
+import { storeOnClass, storeOnLegacyMethod, storeOnStandardMethod } from './decoration-store.js';
+import type { InputOf, SchemaInput, ToolSchema } from './standard-schema.js';
+import type { Execute } from './tool-definition.js';
+import { resolveMetadata } from './tool-metadata.js';
+import type { ToolOptions } from './tool-options.js';
+
+/** Any class with a fitting `execute`. A property of function type: a method signature would also accept stricter inputs. */
+export interface Executable<In, Out> {
+  execute: Execute<In, Out>;
+}
+
+// `never` makes the constructor's own parameters irrelevant.
+type Constructor<T> = abstract new (...args: never[]) => T;
+
+/** What `tool(options)` returns: a decorator of classes and methods, in both decorator modes. */
+export interface ToolDecorator<In, Out> {
+  <This, Method extends Execute<In, Out>>(method: Method, context: ClassMethodDecoratorContext<This, Method>): void;
+  <Class extends Constructor<Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): void;
+  <Method extends Execute<In, Out>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void;
+}
+
+/**
+ * Declares a class with `execute`, or one method of a toolkit, as a tool.
+ *
+ * Works as a standard and as a legacy (`experimentalDecorators`) decorator. It registers nothing: hand the class or an
+ * instance to a registry. Subclasses inherit the declaration unless they carry their own.
+ *
+ * ```ts
+ * @tool({ name: 'greet', description: 'Greets a person', inputSchema: Input, accessMode: AccessMode.READONLY })
+ * class Greet {
+ *   execute({ name }: z.infer<typeof Input>) {
+ *     return `Hello ${name}`;
+ *   }
+ * }
+ * ```
+ *
+ * @throws ToolError `INVALID_METADATA` when an option is wrong, `INVALID_DECORATION` on anything but a class or a public method.
+ */
+export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema>(options: ToolOptions<In, Out>): ToolDecorator<InputOf<In>, SchemaInput<Out>> {
+  const resolved = resolveMetadata(options);
+  return ((target: unknown, second?: unknown, descriptor?: unknown): void => {
+    if (isStandardContext(second)) {
+      if (second.kind === 'class') storeOnClass(target as object, resolved);
+      else if (second.kind !== 'method') throw invalidDecoration(resolved.metadata.name, `a ${second.kind}`);
+      else if (second.private) throw invalidDecoration(resolved.metadata.name, `the private method ${String(second.name)}`);
+      else if (second.metadata === undefined) throw new ToolError('INVALID_DECORATION', `Tool "${resolved.metadata.name}": expected Symbol.metadata when the class is defined; import tooldex before it`, { details: { name: resolved.metadata.name } });
+      else storeOnStandardMethod(second.metadata as DecoratorMetadataObject, second.static ? 'static' : 'instance', second.name, resolved);
+    } else if (second === undefined && typeof target === 'function') {
+      storeOnClass(target, resolved);
+    } else if ((typeof second === 'string' || typeof second === 'symbol') && isMethodDescriptor(descriptor)) {
+      if (typeof target === 'function') storeOnLegacyMethod(target, 'static', second, resolved);
+      else storeOnLegacyMethod((target as object).constructor, 'instance', second, resolved);
+    } else {
+      throw invalidDecoration(resolved.metadata.name, second === undefined ? describeValue(target) : String(second));
+    }
+  }) as ToolDecorator<InputOf<In>, SchemaInput<Out>>;
+}
+
+function isStandardContext(value: unknown): value is ClassDecoratorContext | ClassMethodDecoratorContext {
+  return typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value;
+}
+
+function isMethodDescriptor(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && typeof (value as PropertyDescriptor).value === 'function';
+}
+
+function invalidDecoration(name: string, found: string): ToolError {
+  return new ToolError('INVALID_DECORATION', `Tool "${name}": expected @tool on a class or a public method, found it on ${found}`, { details: { name } });
+}

@@ -1,0 +1,69 @@
+import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
+import type { ToolResult } from './outcome.js';
+import type { InputOf, SchemaInput, ToolSchema } from './standard-schema.js';
+import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool-metadata.js';
+import type { ToolContext, ToolOptions } from './tool-options.js';
+
+/** A tool's work: from checked input to a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
+export type Execute<In = unknown, Out = unknown> = (input: In, context: ToolContext) => Returned<Out> | Promise<Returned<Out>>;
+
+type Returned<Out> = Out | ToolResult<Out>;
+
+/** A tool, checked and frozen: what its author declared, and its work. It is in no registry until it is registered. */
+export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema> = ToolOptions<In, Out> & {
+  /** Missing for tools that a person or another program answers. */
+  readonly execute?: Execute<InputOf<In>, SchemaInput<Out>>;
+};
+
+/** A tool as registries hold it: its resolved metadata, and the definition it comes from. */
+export interface ToolEntry extends ToolMetadata {
+  readonly definition: ToolDefinition;
+}
+
+/** Where a definition keeps its entry; shared between loaded copies of the package. */
+const ENTRY = Symbol.for('tooldex/entry/v1');
+
+/** Whether a value was made by `defineTool` or found on a decorated class. */
+export function isToolDefinition(value: unknown): value is ToolDefinition {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, ENTRY);
+}
+
+/** The entry of a definition: always the same object. */
+export function entryOf(definition: ToolDefinition): ToolEntry {
+  return (definition as unknown as Record<typeof ENTRY, ToolEntry>)[ENTRY];
+}
+
+/** Joins checked options and the work they describe. */
+export function createDefinition({ declared, metadata }: ResolvedOptions, execute: Execute<never> | undefined): ToolDefinition {
+  const definition = (execute === undefined ? { ...declared } : { ...declared, execute }) as ToolDefinition;
+  Object.defineProperty(definition, ENTRY, { value: Object.freeze({ ...metadata, definition }) });
+  return Object.freeze(definition);
+}
+
+/**
+ * Defines a tool from a function; the type of its input is inferred from the schema.
+ *
+ * ```ts
+ * const add = defineTool({
+ *   name: 'add',
+ *   description: 'Adds two numbers',
+ *   inputSchema: z.object({ a: z.number(), b: z.number() }),
+ *   accessMode: AccessMode.READONLY,
+ *   executionCategory: ExecutionCategory.COMPUTE,
+ *   execute: ({ a, b }) => a + b,
+ * });
+ * ```
+ *
+ * @throws ToolError `INVALID_METADATA` naming every wrong field, what is allowed there and what was found.
+ */
+export function defineTool<In extends ToolSchema, Out extends ToolSchema = ToolSchema>(options: ToolDefinition<In, Out>): ToolDefinition<In, Out> {
+  if (typeof options !== 'object' || options === null) return createDefinition(resolveMetadata(options), undefined) as never;
+  const { execute, ...declared } = options;
+  const resolved = resolveMetadata(declared);
+  if (execute !== undefined && typeof execute !== 'function') {
+    const issues = [{ path: ['execute'], message: `expected a function, found ${describeValue(execute)}` }];
+    throw new ToolError('INVALID_METADATA', `Tool "${resolved.declared.name}" is refused:\n  execute: ${issues[0]?.message}`, { details: { name: resolved.declared.name, issues } });
+  }
+  return createDefinition(resolved, execute) as ToolDefinition<In, Out>;
+}

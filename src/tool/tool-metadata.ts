@@ -1,0 +1,140 @@
+import { ToolError, type Issue } from '../core/errors.js';
+import { cloneFrozen, describeValue, digestOf } from '../core/plain-data.js';
+import type { SideEffect } from '../core/enums.js';
+import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
+import { jsonSchemaOf } from './json-schema-of.js';
+import { metadataSchema } from './metadata-schema.js';
+import type { JsonSchema, ToolSchema } from './standard-schema.js';
+import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type ToolOptions } from './tool-options.js';
+import { formatIssues, toIssues } from './zod-issues.js';
+
+type ListOption = 'aliases' | 'keywords' | 'mandatoryKeywords' | 'stages' | 'taskTypes' | 'examples' | 'progressParams' | 'invalidates' | 'capabilities' | 'providers';
+
+/**
+ * Everything known of a tool, resolved and frozen to the leaves.
+ *
+ * It has the names of the options. Lists are never missing, every axis has a value, and `inferred` says which of those
+ * the author did not give.
+ */
+export interface ToolMetadata extends Axes, Omit<ToolOptions, ListOption | keyof Axes | 'sideEffects' | 'requiresConsent' | 'manual' | 'compact' | 'inputSchema'> {
+  readonly aliases: readonly string[];
+  readonly sideEffects: readonly SideEffect[];
+  readonly keywords: readonly string[];
+  readonly mandatoryKeywords: readonly string[];
+  readonly stages: readonly string[];
+  readonly taskTypes: readonly string[];
+  readonly examples: readonly string[];
+  readonly progressParams: readonly string[];
+  readonly invalidates: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly providers: NonNullable<ToolOptions['providers']>;
+  readonly requiresConsent: boolean;
+  readonly manual: boolean;
+  readonly compact: boolean;
+  readonly inputSchema: ToolSchema;
+  /** The input schema as JSON Schema: what models and clients are shown. */
+  readonly inputJsonSchema: JsonSchema;
+  /** The axes that were not declared, in the order priority, access, danger, category, cost, parallel. */
+  readonly inferred: readonly (keyof Axes)[];
+  /** SHA-256 over everything above that is data; equal content has an equal digest in every process. */
+  readonly digest: string;
+}
+
+/** A tool's options in two forms: what the author declared, and what that means. */
+export interface ResolvedOptions {
+  readonly declared: ToolOptions;
+  readonly metadata: ToolMetadata;
+}
+
+/**
+ * Checks a tool's options and resolves them.
+ *
+ * @throws ToolError `INVALID_METADATA` with every issue: the field, what is allowed, and what was found.
+ */
+export function resolveMetadata(options: unknown): ResolvedOptions {
+  const { plain, references, issues } = separate(options);
+  const parsed = metadataSchema.safeParse(plain);
+  if (!parsed.success) issues.push(...toIssues(parsed.error, plain));
+  else issues.push(...contradictionsIn(parsed.data).map((message) => ({ path: [], message })));
+
+  const inputJsonSchema = convertSchema('inputSchema', references, issues);
+  const outputJsonSchema = references['outputSchema'] === undefined ? undefined : convertSchema('outputSchema', references, issues);
+  if (!parsed.success || issues.length > 0 || inputJsonSchema === undefined) throw invalidMetadata(plain['name'], issues);
+
+  const declared = cloneFrozen(parsed.data);
+  const { axes, inferred } = inferAxes(declared);
+  const data = cloneFrozen({ ...EMPTY_LISTS, ...SWITCHES, ...declared, ...axes, inferred });
+  // Functions cannot be digested, but that one is there changes what the tool promises.
+  const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
+  const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions });
+  return {
+    declared: Object.freeze({ ...declared, ...references }) as unknown as ToolOptions,
+    metadata: Object.freeze({ ...data, ...references, inputJsonSchema, digest }) as unknown as ToolMetadata,
+  };
+}
+
+const EMPTY_LISTS: Readonly<Record<ListOption | 'sideEffects', readonly never[]>> = {
+  aliases: [],
+  sideEffects: [],
+  keywords: [],
+  mandatoryKeywords: [],
+  stages: [],
+  taskTypes: [],
+  examples: [],
+  progressParams: [],
+  invalidates: [],
+  capabilities: [],
+  providers: [],
+};
+const SWITCHES = { requiresConsent: false, manual: false, compact: false };
+
+interface Separated {
+  /** Plain data, cloned and frozen. */
+  readonly plain: Readonly<Record<string, unknown>>;
+  /** Functions and schemas: kept as they are. */
+  readonly references: Record<string, unknown>;
+  readonly issues: Issue[];
+}
+
+function separate(options: unknown): Separated {
+  const plain: Record<string, unknown> = {};
+  const references: Record<string, unknown> = {};
+  const issues: Issue[] = [];
+  if (typeof options !== 'object' || options === null) {
+    return { plain, references, issues: [{ path: [], message: `expected the options of a tool as an object, found ${describeValue(options)}` }] };
+  }
+  for (const key of Object.keys(options)) {
+    try {
+      const value: unknown = (options as Record<string, unknown>)[key];
+      if (value === undefined) continue;
+      if ((SCHEMA_OPTIONS as readonly string[]).includes(key)) references[key] = value;
+      else if ((FUNCTION_OPTIONS as readonly string[]).includes(key)) {
+        if (typeof value !== 'function') throw new TypeError(`a function, found ${describeValue(value)}`);
+        references[key] = value;
+      } else if (key === '__proto__') throw new TypeError('only known options');
+      else plain[key] = cloneFrozen(value);
+    } catch (error) {
+      issues.push({ path: [key], message: `expected ${error instanceof Error ? error.message : 'a readable value'}` });
+    }
+  }
+  return { plain, references, issues };
+}
+
+/** Replaces a plain JSON Schema by its frozen copy, so that the digest stays true; other schemas stay by reference. */
+function convertSchema(option: (typeof SCHEMA_OPTIONS)[number], references: Record<string, unknown>, issues: Issue[]): JsonSchema | undefined {
+  try {
+    const schema = references[option] as ToolSchema;
+    const json = jsonSchemaOf(schema, option === 'inputSchema' ? 'input' : 'output');
+    if (!('~standard' in schema)) references[option] = json;
+    return json;
+  } catch (error) {
+    const hint = option === 'inputSchema' && references[option] === undefined ? ' (z.object({}) for a tool without input)' : '';
+    issues.push({ path: [option], message: `expected ${error instanceof Error ? error.message : 'a schema'}${hint}` });
+    return undefined;
+  }
+}
+
+function invalidMetadata(name: unknown, issues: readonly Issue[]): ToolError {
+  const who = typeof name === 'string' ? `Tool ${describeValue(name)}` : 'A tool without a name';
+  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, { details: { name: typeof name === 'string' ? name.slice(0, 128) : undefined, issues } });
+}

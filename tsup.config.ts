@@ -1,0 +1,13 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: { index: 'src/index.ts', tools: 'tools/index.ts', cli: 'src/cli/main.ts' },
+  format: ['esm', 'cjs'],
+  target: 'node20',
+  // tsup hands `baseUrl` to the declaration compiler, which TypeScript 6 calls deprecated.
+  dts: { entry: { index: 'src/index.ts', tools: 'tools/index.ts' }, compilerOptions: { ignoreDeprecations: '6.0', noEmit: false } },
+  splitting: true,
+  treeshake: false,
+  sourcemap: false,
+  clean: true,
+});
