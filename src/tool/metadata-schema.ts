@@ -13,7 +13,8 @@ const unique = (values: readonly string[]) => [...new Set(values)];
 
 /** Labels are compared, so they are stored as they are asked for: trimmed and in lower case. */
 export function normalizeLabel(label: string): string {
-  return label.trim().toLowerCase();
+  // Callers without types may pass anything; what is no text is nobody's label.
+  return typeof label === 'string' ? label.trim().toLowerCase() : '';
 }
 const label = text(LIMITS.labelLength).transform(normalizeLabel);
 const labels = list(label).transform(unique);

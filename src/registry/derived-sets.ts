@@ -1,0 +1,27 @@
+import { AccessMode, Priority } from '../core/enums.js';
+import { isDangerous, isParallelizable, isWriting } from '../core/enum-order.js';
+import type { ToolMetadata } from '../tool/tool-metadata.js';
+
+type Axes = Pick<ToolMetadata, 'accessMode' | 'dangerLevel' | 'executionCategory' | 'priority' | 'requiresConsent'>;
+
+/** Whether a person's yes is needed before every call: it writes, is dangerous, or asks for consent. */
+export function requiresApproval(tool: Axes): boolean {
+  return isWriting(tool.accessMode) || isDangerous(tool.dangerLevel) || tool.requiresConsent;
+}
+
+/** The sets that used to be hand-kept lists of names, each as the rule that derives it. */
+export const DERIVED_SETS = {
+  write: (tool: Axes) => isWriting(tool.accessMode),
+  idempotent: (tool: Axes) => tool.accessMode === AccessMode.READONLY,
+  parallelizable: (tool: Axes) => isParallelizable(tool.executionCategory),
+  dangerous: (tool: Axes) => isDangerous(tool.dangerLevel),
+  requiringApproval: requiresApproval,
+  cacheInvalidating: (tool: Axes) => isWriting(tool.accessMode),
+  critical: (tool: Axes) => tool.priority === Priority.CRITICAL,
+} as const;
+export type DerivedSet = keyof typeof DERIVED_SETS;
+
+/** The derived sets that a tool is in. */
+export function derivedSetsOf(tool: Axes): readonly DerivedSet[] {
+  return (Object.keys(DERIVED_SETS) as DerivedSet[]).filter((set) => DERIVED_SETS[set](tool));
+}

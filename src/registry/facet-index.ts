@@ -1,0 +1,92 @@
+import { ImmutableSet } from '../core/immutable-set.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+
+const NO_ENTRIES: readonly ToolEntry[] = Object.freeze([]);
+const NO_NAMES: ReadonlySet<string> = new ImmutableSet<string>();
+
+/**
+ * Which tools have which value of one property.
+ *
+ * Asking is one map look-up, however many tools there are: answers are immutable snapshots, made when a value is first
+ * asked for after a change and then shared by everyone who asks.
+ */
+export class FacetIndex<Value> {
+  readonly #buckets = new Map<Value, Bucket>();
+  readonly #valuesOf: (entry: ToolEntry) => readonly Value[];
+
+  constructor(valuesOf: (entry: ToolEntry) => readonly Value[]) {
+    this.#valuesOf = valuesOf;
+  }
+
+  add(entry: ToolEntry): void {
+    for (const value of this.#valuesOf(entry)) {
+      const bucket = this.#buckets.get(value);
+      if (bucket === undefined) this.#buckets.set(value, new Bucket(entry));
+      else bucket.add(entry);
+    }
+  }
+
+  remove(entry: ToolEntry): void {
+    for (const value of this.#valuesOf(entry)) {
+      const bucket = this.#buckets.get(value);
+      bucket?.remove(entry);
+      if (bucket?.size === 0) this.#buckets.delete(value);
+    }
+  }
+
+  /** The entries with this value, in registration order. */
+  entries(value: Value): readonly ToolEntry[] {
+    return this.#buckets.get(value)?.entries() ?? NO_ENTRIES;
+  }
+
+  /** The names of the tools with this value, in registration order. */
+  names(value: Value): ReadonlySet<string> {
+    return this.#buckets.get(value)?.names() ?? NO_NAMES;
+  }
+
+  count(value: Value): number {
+    return this.#buckets.get(value)?.size ?? 0;
+  }
+
+  /** The values that at least one tool has. */
+  values(): Iterable<Value> {
+    return this.#buckets.keys();
+  }
+}
+
+class Bucket {
+  readonly #members: Set<ToolEntry>;
+  #entries: readonly ToolEntry[] | undefined;
+  #names: ReadonlySet<string> | undefined;
+
+  constructor(first: ToolEntry) {
+    this.#members = new Set([first]);
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  add(entry: ToolEntry): void {
+    this.#members.add(entry);
+    this.#forget();
+  }
+
+  remove(entry: ToolEntry): void {
+    this.#members.delete(entry);
+    this.#forget();
+  }
+
+  entries(): readonly ToolEntry[] {
+    return (this.#entries ??= Object.freeze([...this.#members]));
+  }
+
+  names(): ReadonlySet<string> {
+    return (this.#names ??= new ImmutableSet(this.entries().map(({ name }) => name)));
+  }
+
+  #forget(): void {
+    this.#entries = undefined;
+    this.#names = undefined;
+  }
+}

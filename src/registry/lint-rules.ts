@@ -1,0 +1,89 @@
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../core/enums.js';
+import { isDangerous, isWriting } from '../core/enum-order.js';
+import { keywordForm } from '../search/keyword-index.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ToolMetadataRegistry } from './tool-metadata-registry.js';
+
+export type LintSeverity = 'error' | 'warning';
+
+/** A check of one tool; yields one message per thing to mend. */
+export interface LintRule {
+  readonly severity: LintSeverity;
+  check(entry: ToolEntry, registry: ToolMetadataRegistry): Iterable<string>;
+}
+
+const KNOWN_STAGES: ReadonlySet<string> = new Set(Object.values(Stage));
+const SAFETY_AXES: ReadonlySet<string> = new Set(['accessMode', 'dangerLevel', 'executionCategory']);
+
+/** The rules that look at one tool, by their stable names. */
+export const LINT_RULES: Readonly<Record<string, LintRule>> = {
+  'missing-metadata': {
+    severity: 'warning',
+    *check(entry) {
+      const missing = [...(entry.category === undefined ? ['category'] : []), ...entry.inferred.filter((axis) => axis === 'priority' || axis === 'costTier')];
+      if (missing.length > 0) yield `declare ${missing.join(', ')}`;
+    },
+  },
+  'inferred-safety': {
+    severity: 'warning',
+    *check(entry) {
+      const inferred = entry.inferred.filter((axis) => SAFETY_AXES.has(axis));
+      if (inferred.length > 0) yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, on the strict side`;
+    },
+  },
+  'no-keywords': {
+    severity: 'warning',
+    *check(entry) {
+      if (entry.keywords.length === 0) yield 'declare keywords: words of requests that this tool answers';
+    },
+  },
+  'unmatchable-keyword': {
+    severity: 'error',
+    *check(entry) {
+      for (const keyword of [...entry.keywords, ...entry.mandatoryKeywords]) {
+        if (keywordForm(keyword).length === 0) yield `keyword ${JSON.stringify(keyword)} has no letter or digit and can never match`;
+      }
+    },
+  },
+  'suspicious-pair': { severity: 'warning', check: suspiciousPairs },
+  'unknown-stage': {
+    severity: 'warning',
+    *check(entry) {
+      for (const stage of entry.stages) if (!KNOWN_STAGES.has(stage)) yield `stage ${JSON.stringify(stage)} is none of ${[...KNOWN_STAGES].join(', ')}`;
+    },
+  },
+  'unknown-parameter': {
+    severity: 'error',
+    *check(entry) {
+      const properties = entry.inputJsonSchema['properties'];
+      if (typeof properties !== 'object' || properties === null) return;
+      for (const name of entry.progressParams) if (!Object.hasOwn(properties, name)) yield `progressParams names ${JSON.stringify(name)}, which inputSchema does not have`;
+    },
+  },
+  'unknown-reference': {
+    severity: 'warning',
+    *check(entry, registry) {
+      const categories = registry.getAllCategories();
+      for (const name of entry.invalidates) if (!registry.has(name) && !categories.has(name)) yield `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`;
+    },
+  },
+};
+
+/** Pairs of values that are allowed together but rarely both true. */
+function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
+  const { accessMode, dangerLevel, executionCategory, sideEffects } = entry;
+  const declared = (axis: (typeof entry.inferred)[number]) => !entry.inferred.includes(axis);
+  const reads = accessMode === AccessMode.READONLY;
+  if (reads && executionCategory === ExecutionCategory.MIXED) yield 'accessMode readonly with executionCategory mixed: what changes?';
+  if (reads && isDangerous(dangerLevel)) yield `accessMode readonly with dangerLevel ${dangerLevel}: what can go wrong?`;
+  if (isWriting(accessMode) && (executionCategory === ExecutionCategory.READ_ONLY || executionCategory === ExecutionCategory.COMPUTE)) {
+    yield `accessMode ${accessMode} with executionCategory ${executionCategory}: calls that change something would run side by side`;
+  }
+  if (isWriting(accessMode) && dangerLevel === DangerLevel.SAFE) yield `accessMode ${accessMode} with dangerLevel safe`;
+  if (isWriting(accessMode) && declared('accessMode') && sideEffects.includes(SideEffect.NONE)) yield `accessMode ${accessMode} with sideEffects none`;
+  if (reads && sideEffects.some((effect) => effect === SideEffect.FILESYSTEM || effect === SideEffect.DATABASE)) yield `accessMode readonly with sideEffects ${sideEffects.join(', ')}: none if it only reads`;
+  if (executionCategory === ExecutionCategory.READ_ONLY && sideEffects.includes(SideEffect.NETWORK)) yield 'executionCategory read_only with sideEffects network: network is a category of its own';
+  if (entry.allowParallel && executionCategory === ExecutionCategory.MIXED) yield 'allowParallel with executionCategory mixed: mixed calls run alone';
+  if (entry.cacheTtlMs !== undefined && (!reads || !declared('accessMode'))) yield 'cacheTtlMs without a declared accessMode readonly: nothing is cached';
+  if (entry.costTier === CostTier.FREE && (entry.costPerCall ?? 0) > 0) yield `costTier free with costPerCall ${entry.costPerCall}`;
+}

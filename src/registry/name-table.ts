@@ -1,0 +1,74 @@
+import { ToolError } from '../core/errors.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+
+/**
+ * Which entry a name or alias means.
+ *
+ * A tool's own name always wins over another tool's alias. Where tools share an alias (possible only by replacing), the
+ * latest has it, and the earlier gets it back when the latest goes.
+ */
+export class NameTable {
+  readonly #entries = new Map<string, ToolEntry>();
+  readonly #aliases = new Map<string, ToolEntry[]>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** In registration order. */
+  entries(): IterableIterator<ToolEntry> {
+    return this.#entries.values();
+  }
+
+  /** By own name only. */
+  named(name: string): ToolEntry | undefined {
+    return this.#entries.get(name);
+  }
+
+  /** By own name or alias. */
+  resolve(name: string): ToolEntry | undefined {
+    return this.#entries.get(name) ?? this.#aliases.get(name)?.at(-1);
+  }
+
+  names(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  add(entry: ToolEntry): void {
+    this.#entries.set(entry.name, entry);
+    for (const alias of entry.aliases) {
+      const owners = this.#aliases.get(alias);
+      if (owners === undefined) this.#aliases.set(alias, [entry]);
+      else owners.push(entry);
+    }
+  }
+
+  remove(entry: ToolEntry): void {
+    this.#entries.delete(entry.name);
+    for (const alias of entry.aliases) {
+      const left = (this.#aliases.get(alias) ?? []).filter((owner) => owner !== entry);
+      if (left.length === 0) this.#aliases.delete(alias);
+      else this.#aliases.set(alias, left);
+    }
+  }
+
+  /**
+   * Checks that new entries clash with nothing here and not with each other.
+   *
+   * @throws ToolError `DUPLICATE_TOOL` naming the first clash and who has the name.
+   */
+  assertFree(added: readonly ToolEntry[]): void {
+    const batch = new Map<string, string>();
+    for (const entry of added) {
+      const names = new Set([entry.name, ...entry.aliases]);
+      for (const name of names) {
+        const owner = this.resolve(name)?.name ?? batch.get(name);
+        if (owner === undefined) continue;
+        throw new ToolError('DUPLICATE_TOOL', `Expected a name or alias that is free, found "${name}" of tool "${entry.name}" taken by tool "${owner}". Rename one, or pass {replace: true}`, {
+          details: { name, tool: entry.name, takenBy: owner },
+        });
+      }
+      for (const name of names) batch.set(name, entry.name);
+    }
+  }
+}

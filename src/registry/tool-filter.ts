@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import { costRank, dangerRank } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { normalizeLabel } from '../tool/metadata-schema.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { formatIssues, toIssues } from '../tool/zod-issues.js';
+import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
+
+const oneOrMore = <T extends z.ZodType>(item: T) => z.preprocess((value) => (Array.isArray(value) || value === undefined ? value : [value]), z.array(item).optional());
+const label = z.string().transform(normalizeLabel);
+
+const filterSchema = z.strictObject({
+  name: oneOrMore(z.string()),
+  priority: oneOrMore(z.enum(Priority)),
+  accessMode: oneOrMore(z.enum(AccessMode)),
+  dangerLevel: oneOrMore(z.enum(DangerLevel)),
+  executionCategory: oneOrMore(z.enum(ExecutionCategory)),
+  costTier: oneOrMore(z.enum(CostTier)),
+  sideEffect: oneOrMore(z.enum(SideEffect)),
+  category: oneOrMore(label),
+  keyword: oneOrMore(label),
+  stage: oneOrMore(label),
+  taskType: oneOrMore(label),
+  capability: oneOrMore(z.string()),
+  derived: oneOrMore(z.enum(Object.keys(DERIVED_SETS) as [DerivedSet, ...DerivedSet[]])),
+  maxDanger: z.enum(DangerLevel).optional(),
+  maxCostTier: z.enum(CostTier).optional(),
+  available: z.boolean().optional(),
+});
+
+/**
+ * Which tools are meant: every given condition must hold, and a list holds when one of its values does.
+ *
+ * The same object serves wherever tools are narrowed down.
+ */
+export interface ToolFilter {
+  /** Own names, not aliases. */
+  readonly name?: string | readonly string[];
+  readonly priority?: Priority | readonly Priority[];
+  readonly accessMode?: AccessMode | readonly AccessMode[];
+  readonly dangerLevel?: DangerLevel | readonly DangerLevel[];
+  readonly executionCategory?: ExecutionCategory | readonly ExecutionCategory[];
+  readonly costTier?: CostTier | readonly CostTier[];
+  readonly sideEffect?: SideEffect | readonly SideEffect[];
+  readonly category?: string | readonly string[];
+  readonly keyword?: string | readonly string[];
+  readonly stage?: string | readonly string[];
+  readonly taskType?: string | readonly string[];
+  readonly capability?: string | readonly string[];
+  /** Derived sets, such as `write` or `requiringApproval`. */
+  readonly derived?: DerivedSet | readonly DerivedSet[];
+  /** At most this dangerous. */
+  readonly maxDanger?: DangerLevel;
+  /** At most this dear. */
+  readonly maxCostTier?: CostTier;
+  /** Whether the tool's availability check passes now. */
+  readonly available?: boolean;
+}
+
+/**
+ * A function that says whether a tool passes a filter.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for unknown conditions and values: a misspelt filter that let everything through
+ * would be worse than an error.
+ */
+export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean {
+  const parsed = filterSchema.safeParse(filter);
+  if (!parsed.success) {
+    const issues = toIssues(parsed.error, filter);
+    throw new ToolError('INVALID_ARGUMENT', `The filter is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  }
+  const { maxDanger, maxCostTier, available, ...lists } = parsed.data;
+  const tests: ((entry: ToolEntry) => boolean)[] = [];
+  for (const [condition, wanted] of Object.entries(lists) as [keyof typeof lists, readonly unknown[] | undefined][]) {
+    if (wanted === undefined) continue;
+    const valuesOf = VALUES[condition];
+    const set = new Set<unknown>(wanted);
+    tests.push((entry) => valuesOf(entry).some((value) => set.has(value)));
+  }
+  if (maxDanger !== undefined) tests.push((entry) => dangerRank(entry.dangerLevel) <= dangerRank(maxDanger));
+  if (maxCostTier !== undefined) tests.push((entry) => costRank(entry.costTier) <= costRank(maxCostTier));
+  if (available !== undefined) tests.push((entry) => isAvailable(entry) === available);
+  return (entry) => tests.every((test) => test(entry));
+}
+
+const VALUES: Readonly<Record<Exclude<keyof ToolFilter, 'maxDanger' | 'maxCostTier' | 'available'>, (entry: ToolEntry) => readonly unknown[]>> = {
+  name: (entry) => [entry.name],
+  priority: (entry) => [entry.priority],
+  accessMode: (entry) => [entry.accessMode],
+  dangerLevel: (entry) => [entry.dangerLevel],
+  executionCategory: (entry) => [entry.executionCategory],
+  costTier: (entry) => [entry.costTier],
+  sideEffect: (entry) => entry.sideEffects,
+  category: (entry) => [entry.category],
+  keyword: (entry) => entry.keywords,
+  stage: (entry) => entry.stages,
+  taskType: (entry) => entry.taskTypes,
+  capability: (entry) => entry.capabilities,
+  derived: derivedSetsOf,
+};
+
+/** Whether a tool can be used now: it has no availability check, or its check says yes. A check that throws says no. */
+export function isAvailable(entry: ToolEntry): boolean {
+  if (entry.available === undefined) return true;
+  try {
+    return entry.available() === true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,362 @@
+import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
+import { conflictingCategories } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { ImmutableSet } from '../core/immutable-set.js';
+import { compareText, describeValue } from '../core/plain-data.js';
+import { KeywordIndex } from '../search/keyword-index.js';
+import { scoreKeywords, type KeywordMatchResult } from '../search/keyword-score.js';
+import { SearchIndex, type SearchResult } from '../search/search-index.js';
+import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
+import { normalizeLabel } from '../tool/metadata-schema.js';
+import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
+import { derivedSetsOf, type DerivedSet } from './derived-sets.js';
+import { FacetIndex } from './facet-index.js';
+import { MatchingMetrics } from './matching-metrics.js';
+import { NameTable } from './name-table.js';
+import { summarize, type RegistrySummary } from './registry-summary.js';
+import { suggestNames } from './suggest-names.js';
+import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
+
+export interface RegisterOptions {
+  /** Whether tools of the same name are replaced instead of being an error. @default false */
+  readonly replace?: boolean;
+}
+
+/** What one step changed: names of tools, in the order of the change. */
+export interface RegistryChange {
+  readonly revision: number;
+  readonly added: readonly string[];
+  readonly replaced: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export interface RegistryOptions {
+  /** Milliseconds from any start, for `metrics`. @default performance.now */
+  readonly now?: () => number;
+}
+
+/**
+ * Holds tools and answers what is asked of their metadata.
+ *
+ * Every `getBy…` and `get…Tools` is an index look-up whose time does not depend on the number of tools. Answers are
+ * frozen lists and immutable sets in registration order; a later change does not alter them. Categories, keywords,
+ * stages and task types are asked for in any case.
+ */
+export class ToolMetadataRegistry implements Iterable<ToolEntry> {
+  /** What keyword matching was asked so far. */
+  readonly metrics = new MatchingMetrics();
+
+  readonly #names = new NameTable();
+  readonly #priority = new FacetIndex<Priority>((entry) => [entry.priority]);
+  readonly #accessMode = new FacetIndex<AccessMode>((entry) => [entry.accessMode]);
+  readonly #dangerLevel = new FacetIndex<DangerLevel>((entry) => [entry.dangerLevel]);
+  readonly #executionCategory = new FacetIndex<ExecutionCategory>((entry) => [entry.executionCategory]);
+  readonly #costTier = new FacetIndex<CostTier>((entry) => [entry.costTier]);
+  readonly #category = new FacetIndex<string>((entry) => (entry.category === undefined ? [] : [entry.category]));
+  readonly #keyword = new FacetIndex<string>((entry) => entry.keywords);
+  readonly #stage = new FacetIndex<string>((entry) => entry.stages);
+  readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
+  readonly #derived = new FacetIndex<DerivedSet>(derivedSetsOf);
+  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#keyword, this.#stage, this.#taskType, this.#derived];
+  readonly #keywords = new KeywordIndex();
+  readonly #mandatoryKeywords = new KeywordIndex();
+  readonly #search = new SearchIndex();
+  readonly #listeners = new Set<(change: RegistryChange) => void>();
+  readonly #now: () => number;
+  /** Answers that take more than one look-up; forgotten with every change. */
+  readonly #answers = new Map<string, ImmutableSet<string>>();
+  #revision = 0;
+
+  constructor(options: RegistryOptions = {}) {
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** How many changes there were; equal revisions of one registry mean equal content. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get size(): number {
+    return this.#names.size;
+  }
+
+  /** The entries in registration order. */
+  [Symbol.iterator](): IterableIterator<ToolEntry> {
+    return this.#names.entries();
+  }
+
+  /**
+   * Adds the tools that a definition, a decorated class, a toolkit or an instance of one stands for; returns their entries.
+   *
+   * All or nothing: when it throws, nothing has changed.
+   *
+   * @throws ToolError `NOT_A_TOOL`, or `DUPLICATE_TOOL` when a name or alias is taken and `replace` is not set.
+   */
+  register(source: ToolSource, options: RegisterOptions = {}): readonly ToolEntry[] {
+    return this.registerAll([source], options);
+  }
+
+  /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */
+  registerAll(sources: Iterable<ToolSource>, { replace = false }: RegisterOptions = {}): readonly ToolEntry[] {
+    const entries = Object.freeze([...sources].flatMap(findDefinitions).map(entryOf));
+    if (!replace) this.#names.assertFree(entries);
+    if (entries.length === 0) return entries;
+    const replaced = new Set<string>();
+    const added = new Set<string>();
+    for (const entry of entries) {
+      const previous = this.#names.named(entry.name);
+      if (previous !== undefined) this.#unindex(previous);
+      if (previous !== undefined && !added.has(entry.name)) replaced.add(entry.name);
+      else added.add(entry.name);
+      this.#index(entry);
+    }
+    this.#changed({ added: [...added], replaced: [...replaced], removed: [] });
+    return entries;
+  }
+
+  /** Removes a tool by its own name; says whether there was one. */
+  unregister(name: string): boolean {
+    const entry = this.#names.named(name);
+    if (entry === undefined) return false;
+    this.#unindex(entry);
+    this.#changed({ added: [], replaced: [], removed: [entry.name] });
+    return true;
+  }
+
+  /** Calls the listener after every change, until the returned function is called. What a listener throws is ignored. */
+  onChange(listener: (change: RegistryChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** The entry with this name or alias. */
+  get(name: string): ToolEntry | undefined {
+    return this.#names.resolve(name);
+  }
+
+  /** Like `get`, but @throws ToolError `TOOL_NOT_FOUND` with names that look alike. */
+  require(name: string): ToolEntry {
+    const entry = this.#names.resolve(name);
+    if (entry !== undefined) return entry;
+    const suggestions = suggestNames(String(name), this.#names.names());
+    const hint = suggestions.length > 0 ? `Did you mean ${suggestions.join(' or ')}?` : `${this.size} tools are registered`;
+    throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a registered tool, found ${describeValue(name)}. ${hint}`, { details: { name: String(name).slice(0, 128), suggestions } });
+  }
+
+  /** Whether a name or alias is known. */
+  has(name: string): boolean {
+    return this.#names.resolve(name) !== undefined;
+  }
+
+  /** Whether a tool is registered and its availability check, if it has one, passes now. */
+  isAvailable(name: string): boolean {
+    const entry = this.#names.resolve(name);
+    return entry !== undefined && isAvailable(entry);
+  }
+
+  getByPriority(priority: Priority): readonly ToolEntry[] {
+    return this.#priority.entries(priority);
+  }
+
+  getByAccessMode(mode: AccessMode): readonly ToolEntry[] {
+    return this.#accessMode.entries(mode);
+  }
+
+  getByDangerLevel(level: DangerLevel): readonly ToolEntry[] {
+    return this.#dangerLevel.entries(level);
+  }
+
+  getByExecutionCategory(category: ExecutionCategory): readonly ToolEntry[] {
+    return this.#executionCategory.entries(category);
+  }
+
+  getByCostTier(tier: CostTier): readonly ToolEntry[] {
+    return this.#costTier.entries(tier);
+  }
+
+  getByCategory(category: string): readonly ToolEntry[] {
+    return this.#category.entries(normalizeLabel(category));
+  }
+
+  getByKeyword(keyword: string): readonly ToolEntry[] {
+    return this.#keyword.entries(normalizeLabel(keyword));
+  }
+
+  getByStage(stage: string): readonly ToolEntry[] {
+    return this.#stage.entries(normalizeLabel(stage));
+  }
+
+  getByTaskType(taskType: string): readonly ToolEntry[] {
+    return this.#taskType.entries(normalizeLabel(taskType));
+  }
+
+  /** Tools that can change something: access write, execute or mixed. */
+  getWriteTools(): ReadonlySet<string> {
+    return this.#derived.names('write');
+  }
+
+  /** Tools whose calls may be repeated: access readonly. */
+  getIdempotentTools(): ReadonlySet<string> {
+    return this.#derived.names('idempotent');
+  }
+
+  getToolsByStage(stage: string): ReadonlySet<string> {
+    return this.#stage.names(normalizeLabel(stage));
+  }
+
+  getToolsByTaskType(taskType: string): ReadonlySet<string> {
+    return this.#taskType.names(normalizeLabel(taskType));
+  }
+
+  /** Tools whose calls may run beside each other: category read_only, compute or network. */
+  getParallelizableTools(): ReadonlySet<string> {
+    return this.#derived.names('parallelizable');
+  }
+
+  /** The other tools that may not run at the same time as this one; empty for an unknown name. */
+  getConflictingTools(name: string): ReadonlySet<string> {
+    const entry = this.#names.resolve(name);
+    if (entry === undefined) return new ImmutableSet<string>();
+    // One set per category and not per tool: a list of its own for each of many tools would be quadratic in memory.
+    const others = this.#answer(`conflicts of ${entry.executionCategory}`, () => conflictingCategories(entry.executionCategory).flatMap((category) => [...this.#executionCategory.names(category)]));
+    return others.without(entry.name);
+  }
+
+  /** Tools of danger level high and critical. */
+  getDangerousTools(): ReadonlySet<string> {
+    return this.#derived.names('dangerous');
+  }
+
+  /** Tools that write, are dangerous, or ask for consent. */
+  getToolsRequiringApproval(): ReadonlySet<string> {
+    return this.#derived.names('requiringApproval');
+  }
+
+  /** Tools after whose calls cached results may be stale: the same as the write tools. */
+  getCacheInvalidatingTools(): ReadonlySet<string> {
+    return this.#derived.names('cacheInvalidating');
+  }
+
+  getCriticalTools(): ReadonlySet<string> {
+    return this.#derived.names('critical');
+  }
+
+  getAllCategories(): ReadonlySet<string> {
+    return this.#answer('categories', () => sorted(this.#category.values()));
+  }
+
+  getAllStages(): ReadonlySet<string> {
+    return this.#answer('stages', () => sorted(this.#stage.values()));
+  }
+
+  getAllTaskTypes(): ReadonlySet<string> {
+    return this.#answer('task types', () => sorted(this.#taskType.values()));
+  }
+
+  getAllKeywords(): ReadonlySet<string> {
+    return this.#answer('keywords', () => sorted(this.#keyword.values()));
+  }
+
+  /** The keywords of all tools of a category. */
+  getCategoryKeywords(category: string): ReadonlySet<string> {
+    const entries = this.getByCategory(category);
+    if (entries.length === 0) return new ImmutableSet<string>(); // Remembering answers to any text would grow without bound.
+    return this.#answer(`keywords of ${normalizeLabel(category)}`, () => sorted(entries.flatMap(({ keywords }) => keywords)));
+  }
+
+  /** The categories of the tools that have a keyword in the text. */
+  detectCategoriesFromText(text: string): ReadonlySet<string> {
+    const found = new Set<string>();
+    for (const name of this.#keywords.match(requireText(text)).keys()) {
+      const category = this.#names.named(name)?.category;
+      if (category !== undefined) found.add(category);
+    }
+    this.metrics.recordCategories(found);
+    return new ImmutableSet(sorted(found));
+  }
+
+  /**
+   * The tools with a keyword in the text, best score first; equal scores by priority, then by name.
+   *
+   * @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all).
+   */
+  getToolsMatchingTextScored(text: string, { minScore = 0, maxResults = Infinity }: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
+    const started = this.#now();
+    const keywords = new Set<string>();
+    const results: { readonly entry: ToolEntry; readonly match: KeywordMatchResult }[] = [];
+    for (const [name, matched] of this.#keywords.match(requireText(text))) {
+      const entry = this.#names.named(name)!;
+      const match = scoreKeywords(entry, matched);
+      if (match.score >= minScore) results.push({ entry, match });
+      for (const keyword of matched) keywords.add(keyword);
+    }
+    results.sort((a, b) => b.match.score - a.match.score || a.entry.priority - b.entry.priority || compareText(a.entry.name, b.entry.name));
+    const best = results.slice(0, Math.max(0, maxResults)).map(({ match }) => match);
+    this.metrics.recordQuery(best.length, keywords, this.#now() - started);
+    return Object.freeze(best);
+  }
+
+  /** The tools that must be offered for the text, because one of their mandatory keywords is in it. */
+  getToolsMatchingMandatoryKeywords(text: string): ReadonlySet<string> {
+    return new ImmutableSet(sorted(this.#mandatoryKeywords.match(requireText(text)).keys()));
+  }
+
+  /** The tools that fit a request best, by everything known of them; see docs/search-and-scoring.md. */
+  search(text: string, { limit = 10 }: { readonly limit?: number } = {}): readonly SearchResult[] {
+    return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit)));
+  }
+
+  /** The tools that pass a filter, in registration order. */
+  filter(filter: ToolFilter): readonly ToolEntry[] {
+    return Object.freeze([...this].filter(compileFilter(filter)));
+  }
+
+  /** Counts by every axis and derived set. */
+  summary(): RegistrySummary {
+    return summarize([...this], this.#revision);
+  }
+
+  #index(entry: ToolEntry): void {
+    this.#names.add(entry);
+    for (const facet of this.#facets) facet.add(entry);
+    this.#keywords.add(entry.name, entry.keywords);
+    this.#mandatoryKeywords.add(entry.name, entry.mandatoryKeywords);
+    this.#search.add(entry);
+  }
+
+  #unindex(entry: ToolEntry): void {
+    this.#names.remove(entry);
+    for (const facet of this.#facets) facet.remove(entry);
+    this.#keywords.remove(entry.name, entry.keywords);
+    this.#mandatoryKeywords.remove(entry.name, entry.mandatoryKeywords);
+    this.#search.remove(entry);
+  }
+
+  #changed(change: Omit<RegistryChange, 'revision'>): void {
+    this.#revision += 1;
+    this.#answers.clear();
+    const event = Object.freeze({ revision: this.#revision, ...change });
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event);
+      } catch {
+        // The change is done and consistent; a listener's trouble is not the registering caller's.
+      }
+    }
+  }
+
+  #answer(question: string, values: () => Iterable<string>): ImmutableSet<string> {
+    let answer = this.#answers.get(question);
+    if (answer === undefined) this.#answers.set(question, (answer = new ImmutableSet(values())));
+    return answer;
+  }
+}
+
+function requireText(text: unknown): string {
+  if (typeof text === 'string') return text;
+  throw new ToolError('INVALID_ARGUMENT', `Expected a text, found ${describeValue(text)}`);
+}
+
+function sorted(values: Iterable<string>): string[] {
+  return [...new Set(values)].sort(compareText);
+}

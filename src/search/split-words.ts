@@ -1,0 +1,28 @@
+/** A word of a text: as written, in lower case, and the parts an identifier consists of. */
+export interface Word {
+  readonly whole: string;
+  /** `gitDiff` → `git`, `diff`; one part equal to `whole` for ordinary words. */
+  readonly parts: readonly string[];
+}
+
+/** Letters with their marks and digits; a trailing `+` or `#` belongs to the word, or `c++` and `c#` would both be `c`. */
+const WORD = /[\p{L}\p{M}\p{N}]+(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
+
+/** Where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
+const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
+
+/**
+ * The words of a text, in order.
+ *
+ * Everything that is neither letter nor digit separates words, so `git_diff`, `git-diff` and `git.diff` are two words
+ * each. Compatibility forms (full-width letters, ligatures) count as their plain letters.
+ */
+export function splitWords(text: string): Word[] {
+  const words: Word[] = [];
+  for (const [written] of text.normalize('NFKC').matchAll(WORD)) {
+    const whole = written.toLowerCase();
+    const parts = written === whole ? [whole] : written.split(HUMP).map((part) => part.toLowerCase());
+    words.push({ whole, parts });
+  }
+  return words;
+}
