@@ -1,0 +1,30 @@
+import { DangerLevel, Priority } from '../core/enums.js';
+import { isDangerous, isWriting } from '../core/enum-order.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { Column } from './table.js';
+
+const PRIORITY_NAMES = Object.keys(Priority).map((name) => name.toLowerCase());
+
+/** A priority as people read it: `critical` to `low`. */
+export function priorityName(priority: Priority): string {
+  return PRIORITY_NAMES[priority]!;
+}
+
+/** The columns that show a tool's axes; an inferred value carries a `*`. */
+export const AXIS_COLUMNS: readonly Column<ToolEntry>[] = [
+  { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
+  { title: 'CATEGORY', value: ({ category }) => category ?? '–' },
+  { title: 'PRIORITY', value: (entry) => mark(entry, 'priority', priorityName(entry.priority)) },
+  { title: 'ACCESS', value: (entry) => mark(entry, 'accessMode', entry.accessMode), style: ({ accessMode }) => (isWriting(accessMode) ? 'yellow' : 'green') },
+  {
+    title: 'DANGER',
+    value: (entry) => mark(entry, 'dangerLevel', entry.dangerLevel),
+    style: ({ dangerLevel }) => (isDangerous(dangerLevel) ? 'red' : dangerLevel === DangerLevel.MEDIUM ? 'yellow' : 'green'),
+  },
+  { title: 'EXECUTION', value: (entry) => mark(entry, 'executionCategory', entry.executionCategory) },
+  { title: 'COST', value: (entry) => mark(entry, 'costTier', entry.costTier) },
+];
+
+function mark(entry: ToolEntry, axis: ToolEntry['inferred'][number], value: string): string {
+  return entry.inferred.includes(axis) ? `${value}*` : value;
+}

@@ -1,0 +1,51 @@
+import { lintTools, type LintFinding } from '../../registry/lint-tools.js';
+import type { LoadedRegistry } from '../load-registry.js';
+import { table } from '../table.js';
+import { paint, plainLine, type Terminal } from '../terminal.js';
+
+/** How findings are printed: for people, for programs, or as annotations that CI services show beside the code. */
+export const LINT_FORMATS = ['table', 'json', 'github'] as const;
+export type LintFormat = (typeof LINT_FORMATS)[number];
+
+/** A finding with the file its tool was loaded from, where there is one. */
+interface Located extends LintFinding {
+  readonly file: string | undefined;
+}
+
+/** Prints what to mend in the tools' metadata; returns the exit code: 0 for nothing, 1 for findings. */
+export function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedRegistry, format: LintFormat): number {
+  const unloaded = problems.map(({ file, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file }));
+  const findings = [...unloaded, ...lintTools(registry).map((finding): Located => ({ ...finding, file: fileOf.get(finding.toolName) }))];
+  if (format === 'json') terminal.out(JSON.stringify(findings, null, 2));
+  else if (format === 'github') for (const finding of findings) terminal.out(annotation(finding));
+  else printTable(terminal, findings, registry.size);
+  return findings.length === 0 ? 0 : 1;
+}
+
+function printTable(terminal: Terminal, findings: readonly Located[], tools: number): void {
+  if (findings.length === 0) return terminal.out(`${paint(terminal, 'green', '✓')} ${tools} tools, nothing to mend`);
+  terminal.out(
+    table(terminal, findings, [
+      { title: 'SEVERITY', value: ({ severity }) => severity, style: ({ severity }) => (severity === 'error' ? 'red' : 'yellow') },
+      { title: 'RULE', value: ({ rule }) => rule },
+      { title: 'TOOL', value: ({ toolName, file }) => toolName || (file ?? ''), style: () => 'bold' },
+      { title: 'MESSAGE', value: ({ message }) => message },
+    ]),
+  );
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  terminal.out(`\n${errors} errors, ${findings.length - errors} warnings in ${tools} tools`);
+}
+
+/** A workflow command of GitHub Actions, which other CI services read too. */
+function annotation({ severity, rule, toolName, message, file }: Located): string {
+  const place = file === undefined ? '' : `file=${escapeProperty(file)},`;
+  return `::${severity} ${place}title=${escapeProperty(rule)}::${escapeData(toolName === '' ? message : `${toolName}: ${plainLine(message)}`)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}

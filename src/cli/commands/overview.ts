@@ -1,0 +1,60 @@
+import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
+import { AXIS_COLUMNS } from '../axis-columns.js';
+import type { LoadedRegistry } from '../load-registry.js';
+import { table, wrapList } from '../table.js';
+import { paint, type Terminal } from '../terminal.js';
+import { keywordTable } from './search.js';
+import { axisBars } from './stats.js';
+
+const REQUESTS = ['run the tests', 'show diff', 'commit changes', 'which files mention the parser?', 'fetch the release page and list its links'];
+const SET_TITLES: Readonly<Record<DerivedSet, string>> = {
+  write: 'write',
+  idempotent: 'idempotent',
+  parallelizable: 'parallelizable',
+  dangerous: 'dangerous',
+  requiringApproval: 'need approval',
+  cacheInvalidating: 'invalidate cache',
+  critical: 'critical',
+};
+const MARGIN = 18;
+
+/** Shows what a registry knows, on real tools: the catalogue, the derived sets, and matches for a few requests. */
+export function overview(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
+  const byName = (names: ReadonlySet<string>) => [...names];
+  const sets: Record<DerivedSet, readonly string[]> = {
+    write: byName(registry.getWriteTools()),
+    idempotent: byName(registry.getIdempotentTools()),
+    parallelizable: byName(registry.getParallelizableTools()),
+    dangerous: byName(registry.getDangerousTools()),
+    requiringApproval: byName(registry.getToolsRequiringApproval()),
+    cacheInvalidating: byName(registry.getCacheInvalidatingTools()),
+    critical: byName(registry.getCriticalTools()),
+  };
+  const stages = [...registry.getAllStages()].map((stage) => [stage, byName(registry.getToolsByStage(stage))] as const);
+  const requests = REQUESTS.map((text) => ({
+    text,
+    matches: registry.getToolsMatchingTextScored(text, { maxResults: 4 }),
+    mandatory: byName(registry.getToolsMatchingMandatoryKeywords(text)),
+    categories: byName(registry.detectCategoriesFromText(text)),
+  }));
+  if (json) return terminal.out(JSON.stringify({ summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests }, null, 2));
+
+  const heading = (title: string, note: string) => terminal.out(`\n${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', note)}\n`);
+  const names = (label: string, list: readonly string[]) =>
+    terminal.out(`${paint(terminal, 'dim', label.padEnd(MARGIN - 4))}${paint(terminal, 'cyan', String(list.length).padStart(2))}  ${wrapList(terminal, list, MARGIN)}`);
+
+  heading(`${registry.size} tools`, 'each declares its metadata once, where it is defined');
+  terminal.out(table(terminal, [...registry], AXIS_COLUMNS));
+  heading('By axis', 'getByPriority, getByAccessMode, getByDangerLevel, …');
+  terminal.out(axisBars(terminal, registry.summary()));
+  heading('Derived sets', 'getWriteTools, getIdempotentTools, …: no list of names is kept by hand');
+  for (const set of Object.keys(DERIVED_SETS) as DerivedSet[]) if (set !== 'cacheInvalidating') names(SET_TITLES[set], sets[set]);
+  heading('By stage', 'getToolsByStage');
+  for (const [stage, list] of stages) names(stage, list);
+  heading('Requests', 'getToolsMatchingTextScored: matched / declared keywords + specificity + priority');
+  for (const { text, matches, mandatory, categories } of requests) {
+    terminal.out(`${paint(terminal, 'bold', `“${text}”`)}  ${paint(terminal, 'dim', `categories: ${categories.join(', ') || 'none'}; always offered: ${mandatory.join(', ') || 'none'}`)}`);
+    terminal.out(`${keywordTable(terminal, matches)}\n`);
+  }
+  terminal.out(paint(terminal, 'dim', 'Your own request:  npm start -- search "undo the last commit"      Everything else:  npm start -- --help'));
+}
