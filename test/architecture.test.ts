@@ -1,0 +1,90 @@
+import { globSync } from 'tinyglobby';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** Imports point down only, and two folders on one floor never import each other. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['src/core'],
+  ['src/tool', 'src/state'],
+  ['src/search'],
+  ['src/registry'],
+  ['src/selection', 'src/safety', 'src/providers'],
+  ['src/execution', 'src/capability', 'src/interop'],
+  ['src/mcp', 'src/chat', 'src/http', 'tools'],
+  ['src/cli'],
+];
+const LONGEST = 400;
+const MOST_FILES = 12;
+
+const files = globSync(['src/**/*.ts', 'tools/**/*.ts'], { cwd: root }).sort();
+const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+const folders = FLOORS.flat();
+
+function folderOf(file: string): string | undefined {
+  return folders.find((folder) => file.startsWith(`${folder}/`));
+}
+
+function floorOf(file: string): number {
+  return FLOORS.findIndex((floor) => floor.includes(folderOf(file)!));
+}
+
+/** The files that a file imports statically or dynamically, entry files included. */
+function importsOf(file: string): string[] {
+  const specifiers = [...sources.get(file)!.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, specifier]) => specifier!);
+  return specifiers.filter((specifier) => specifier.endsWith('.js')).map((specifier) => normalize(join(dirname(file), specifier.replace(/\.js$/, '.ts'))));
+}
+
+/** `src/index.ts`, `src/state.ts` and so on: the doors of the package, which may show every floor. */
+function isEntry(file: string): boolean {
+  return /^src\/[^/]+\.ts$/.test(file);
+}
+
+describe('the architecture', () => {
+  it('puts every file on a floor', () => {
+    expect(files.filter((file) => !isEntry(file) && folderOf(file) === undefined)).toEqual([]);
+  });
+
+  it('imports downwards only, and the bundled tools use the entry files as a user would', () => {
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter((imported) => {
+          if (isEntry(file)) return !sources.has(imported);
+          if (isEntry(imported)) return folderOf(file) !== 'tools';
+          if (folderOf(file) === 'tools' && folderOf(imported) !== 'tools') return true;
+          return folderOf(file) !== folderOf(imported) && floorOf(imported) >= floorOf(file);
+        })
+        .map((imported) => `${file} → ${imported}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('has no cycle', () => {
+    const done = new Set<string>();
+    const cycleFrom = (file: string, path: readonly string[]): readonly string[] | undefined => {
+      if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+      if (done.has(file)) return undefined;
+      for (const imported of importsOf(file)) {
+        const cycle = cycleFrom(imported, [...path, file]);
+        if (cycle !== undefined) return cycle;
+      }
+      done.add(file);
+      return undefined;
+    };
+    expect(files.map((file) => cycleFrom(file, [])).find((cycle) => cycle !== undefined)).toBeUndefined();
+  });
+
+  it(`keeps every file under ${LONGEST} lines and every folder small`, () => {
+    expect(files.filter((file) => sources.get(file)!.split('\n').length > LONGEST)).toEqual([]);
+    const counts = new Map<string, number>();
+    for (const file of files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
+  });
+
+  it('is what docs/architecture.md says, one line a file', () => {
+    const listed = [...readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(/^- `([^`]+\.ts)` – \S/gm)].map(([, file]) => file!);
+    expect([...listed].sort()).toEqual(files);
+  });
+});

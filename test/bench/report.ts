@@ -1,0 +1,48 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { resolve } from 'node:path';
+
+const FILE = resolve(import.meta.dirname, '../../docs/benchmarks.md');
+const INTRODUCTION = '# Benchmarks\n\nWritten by the benchmarks themselves: `npm run bench` and those beside it. Machines differ, so read the ratios first.\n';
+
+/** Prints one section of docs/benchmarks.md and replaces it there. */
+export function writeSection(title: string, body: string): void {
+  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
+  const section = `## ${title}\n\n${machine}\n\n${body.trim()}\n`;
+  console.log(`\n${section}`);
+  const written = existsSync(FILE) ? readFileSync(FILE, 'utf8') : INTRODUCTION;
+  const sections = written.split(/^(?=## )/m);
+  const place = sections.findIndex((each) => each.startsWith(`## ${title}\n`));
+  if (place === -1) sections.push(section);
+  else sections[place] = section;
+  writeFileSync(FILE, `${sections.map((each) => each.trim()).join('\n\n')}\n`);
+}
+
+/** A Markdown table. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+/** The median time of one call in microseconds: rounds of as many calls as fill about 20 ms, after one round to warm up. */
+export function timePerCall(call: () => unknown, rounds = 15): number {
+  let calls = 1;
+  for (;;) {
+    const elapsed = timed(call, calls);
+    if (elapsed > 20) break;
+    calls *= elapsed < 2 ? 10 : 2;
+  }
+  return median(Array.from({ length: rounds }, () => (timed(call, calls) * 1000) / calls));
+}
+
+function timed(call: () => unknown, calls: number): number {
+  const started = performance.now();
+  for (let index = 0; index < calls; index++) keep = call();
+  return performance.now() - started;
+}
+
+/** Read by nobody, but the compiler must not drop the calls whose results would be unused. */
+export let keep: unknown;
+
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
