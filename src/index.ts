@@ -11,7 +11,7 @@ export { defaultRegistry } from './registry/default-registry.js';
 export { lintTools, type LintFinding } from './registry/lint-tools.js';
 export type { LintSeverity } from './registry/lint-rules.js';
 export type { DerivedSet } from './registry/derived-sets.js';
-export type { HitCount, MatchingMetrics } from './registry/matching-metrics.js';
+export { MatchingMetrics, type HitCount } from './registry/matching-metrics.js';
 export type { RegistrySummary } from './registry/registry-summary.js';
 export type { ToolFilter } from './registry/tool-filter.js';
 export { ToolMetadataRegistry, type RegisterOptions, type RegistryChange, type RegistryOptions } from './registry/tool-metadata-registry.js';

@@ -29,8 +29,9 @@ export class FacetIndex<Value> {
   remove(entry: ToolEntry): void {
     for (const value of this.#valuesOf(entry)) {
       const bucket = this.#buckets.get(value);
-      bucket?.remove(entry);
-      if (bucket?.size === 0) this.#buckets.delete(value);
+      if (bucket === undefined) continue;
+      if (bucket.size === 1) this.#buckets.delete(value);
+      else bucket.remove(entry);
     }
   }
 
@@ -54,31 +55,34 @@ export class FacetIndex<Value> {
   }
 }
 
+/** The entries with one value. Most keywords have one tool, so a set is made for the second. */
 class Bucket {
-  readonly #members: Set<ToolEntry>;
+  #members: ToolEntry | Set<ToolEntry>;
   #entries: readonly ToolEntry[] | undefined;
   #names: ReadonlySet<string> | undefined;
 
   constructor(first: ToolEntry) {
-    this.#members = new Set([first]);
+    this.#members = first;
   }
 
   get size(): number {
-    return this.#members.size;
+    return this.#members instanceof Set ? this.#members.size : 1;
   }
 
   add(entry: ToolEntry): void {
-    this.#members.add(entry);
+    if (this.#members instanceof Set) this.#members.add(entry);
+    else this.#members = new Set([this.#members, entry]);
     this.#forget();
   }
 
+  /** A bucket that would be empty is dropped by its owner instead. */
   remove(entry: ToolEntry): void {
-    this.#members.delete(entry);
+    if (this.#members instanceof Set) this.#members.delete(entry);
     this.#forget();
   }
 
   entries(): readonly ToolEntry[] {
-    return (this.#entries ??= Object.freeze([...this.#members]));
+    return (this.#entries ??= Object.freeze(this.#members instanceof Set ? [...this.#members] : [this.#members]));
   }
 
   names(): ReadonlySet<string> {

@@ -54,10 +54,11 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #costTier = new FacetIndex<CostTier>((entry) => [entry.costTier]);
   readonly #category = new FacetIndex<string>((entry) => (entry.category === undefined ? [] : [entry.category]));
   readonly #keyword = new FacetIndex<string>((entry) => entry.keywords);
+  readonly #mandatoryKeyword = new FacetIndex<string>((entry) => entry.mandatoryKeywords);
   readonly #stage = new FacetIndex<string>((entry) => entry.stages);
   readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
   readonly #derived = new FacetIndex<DerivedSet>(derivedSetsOf);
-  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#keyword, this.#stage, this.#taskType, this.#derived];
+  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#keyword, this.#mandatoryKeyword, this.#stage, this.#taskType, this.#derived];
   readonly #keywords = new KeywordIndex();
   readonly #mandatoryKeywords = new KeywordIndex();
   readonly #search = new SearchIndex();
@@ -267,9 +268,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** The categories of the tools that have a keyword in the text. */
   detectCategoriesFromText(text: string): ReadonlySet<string> {
     const found = new Set<string>();
-    for (const name of this.#keywords.match(requireText(text)).keys()) {
-      const category = this.#names.named(name)?.category;
-      if (category !== undefined) found.add(category);
+    for (const keyword of this.#keywords.find(requireText(text))) {
+      for (const { category } of this.#keyword.entries(keyword)) if (category !== undefined) found.add(category);
     }
     this.metrics.recordCategories(found);
     return new ImmutableSet(sorted(found));
@@ -282,14 +282,16 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    */
   getToolsMatchingTextScored(text: string, { minScore = 0, maxResults = Infinity }: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
     const started = this.#now();
-    const keywords = new Set<string>();
-    const results: { readonly entry: ToolEntry; readonly match: KeywordMatchResult }[] = [];
-    for (const [name, matched] of this.#keywords.match(requireText(text))) {
-      const entry = this.#names.named(name)!;
-      const match = scoreKeywords(entry, matched);
-      if (match.score >= minScore) results.push({ entry, match });
-      for (const keyword of matched) keywords.add(keyword);
+    const keywords = this.#keywords.find(requireText(text));
+    const matched = new Map<ToolEntry, string[]>();
+    for (const keyword of keywords) {
+      for (const entry of this.#keyword.entries(keyword)) {
+        const known = matched.get(entry);
+        if (known === undefined) matched.set(entry, [keyword]);
+        else known.push(keyword);
+      }
     }
+    const results = [...matched].map(([entry, found]) => ({ entry, match: scoreKeywords(entry, found) })).filter(({ match }) => match.score >= minScore);
     results.sort((a, b) => b.match.score - a.match.score || a.entry.priority - b.entry.priority || compareText(a.entry.name, b.entry.name));
     const best = results.slice(0, Math.max(0, maxResults)).map(({ match }) => match);
     this.metrics.recordQuery(best.length, keywords, this.#now() - started);
@@ -298,7 +300,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** The tools that must be offered for the text, because one of their mandatory keywords is in it. */
   getToolsMatchingMandatoryKeywords(text: string): ReadonlySet<string> {
-    return new ImmutableSet(sorted(this.#mandatoryKeywords.match(requireText(text)).keys()));
+    const keywords = [...this.#mandatoryKeywords.find(requireText(text))];
+    return new ImmutableSet(sorted(keywords.flatMap((keyword) => [...this.#mandatoryKeyword.names(keyword)])));
   }
 
   /** The tools that fit a request best, by everything known of them; see docs/search-and-scoring.md. */
@@ -317,19 +320,19 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   #index(entry: ToolEntry): void {
+    for (const keyword of entry.keywords) if (this.#keyword.count(keyword) === 0) this.#keywords.add(keyword);
+    for (const keyword of entry.mandatoryKeywords) if (this.#mandatoryKeyword.count(keyword) === 0) this.#mandatoryKeywords.add(keyword);
     this.#names.add(entry);
     for (const facet of this.#facets) facet.add(entry);
-    this.#keywords.add(entry.name, entry.keywords);
-    this.#mandatoryKeywords.add(entry.name, entry.mandatoryKeywords);
     this.#search.add(entry);
   }
 
   #unindex(entry: ToolEntry): void {
     this.#names.remove(entry);
     for (const facet of this.#facets) facet.remove(entry);
-    this.#keywords.remove(entry.name, entry.keywords);
-    this.#mandatoryKeywords.remove(entry.name, entry.mandatoryKeywords);
     this.#search.remove(entry);
+    for (const keyword of entry.keywords) if (this.#keyword.count(keyword) === 0) this.#keywords.remove(keyword);
+    for (const keyword of entry.mandatoryKeywords) if (this.#mandatoryKeyword.count(keyword) === 0) this.#mandatoryKeywords.remove(keyword);
   }
 
   #changed(change: Omit<RegistryChange, 'revision'>): void {
