@@ -1,3 +1,4 @@
+import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load-registry.js';
@@ -16,7 +17,7 @@ const SET_TITLES: Readonly<Record<DerivedSet, string>> = {
   cacheInvalidating: 'invalidate cache',
   critical: 'critical',
 };
-const MARGIN = 18;
+const MARGIN = 21;
 
 /** Shows what a registry knows, on real tools: the catalogue, the derived sets, and matches for a few requests. */
 export function overview(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
@@ -30,7 +31,7 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
     cacheInvalidating: byName(registry.getCacheInvalidatingTools()),
     critical: byName(registry.getCriticalTools()),
   };
-  const stages = [...registry.getAllStages()].map((stage) => [stage, byName(registry.getToolsByStage(stage))] as const);
+  const stages = inOrder(registry.getAllStages()).map((stage) => [stage, byName(registry.getToolsByStage(stage))] as const);
   const requests = REQUESTS.map((text) => ({
     text,
     matches: registry.getToolsMatchingTextScored(text, { maxResults: 4 }),
@@ -57,4 +58,10 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
     terminal.out(`${keywordTable(terminal, matches)}\n`);
   }
   terminal.out(paint(terminal, 'dim', 'Your own request:  npm start -- search "undo the last commit"      Everything else:  npm start -- --help'));
+}
+
+/** The usual stages in the order of an agent's work, then all others. */
+function inOrder(stages: ReadonlySet<string>): readonly string[] {
+  const usual: readonly string[] = Object.values(Stage);
+  return [...usual.filter((stage) => stages.has(stage)), ...[...stages].filter((stage) => !usual.includes(stage))];
 }

@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findDefinitions } from '../../src/tool/find-definitions.js';
+import { Calculate, createComputeTools, EncodeText, HashText, RandomId } from '../../tools/compute/index.js';
+
+describe('calculate', () => {
+  const calculate = (expression: string) => new Calculate().execute({ expression });
+
+  it.each([
+    ['1 + 2 * 3', 7],
+    ['(1 + 2) * 3', 9],
+    ['10 - 4 - 3', 3],
+    ['100 / 10 / 5', 2],
+    ['2^3^2', 512],
+    ['-2^2', -4],
+    ['(-2)^2', 4],
+    ['2^-1', 0.5],
+    ['2*-3', -6],
+    ['--3', 3],
+    ['+-+3', -3],
+    ['7 % 4', 3],
+    ['-7 % 4', -3],
+    ['.5 + 5.', 5.5],
+    ['1.5e3', 1500],
+    ['2E-2', 0.02],
+    ['sqrt(16) + cbrt(27)', 7],
+    ['max(1, 2, min(9, 3))', 3],
+    ['sum(1,2,3) / avg(1,3)', 3],
+    ['round(2.5) + floor(-1.5) + ceil(1.2) + trunc(-1.7)', 2],
+    ['ln(e) + log10(100) + log2(8) + exp(0)', 7],
+    ['PI - pi', 0],
+    ['sin(0) + cos(0)', 1],
+    ['\n 1\t+ 1 ', 2],
+    ['-0', 0],
+    ['((((1))))', 1],
+  ])('computes %s', (expression, result) => {
+    expect(calculate(expression)).toEqual({ result });
+  });
+
+  it.each([
+    ['nothing', ' '],
+    ['a missing value', '1 +'],
+    ['a missing operator', '1 2'],
+    ['an open parenthesis', '(1'],
+    ['a lone closing parenthesis', '1)'],
+    ['empty parentheses', '()'],
+    ['a double operator', '1 */ 2'],
+    ['an unknown name', 'foo(1)'],
+    ['a function without values', 'sqrt()'],
+    ['too many values', 'sqrt(1, 2)'],
+    ['a function that is not called', 'sqrt'],
+    ['a constant that is called', 'pi(1)'],
+    ['a division by zero', '1 / 0'],
+    ['an undefined result', '0 / 0'],
+    ['a root of a negative number', 'sqrt(-1)'],
+    ['a result too large', '10^400'],
+    ['a number too large', '1e999'],
+    ['two points', '1.2.3'],
+    ['a hexadecimal number', '0x10'],
+    ['an inherited name', 'constructor(1)'],
+    ['another inherited name', 'toString'],
+    ['a prototype', '__proto__'],
+    ['a member', 'pi.constructor'],
+    ['a global', 'process.exit(1)'],
+    ['an import', 'import("fs")'],
+    ['a function expression', '(()=>1)()'],
+    ['a template', '`1`'],
+    ['a string', '"1"'],
+    ['an assignment', 'a=1'],
+    ['a sequence', '1,2'],
+    ['a comment', '1//2'],
+    ['nested parentheses', '('.repeat(400) + '1' + ')'.repeat(400)],
+    ['nested signs', `${'-'.repeat(900)}1`],
+    ['nested powers', '1^'.repeat(400) + '1'],
+    ['nested calls', 'abs('.repeat(200) + '1' + ')'.repeat(200)],
+  ])('fails on %s', (_what, expression) => {
+    expect(calculate(expression)).toMatchObject({ status: 'error' });
+  });
+
+  it('says where and what was expected', () => {
+    expect(calculate('1 + * 2')).toMatchObject({ message: 'expected a number, a name or "(", found "*" at character 5' });
+  });
+
+  it('computes long flat expressions', () => {
+    expect(calculate(`${'1+'.repeat(499)}1`)).toEqual({ result: 500 });
+  });
+
+  it('never throws, whatever it is given', () => {
+    const scraps = fc.array(fc.constantFrom('1', '.', 'e', '+', '-', '*', '/', '%', '^', '(', ')', ',', ' ', 'sqrt', 'max', 'pi', '\\', '💥'), { maxLength: 20 });
+    fc.assert(fc.property(scraps, (parts) => void calculate(parts.join(''))), { numRuns: 2_000 });
+  });
+
+  it('agrees with JavaScript about the four operations', () => {
+    const number = fc.integer({ min: -999, max: 999 });
+    fc.assert(
+      fc.property(number, number, number, fc.constantFrom('+', '-', '*'), fc.constantFrom('+', '-', '*'), (a, b, c, first, second) => {
+        const values = { '+': (x: number, y: number) => x + y, '-': (x: number, y: number) => x - y, '*': (x: number, y: number) => x * y };
+        const grouped = second === '*' && first !== '*' ? values[first](a, values[second](b, c)) : values[second](values[first](a, b), c);
+        expect(calculate(`${a}${first}${b}${second}${c}`)).toEqual({ result: grouped === 0 ? 0 : grouped });
+      }),
+    );
+  });
+});
+
+describe('hash_text', () => {
+  it.each([
+    ['sha256', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
+    ['sha1', 'a9993e364706816aba3e25717850c26c9cd0d89d'],
+    ['md5', '900150983cd24fb0d6963f7d28e17f72'],
+  ] as const)('computes the published %s of "abc"', (algorithm, hash) => {
+    expect(new HashText().execute({ text: 'abc', algorithm })).toEqual({ algorithm, hash, bytes: 3 });
+  });
+
+  it('uses sha256 and UTF-8 unless told otherwise', () => {
+    expect(new HashText().execute({ text: 'ü' })).toMatchObject({ algorithm: 'sha256', bytes: 2 });
+  });
+});
+
+describe('encode_text', () => {
+  const convert = (text: string, format: 'base64' | 'base64url' | 'hex' | 'url', direction: 'encode' | 'decode') => new EncodeText().execute({ text, format, direction });
+
+  it.each([
+    ['hi?>~ü', 'base64', 'aGk/Pn7DvA=='],
+    ['hi?>~ü', 'base64url', 'aGk_Pn7DvA'],
+    ['hi ü', 'hex', '686920c3bc'],
+    ['a b&c/ü', 'url', 'a%20b%26c%2F%C3%BC'],
+  ] as const)('encodes %j as %s and back', (text, format, encoded) => {
+    expect(convert(text, format, 'encode')).toEqual({ text: encoded });
+    expect(convert(encoded, format, 'decode')).toEqual({ text });
+  });
+
+  it.each([
+    ['line breaks', 'aGVs\r\nbG8=\n', 'base64', 'hello'],
+    ['missing padding', 'aGk', 'base64', 'hi'],
+    ['padding', 'aGk=', 'base64url', 'hi'],
+    ['capital digits', '6A6B', 'hex', 'jk'],
+    ['nothing', '', 'base64', ''],
+  ] as const)('decodes with %s', (_what, text, format, expected) => {
+    expect(convert(text, format, 'decode')).toEqual({ text: expected });
+  });
+
+  it.each([
+    ['another alphabet', 'aGk_', 'base64'],
+    ['a character of no alphabet', 'aG*k', 'base64'],
+    ['a length that is impossible', 'aGkaa', 'base64'],
+    ['padding in the middle', 'aG==aG==', 'base64'],
+    ['bits left over', 'aGl=', 'base64'],
+    ['an odd number of digits', 'abc', 'hex'],
+    ['letters that are no digits', 'zz', 'hex'],
+    ['bytes that are no text', 'ff', 'hex'],
+    ['a lone percent sign', '100%', 'url'],
+    ['bytes that are no text in a URL', '%ff', 'url'],
+  ] as const)('fails to decode %s', (_what, text, format) => {
+    expect(convert(text, format, 'decode')).toMatchObject({ status: 'error' });
+  });
+
+  it('fails to encode half of a character', () => {
+    for (const format of ['base64', 'base64url', 'hex', 'url'] as const) expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
+  });
+
+  it('gives back every text it encoded', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('base64' as const, 'base64url' as const, 'hex' as const, 'url' as const), (text, format) => {
+        const encoded = convert(text, format, 'encode') as { text: string };
+        expect(convert(encoded.text, format, 'decode')).toEqual({ text });
+      }),
+    );
+  });
+});
+
+describe('random_id', () => {
+  it('makes as many different UUIDs as asked for', () => {
+    const { ids } = new RandomId().execute({ count: 50 });
+    expect(new Set(ids).size).toBe(50);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('takes its randomness from outside', () => {
+    let last = 0;
+    expect(new RandomId(() => `id-${(last += 1)}`).execute({ count: 2 })).toEqual({ ids: ['id-1', 'id-2'] });
+  });
+
+  it('declares that its answers are never reused', () => {
+    expect(findDefinitions(RandomId)[0]).toMatchObject({ cacheTtlMs: 0, idempotencyKey: false });
+  });
+});
+
+describe('createComputeTools', () => {
+  it('returns all tools in a stable order', () => {
+    expect(createComputeTools().map((each) => findDefinitions(each)[0]?.name)).toEqual(['calculate', 'hash_text', 'encode_text', 'random_id']);
+  });
+});

@@ -1,0 +1,344 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isToolError } from '../../src/index.js';
+import { AnchoredDirectory } from '../../tools/walls/file/anchored-directory.js';
+import { FileWall } from '../../tools/walls/file-wall.js';
+
+const SECRET = 'the secret outside';
+let base: string;
+let root: string;
+let outside: string;
+let wall: FileWall;
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'tooldex-'));
+  root = join(base, 'root');
+  outside = join(base, 'root-evil');
+  mkdirSync(join(root, 'src/deep'), { recursive: true });
+  mkdirSync(join(root, '.git/hooks'), { recursive: true });
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'secret.txt'), SECRET);
+  writeFileSync(join(root, 'a.txt'), 'inside');
+  writeFileSync(join(root, 'src/b.ts'), 'export const b = 1;\n');
+  writeFileSync(join(root, '.git/config'), '[core]');
+  for (const name of ['.env', '.env.local', 'id_rsa', 'server.pem', 'tls.key']) writeFileSync(join(root, name), SECRET);
+  symlinkSync(join(outside, 'secret.txt'), join(root, 'link-file'));
+  symlinkSync(outside, join(root, 'link-dir'));
+  symlinkSync('link-dir', join(root, 'link-chain'));
+  symlinkSync('../root-evil', join(root, 'link-relative'));
+  symlinkSync('../../root-evil/secret.txt', join(root, 'src/link-up'));
+  symlinkSync(join(outside, 'not-yet.txt'), join(root, 'link-dangling'));
+  symlinkSync('loop-b', join(root, 'loop-a'));
+  symlinkSync('loop-a', join(root, 'loop-b'));
+  symlinkSync('/proc/self/root', join(root, 'link-proc'));
+  symlinkSync('/dev/zero', join(root, 'link-device'));
+  symlinkSync('.env', join(root, 'link-env'));
+  symlinkSync('.git', join(root, 'link-git'));
+  symlinkSync('src', join(root, 'link-inside'));
+  execFileSync('mkfifo', [join(root, 'pipe')]);
+  wall = new FileWall(root);
+});
+
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+/** Everything below the temporary folder outside the root: names and contents. */
+function outsideState(): string[] {
+  return readdirSync(outside).sort().map((name) => `${name}=${readFileSync(join(outside, name), 'utf8')}`);
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    (value) => `went through: ${JSON.stringify(value)}`,
+    (error: unknown) => (isToolError(error) ? error.code : `another error: ${String(error)}`),
+  );
+}
+
+type Attack = readonly [kind: string, path: string | (() => string)];
+const ATTACKS: readonly Attack[] = [
+  ['climbing out', '..'],
+  ['climbing out', '../'],
+  ['climbing out', '../root-evil/secret.txt'],
+  ['climbing out', './../root-evil/secret.txt'],
+  ['climbing out', 'src/../../root-evil/secret.txt'],
+  ['climbing out', 'src/deep/../../../root-evil/secret.txt'],
+  ['climbing out', 'src/./.././../root-evil/secret.txt'],
+  ['climbing out', 'missing/../../root-evil/secret.txt'],
+  ['climbing out', 'src//..//..//root-evil//secret.txt'],
+  ['climbing out', '../../../../../../../../etc/passwd'],
+  ['climbing out and in again', '../root/a.txt'],
+  ['climbing out and in again', 'src/../../root/a.txt'],
+  ['a sibling with the same beginning', () => outside],
+  ['a sibling with the same beginning', () => join(outside, 'secret.txt')],
+  ['a sibling with the same beginning', () => `${root}-evil/secret.txt`],
+  ['an absolute path', '/'],
+  ['an absolute path', '/etc/passwd'],
+  ['an absolute path', '/./etc/passwd'],
+  ['an absolute path', () => base],
+  ['an absolute path', () => `${root}/../root-evil/secret.txt`],
+  ['an absolute path through /proc', '/proc/self/environ'],
+  ['an absolute path through /proc', '/proc/self/cwd/package.json'],
+  ['an absolute path through /proc', () => `/proc/self/root${outside}/secret.txt`],
+  ['an absolute path through /proc', () => `/proc/self/root${root}/a.txt`],
+  ['an absolute path through /dev', '/dev/fd/0'],
+  ['an absolute path through /dev', '/dev/zero'],
+  ['a NUL', 'a.txt\0'],
+  ['a NUL', 'a.txt\0.png'],
+  ['a NUL', '../root-evil/secret.txt\0a.txt'],
+  ['a control character', 'a.txt\n'],
+  ['a control character', 'a\r\nb.txt'],
+  ['a control character', 'a\x1b[2J.txt'],
+  ['a control character', 'a\x7f.txt'],
+  ['a link to a file outside', 'link-file'],
+  ['a link to a file outside', './src/../link-file'],
+  ['a link to a file outside', 'src/link-up'],
+  ['a link to a folder outside', 'link-dir'],
+  ['a link to a folder outside', 'link-dir/secret.txt'],
+  ['a link to a folder outside', 'link-dir/missing.txt'],
+  ['a link to a folder outside', 'link-dir/missing/deeper.txt'],
+  ['a link to a folder outside', 'link-relative/secret.txt'],
+  ['a link to a folder outside, by absolute path', () => join(root, 'link-dir/secret.txt')],
+  ['a chain of links', 'link-chain'],
+  ['a chain of links', 'link-chain/secret.txt'],
+  ['a link to what is not there yet', 'link-dangling'],
+  ['a link to what is not there yet', 'link-dangling/child'],
+  ['links without an end', 'loop-a'],
+  ['links without an end', 'loop-b/child'],
+  ['a link to /proc', 'link-proc'],
+  ['a link to /proc', 'link-proc/etc/passwd'],
+  ['a link to a device', 'link-device'],
+  ['a Windows path', '..\\root-evil\\secret.txt'],
+  ['a Windows path', 'src\\..\\..\\root-evil\\secret.txt'],
+  ['a Windows path', 'C:\\Windows\\win.ini'],
+  ['a Windows path', 'C:/Windows/win.ini'],
+  ['a Windows path', 'c:secret.txt'],
+  ['a Windows path', '\\Windows\\win.ini'],
+  ['a network path', '\\\\server\\share\\secret.txt'],
+  ['a network path', '//server/share/secret.txt'],
+  ['a network path', () => `/${root}/a.txt`],
+  ['a device path of Windows', '\\\\?\\C:\\secret.txt'],
+  ['a device path of Windows', '\\\\.\\pipe\\docker_engine'],
+  ['a URL', 'file:///etc/passwd'],
+  ['a URL', 'FILE:///etc/passwd'],
+  ['the home folder', '~'],
+  ['the home folder', '~/.ssh/config'],
+  ['no path', ''],
+  ['a path without end', 'a/'.repeat(3_000)],
+  ['a secret', '.env'],
+  ['a secret', './src/../.env'],
+  ['a secret', '.env.local'],
+  ['a secret', '.env.production'],
+  ['a secret', 'id_rsa'],
+  ['a secret', 'keys/id_ed25519'],
+  ['a secret', 'server.pem'],
+  ['a secret', 'tls.key'],
+  ['a secret in other letters', '.ENV'],
+  ['a secret in other letters', 'Server.PEM'],
+  ['a secret with an ending Windows drops', '.env.'],
+  ['a secret with an ending Windows drops', '.env '],
+  ['a secret with an ending Windows drops', '.env::$DATA'],
+  ['a secret behind a link', 'link-env'],
+  ['a secret as a folder', '.env/child'],
+];
+
+describe('FileWall', () => {
+  describe('refuses', () => {
+    it.each(ATTACKS.map(([kind, path], index) => ({ index, kind, path, shown: JSON.stringify(typeof path === 'string' ? path.slice(0, 50) : `(${index})`) })))('$kind: $shown', async ({ path: given }) => {
+      const path = typeof given === 'string' ? given : given();
+      const before = outsideState();
+      for (const work of [() => wall.resolve(path), () => wall.stat(path), () => wall.readBytes(path), () => wall.readText(path), () => wall.writeText(path, 'x'), () => wall.list(path), () => wall.walk(path), () => wall.move('a.txt', `${path}${path.endsWith('/') ? '' : '/'}x.txt`)]) {
+        const code = await codeOf(work());
+        expect(code).toBe('FORBIDDEN_PATH');
+      }
+      expect(outsideState()).toEqual(before);
+      expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
+    });
+
+    it.each([undefined, null, 42, true, {}, [], ['a.txt'], Symbol('a'), () => 'a.txt', { toString: () => 'a.txt' }])('what is not text (%#)', async (path) => {
+      expect(await codeOf(wall.readText(path as string))).toBe('FORBIDDEN_PATH');
+      expect(await codeOf(wall.writeText(path as string, 'x'))).toBe('FORBIDDEN_PATH');
+    });
+
+    it.each(['.git', '.git/config', '.git/hooks/post-commit', '.GIT/config', '.git./config', '.git /config', 'sub/.git/config', 'link-git/config'])('writing to the folder of git: %s', async (path) => {
+      expect(await codeOf(wall.writeText(path, 'x'))).toBe('FORBIDDEN_PATH');
+      expect(await codeOf(wall.move('a.txt', path))).toBe('FORBIDDEN_PATH');
+      expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe('[core]');
+    });
+
+    it('reading and replacing a pipe, without waiting for it', async () => {
+      expect(await codeOf(wall.readText('pipe'))).toBe('FORBIDDEN_PATH');
+      expect(await codeOf(wall.writeText('pipe', 'x'))).toBe('FORBIDDEN_PATH');
+      expect(await codeOf(wall.remove('pipe'))).toBe('FORBIDDEN_PATH');
+      expect(lstatSync(join(root, 'pipe')).isFIFO()).toBe(true);
+    });
+
+    it('reading a socket', async () => {
+      const server = createServer();
+      await new Promise<void>((done) => server.listen(join(root, 'socket'), done));
+      expect(await codeOf(wall.readText('socket'))).toBe('FORBIDDEN_PATH');
+      await new Promise((done) => server.close(done));
+    });
+
+    it.each(['.', './', 'src/..'])('writing, moving or removing the root itself: %s', async (path) => {
+      for (const work of [() => wall.writeText(path, 'x'), () => wall.remove(path), () => wall.move(path, 'src/x'), () => wall.move('a.txt', path)]) expect(await codeOf(work())).toBe('FORBIDDEN_PATH');
+    });
+
+    it('with the path as given in the details, cut when it is long', async () => {
+      const error: unknown = await wall.readText('../x').catch((caught: unknown) => caught);
+      expect(isToolError(error, 'FORBIDDEN_PATH') && error.details).toEqual({ path: '../x' });
+      const long: unknown = await wall.readText(`../${'x'.repeat(9_000)}`).catch((caught: unknown) => caught);
+      expect(isToolError(long) && String(long.details['path']).length).toBe(200);
+    });
+  });
+
+  it('never names absolute paths of the machine', async () => {
+    const paths = ['missing', 'a.txt/child', 'src', 'link-file', 'link-dangling', 'loop-a', 'pipe', '../x', `${'n'.repeat(300)}`];
+    for (const path of paths) {
+      for (const work of [() => wall.readText(path), () => wall.list(path), () => wall.writeText(path, 'x', { overwrite: false }), () => wall.move(path, 'a.txt')]) {
+        const error: unknown = await work().catch((caught: unknown) => caught);
+        const said = isToolError(error) ? `${error.message}${JSON.stringify(error.details)}${String(error.cause)}` : '';
+        expect(said).not.toContain(basename(base));
+      }
+      rmSync(join(root, 'missing'), { force: true });
+    }
+  });
+
+  it('follows links that stay inside', async () => {
+    expect(await wall.readText('link-inside/b.ts')).toBe('export const b = 1;\n');
+    expect(await wall.writeText('link-inside/c.ts', 'c')).toEqual({ path: 'src/c.ts', bytes: 1, created: true });
+    expect((await wall.stat('link-inside'))?.path).toBe('src');
+  });
+
+  it('takes absolute paths below the root, also when the root is given by a link', async () => {
+    symlinkSync(root, join(base, 'alias'));
+    const aliased = new FileWall(join(base, 'alias'));
+    expect(await aliased.readText(join(base, 'alias/a.txt'))).toBe('inside');
+    expect(await aliased.readText(join(root, 'a.txt'))).toBe('inside');
+    expect(aliased.relative(join(base, 'alias/src/../a.txt'))).toBe('a.txt');
+  });
+
+  it('touches nothing when it is made, and says so when the root is missing', async () => {
+    const lost = new FileWall(join(base, 'lost'));
+    expect(await lost.stat('a')).toBeUndefined();
+    expect(await codeOf(lost.readText('a'))).toBe('EXECUTION_FAILED');
+    expect(existsSync(join(base, 'lost'))).toBe(false);
+  });
+
+  it('lets secrets through only when told to', async () => {
+    const open = new FileWall(root, { allowSecrets: true });
+    expect(await open.readText('.env')).toBe(SECRET);
+    expect((await open.walk('.')).files).toContain('.env');
+    expect(await codeOf(open.writeText('.git/config', 'x'))).toBe('FORBIDDEN_PATH');
+  });
+
+  it('lets names through that only resemble secrets', async () => {
+    for (const path of ['environment.ts', 'id_rsa.pub', 'keys.ts', '.envelope', '.gitignore', 'src/.github.md']) expect((await wall.writeText(path, 'x')).created).toBe(true);
+  });
+
+  describe('reading and writing', () => {
+    it('keeps a byte order mark and line ends', async () => {
+      writeFileSync(join(root, 'bom.txt'), '\uFEFFa\r\nb');
+      expect(await wall.readText('bom.txt')).toBe('\uFEFFa\r\nb');
+    });
+
+    it.each([['a NUL', Buffer.from('a\0b')], ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe])]])('refuses %s as text and gives it as bytes', async (_, bytes) => {
+      writeFileSync(join(root, 'binary'), bytes);
+      expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
+      expect(await wall.readBytes('binary')).toEqual(bytes);
+    });
+
+    it('reads up to the bound and not one byte more', async () => {
+      const small = new FileWall(root, { maxReadBytes: 6 });
+      expect(await small.readText('a.txt')).toBe('inside');
+      writeFileSync(join(root, 'a.txt'), 'inside!');
+      expect(await codeOf(small.readText('a.txt'))).toBe('LIMIT_EXCEEDED');
+      writeFileSync(join(root, 'huge'), '');
+      truncateSync(join(root, 'huge'), 50 * 2 ** 30);
+      expect(await codeOf(wall.readBytes('huge'))).toBe('LIMIT_EXCEEDED');
+    });
+
+    it('counts what it reads, whatever size the file states', async () => {
+      expect(statSync('/proc/self/status').size).toBe(0);
+      expect(await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status'))).toBe('LIMIT_EXCEEDED');
+    });
+
+    it('refuses to write beyond the bound, counted in bytes, and leaves the file', async () => {
+      const small = new FileWall(root, { maxWriteBytes: 3 });
+      expect(await codeOf(small.writeText('a.txt', 'éé'))).toBe('LIMIT_EXCEEDED');
+      expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
+    });
+
+    it('keeps the mode of a replaced file, gives new ones 0644, and leaves no temporary file', async () => {
+      chmodSync(join(root, 'a.txt'), 0o755);
+      await wall.writeText('a.txt', 'new');
+      await wall.writeText('new/folder/b.txt', 'b');
+      expect(statSync(join(root, 'a.txt')).mode & 0o777).toBe(0o755);
+      expect(statSync(join(root, 'new/folder/b.txt')).mode & 0o777).toBe(0o644 & ~process.umask());
+      expect(readdirSync(root).filter((name) => name.startsWith('.tooldex'))).toEqual([]);
+    });
+
+    it('does not write through a second name of the same file', async () => {
+      execFileSync('ln', [join(outside, 'secret.txt'), join(root, 'hard')]);
+      await wall.writeText('hard', 'changed');
+      expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
+    });
+
+    it('removes and moves a link itself, never what it leads to', async () => {
+      await wall.remove('link-file');
+      await wall.move('link-dir', 'moved-link');
+      expect(lstatSync(join(root, 'moved-link')).isSymbolicLink()).toBe(true);
+      expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
+      expect(await codeOf(wall.readText('moved-link/secret.txt'))).toBe('FORBIDDEN_PATH');
+    });
+
+    it.each(['src', 'src/deep', 'src/new/inner'])('refuses to move a folder into itself (%s) and makes no folder for it', async (to) => {
+      expect(await codeOf(wall.move('src', to))).toBe('EXECUTION_FAILED');
+      expect(readdirSync(join(root, 'src')).sort()).toEqual(['b.ts', 'deep', 'link-up']);
+    });
+  });
+
+  describe('walk', () => {
+    it('gives files in order and leaves out links, git, modules and secrets', async () => {
+      mkdirSync(join(root, 'node_modules/x'), { recursive: true });
+      writeFileSync(join(root, 'node_modules/x/i.js'), '');
+      expect(await wall.walk('.')).toEqual({ files: ['a.txt', 'src/b.ts'], truncated: false });
+      expect(await wall.walk('link-inside')).toEqual({ files: ['src/b.ts'], truncated: false });
+    });
+
+    it('stops at its bounds and says so', async () => {
+      expect((await new FileWall(join(root, 'src'), { maxWalkEntries: 3 }).walk('.')).truncated).toBe(false);
+      mkdirSync(join(root, 'many'));
+      for (let index = 0; index < 20; index++) writeFileSync(join(root, 'many', `f${String(index).padStart(2, '0')}`), '');
+      const listed = await new FileWall(root, { maxEntries: 5 }).list('many');
+      expect([listed.entries.length, listed.entries[0]?.name, listed.truncated]).toEqual([5, 'f00', true]);
+      expect(await codeOf(new FileWall(root, { maxWalkEntries: 10 }).walk('many'))).toBe('LIMIT_EXCEEDED');
+      mkdirSync(join(root, 'a/'.repeat(80)), { recursive: true });
+      expect((await wall.walk('a')).truncated).toBe(true);
+    });
+
+    it('stops when it is no longer wanted', async () => {
+      await expect(wall.walk('.', AbortSignal.abort())).rejects.toThrow('aborted');
+    });
+  });
+});
+
+describe('AnchoredDirectory', () => {
+  it('notices when the folder it holds is moved out of the root', async () => {
+    const directory = await AnchoredDirectory.enter(root, ['src']);
+    const file = await open(directory.at('b.ts'));
+    expect([await directory.isInside(), await directory.holds('b.ts', file)]).toEqual([true, true]);
+    renameSync(join(root, 'src'), join(outside, 'src'));
+    expect([await directory.isInside(), await directory.holds('b.ts', file)]).toEqual([false, false]);
+    await file.close();
+    await directory.close();
+  });
+
+  it.each(['link-dir', 'link-inside', 'a.txt', 'pipe'])('enters no link and no file: %s', async (name) => {
+    await expect(AnchoredDirectory.enter(root, [name])).rejects.toThrow('ENOTDIR');
+    await expect(AnchoredDirectory.enter(root, [name], { create: true })).rejects.toThrow('ENOTDIR');
+  });
+});

@@ -1,0 +1,280 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DangerLevel, isToolError } from '../../src/index.js';
+import { findDefinitions } from '../../src/tool/find-definitions.js';
+import { createFileTools, DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, ReadFile, WriteFile } from '../../tools/files/index.js';
+import { FileWall } from '../../tools/walls/file-wall.js';
+import { globMatcher } from '../../tools/walls/glob-matcher.js';
+
+let root: string;
+let wall: FileWall;
+const put = (path: string, text: string | Buffer): void => writeFileSync(join(root, path), text);
+const get = (path: string): string => readFileSync(join(root, path), 'utf8');
+const failed = (message: string): unknown => expect.objectContaining({ status: 'error', message: expect.stringContaining(message) });
+const refused = async (work: Promise<unknown>): Promise<string> => work.then(() => 'went through', (error: unknown) => (isToolError(error) ? error.code : String(error)));
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'tooldex-'));
+  wall = new FileWall(root);
+  mkdirSync(join(root, 'src'));
+  put('src/a.ts', 'one\ntwo\nthree\n');
+  symlinkSync('/etc', join(root, 'link-out'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+describe('the tools for files', () => {
+  it('come in a stable order, and each works without arguments', () => {
+    expect(createFileTools(wall).map((one) => one.constructor.name)).toEqual(['ListDirectory', 'ReadFile', 'WriteFile', 'EditFile', 'FileInfo', 'MoveFile', 'DeleteFile', 'FindFiles']);
+    for (const Tool of [ListDirectory, ReadFile, WriteFile, EditFile, FileInfo, MoveFile, DeleteFile, FindFiles]) expect(new Tool()).toBeInstanceOf(Tool);
+  });
+
+  it('throw the refusal of the wall', async () => {
+    const calls = [
+      () => new ListDirectory(wall).execute({ path: 'link-out' }),
+      () => new ReadFile(wall).execute({ path: 'link-out/passwd', offset: 1, limit: 10 }),
+      () => new WriteFile(wall).execute({ path: '../x', content: '', overwrite: true }, {}),
+      () => new EditFile(wall).execute({ path: 'link-out/passwd', find: 'root', replace: 'toor', replaceAll: false }, {}),
+      () => new FileInfo(wall).execute({ path: '/etc/passwd' }),
+      () => new MoveFile(wall).execute({ from: 'src/a.ts', to: 'link-out/a.ts', overwrite: false }, {}),
+      () => new DeleteFile(wall).execute({ path: 'link-out/passwd' }, {}),
+      () => new FindFiles(wall).execute({ glob: '*', path: 'link-out', limit: 10 }, {}),
+    ];
+    for (const call of calls) expect(await refused(call())).toBe('FORBIDDEN_PATH');
+  });
+
+  it('change nothing for a call that is no longer wanted', async () => {
+    const context = { signal: AbortSignal.abort() };
+    const calls = [
+      () => new WriteFile(wall).execute({ path: 'new', content: '', overwrite: false }, context),
+      () => new EditFile(wall).execute({ path: 'src/a.ts', find: 'one', replace: '1', replaceAll: false }, context),
+      () => new MoveFile(wall).execute({ from: 'src/a.ts', to: 'b', overwrite: false }, context),
+      () => new DeleteFile(wall).execute({ path: 'src/a.ts' }, context),
+    ];
+    for (const call of calls) await expect(call()).rejects.toThrow('aborted');
+    expect(readdirSync(root).sort()).toEqual(['link-out', 'src']);
+    expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
+  });
+
+  it('declare every axis, and that deleting needs consent', () => {
+    for (const definition of createFileTools(wall).flatMap((one) => findDefinitions(one))) {
+      for (const axis of ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel'] as const) expect(definition[axis], `${definition.name}.${axis}`).toBeDefined();
+      expect(definition.requiresConsent ?? false).toBe(definition.name === 'delete_file');
+    }
+  });
+
+  it('declare writing as more dangerous when it replaces, and one key for one file', () => {
+    const byName = new Map(createFileTools(wall).flatMap((one) => findDefinitions(one)).map((definition) => [definition.name, definition]));
+    for (const name of ['write_file', 'move_file']) {
+      const { dangerFor } = byName.get(name)!;
+      expect([dangerFor?.({ overwrite: false }), dangerFor?.({ overwrite: true })]).toEqual([DangerLevel.MEDIUM, DangerLevel.HIGH]);
+    }
+    expect(byName.get('read_file')?.conflictKeys?.({ path: './src/../src//a.ts' })).toEqual(['file:src/a.ts']);
+    expect(byName.get('write_file')?.conflictKeys?.({ path: 'src/a.ts' })).toEqual(['file:src/a.ts']);
+    expect(byName.get('move_file')?.conflictKeys?.({ from: 'a', to: '../b' })).toEqual(['file:a', 'file:../b']);
+  });
+});
+
+describe('list_directory', () => {
+  it('names entries in order, with kinds and sizes', async () => {
+    put('b.txt', 'four');
+    expect(await new ListDirectory(wall).execute({ path: '.' })).toEqual({
+      path: '.',
+      entries: [{ name: 'b.txt', kind: 'file', bytes: 4 }, { name: 'link-out', kind: 'symlink' }, { name: 'src', kind: 'directory' }],
+      truncated: false,
+    });
+  });
+
+  it.each(['missing', 'src/a.ts'])('fails on what is not a folder: %s', async (path) => {
+    expect(await new ListDirectory(wall).execute({ path })).toEqual(failed('expected'));
+  });
+});
+
+describe('read_file', () => {
+  const read = (path: string, offset = 1, limit = 2_000) => new ReadFile(wall).execute({ path, offset, limit });
+
+  it('gives the lines asked for and says where it stopped', async () => {
+    expect(await read('src/a.ts')).toEqual({ path: 'src/a.ts', text: 'one\ntwo\nthree', firstLine: 1, lastLine: 3, totalLines: 3, truncated: false });
+    expect(await read('./src/a.ts', 2, 1)).toEqual({ path: 'src/a.ts', text: 'two', firstLine: 2, lastLine: 2, totalLines: 3, truncated: true });
+  });
+
+  it('reads an empty file', async () => {
+    put('empty', '');
+    expect(await read('empty')).toMatchObject({ text: '', totalLines: 0, truncated: false });
+  });
+
+  it('cuts at whole lines, and a single line only when it alone is too long', async () => {
+    put('wide', `${'x'.repeat(60_000)}\n${'y'.repeat(60_000)}\n`);
+    expect(await read('wide')).toMatchObject({ text: 'x'.repeat(60_000), lastLine: 1, truncated: true });
+    put('wider', 'z'.repeat(150_000));
+    expect(await read('wider')).toMatchObject({ text: 'z'.repeat(100_000), lastLine: 1, totalLines: 1, truncated: true });
+  });
+
+  it('fails on what is missing, a folder, not text, or beyond the end', async () => {
+    put('image', Buffer.from([0, 1, 2]));
+    expect(await read('missing')).toEqual(failed('nothing there'));
+    expect(await read('src')).toEqual(failed('a folder'));
+    expect(await read('image')).toEqual(failed('UTF-8'));
+    expect(await read('src/a.ts', 4)).toEqual(failed('up to 3'));
+  });
+});
+
+describe('write_file', () => {
+  const write = (path: string, content: string, overwrite = false) => new WriteFile(wall).execute({ path, content, overwrite }, {});
+
+  it('makes a file and its folders', async () => {
+    expect(await write('docs/new/é.md', 'é')).toEqual({ path: 'docs/new/é.md', bytes: 2, created: true });
+    expect(get('docs/new/é.md')).toBe('é');
+  });
+
+  it('replaces a file only when asked to', async () => {
+    expect(await write('src/a.ts', 'new')).toEqual(failed('ask for overwriting'));
+    expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
+    expect(await write('src/a.ts', 'new', true)).toMatchObject({ created: false });
+    expect(get('src/a.ts')).toBe('new');
+  });
+
+  it('fails where a folder is, and below a file', async () => {
+    expect(await write('src', 'x', true)).toEqual(failed('a folder'));
+    expect(await write('src/a.ts/b', 'x', true)).toEqual(failed('a file where a folder is needed'));
+  });
+});
+
+describe('edit_file', () => {
+  const edit = (find: string, replace: string, replaceAll = false) => new EditFile(wall).execute({ path: 'src/a.ts', find, replace, replaceAll }, {});
+
+  it('replaces the one occurrence, and takes signs of replacement patterns literally', async () => {
+    expect(await edit('two', "$& $1 $' $$")).toEqual({ path: 'src/a.ts', replacements: 1, firstLine: 2, bytes: 22 });
+    expect(get('src/a.ts')).toBe("one\n$& $1 $' $$\nthree\n");
+  });
+
+  it('replaces every occurrence when asked to', async () => {
+    expect(await edit('e', '$&', true)).toMatchObject({ replacements: 3, firstLine: 1 });
+    expect(get('src/a.ts')).toBe('on$&\ntwo\nthr$&$&\n');
+  });
+
+  it.each([['o', 'on line 1, 2'], ['zero', 'found it nowhere'], ['one', 'the same text', 'one'], ['two ', 'without the spaces']])('changes nothing for %j', async (find, message, replace = 'x') => {
+    expect(await edit(find, replace)).toEqual(failed(message));
+    expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
+  });
+
+  it('takes overlapping places for several', async () => {
+    put('src/a.ts', 'aaa');
+    expect(await edit('aa', 'b')).toEqual(failed('more often'));
+  });
+
+  it('names lines quickly when the passage is everywhere on one line', async () => {
+    put('src/a.ts', 'a'.repeat(1_000_000));
+    expect(await edit('a', 'b')).toEqual(failed('on line 1;'));
+  });
+
+  it('refuses a replacement that would fill the memory', async () => {
+    put('src/a.ts', 'a'.repeat(1_000_000));
+    expect(await refused(edit('a', 'b'.repeat(100_000), true))).toBe('LIMIT_EXCEEDED');
+    expect(get('src/a.ts').length).toBe(1_000_000);
+  });
+
+  it('keeps line ends and the byte order mark, and tells when they are why nothing fits', async () => {
+    put('src/a.ts', '\uFEFFone\r\ntwo\r\n');
+    expect(await edit('one\ntwo', 'x')).toEqual(failed('CRLF'));
+    await edit('two', '2');
+    expect(get('src/a.ts')).toBe('\uFEFFone\r\n2\r\n');
+  });
+});
+
+describe('file_info', () => {
+  it('tells kind, size and time', async () => {
+    expect(await new FileInfo(wall).execute({ path: 'src/a.ts' })).toEqual({ path: 'src/a.ts', kind: 'file', bytes: 14, modified: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) });
+    expect(await new FileInfo(wall).execute({ path: 'src' })).toMatchObject({ kind: 'directory' });
+  });
+
+  it('fails when nothing is there', async () => {
+    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(failed('nothing there'));
+  });
+});
+
+describe('move_file', () => {
+  const move = (from: string, to: string, overwrite = false) => new MoveFile(wall).execute({ from, to, overwrite }, {});
+
+  it('moves files and folders, and makes the folders it needs', async () => {
+    expect(await move('src/a.ts', 'lib/deep/b.ts')).toEqual({ from: 'src/a.ts', to: 'lib/deep/b.ts', overwritten: false });
+    expect(await move('lib', 'moved')).toMatchObject({ to: 'moved' });
+    expect(get('moved/deep/b.ts')).toContain('one');
+    expect(existsSync(join(root, 'lib'))).toBe(false);
+  });
+
+  it('replaces a file only when asked to, a folder never', async () => {
+    put('b.txt', 'b');
+    expect(await move('b.txt', 'src/a.ts')).toEqual(failed('ask for overwriting'));
+    expect(await move('b.txt', 'src', true)).toEqual(failed('a folder'));
+    expect(await move('b.txt', 'src/a.ts', true)).toMatchObject({ overwritten: true });
+    expect(get('src/a.ts')).toBe('b');
+  });
+
+  it('fails for what is missing, and makes no folder for it', async () => {
+    expect(await move('missing', 'new/place')).toEqual(failed('nothing there'));
+    expect(existsSync(join(root, 'new'))).toBe(false);
+  });
+});
+
+describe('delete_file', () => {
+  it('deletes one file, and of a link only the link', async () => {
+    expect(await new DeleteFile(wall).execute({ path: 'src/a.ts' }, {})).toEqual({ path: 'src/a.ts', bytes: 14, deleted: true });
+    await new DeleteFile(wall).execute({ path: 'link-out' }, {});
+    expect(readdirSync(root)).toEqual(['src']);
+    expect(existsSync('/etc')).toBe(true);
+  });
+
+  it.each(['src', 'missing'])('fails for %s', async (path) => {
+    expect(await new DeleteFile(wall).execute({ path }, {})).toEqual(failed('expected'));
+    expect(existsSync(join(root, 'src'))).toBe(true);
+  });
+});
+
+describe('find_files', () => {
+  it('finds by pattern, in order, and counts what it leaves out', async () => {
+    mkdirSync(join(root, 'src/deep'));
+    for (const name of ['src/deep/c.ts', 'src/b.ts', 'b.js']) put(name, '');
+    const find = (glob: string, path = '.', limit = 200) => new FindFiles(wall).execute({ glob, path, limit }, {});
+    expect(await find('src/**/*.ts')).toEqual({ files: ['src/a.ts', 'src/b.ts', 'src/deep/c.ts'], found: 3, truncated: false });
+    expect(await find('*.{js,ts}', '.', 2)).toEqual({ files: ['b.js', 'src/a.ts'], found: 4, truncated: true });
+    expect(await find('*.ts', 'src/deep')).toMatchObject({ files: ['src/deep/c.ts'] });
+    expect(await find('*', 'missing')).toEqual(failed('nothing there'));
+  });
+});
+
+describe('globMatcher', () => {
+  it.each([
+    ['*.ts', 'src/b.ts', true],
+    ['*.ts', 'src/b.tsx', false],
+    ['src/*.ts', 'src/b.ts', true],
+    ['src/*.ts', 'src/deep/b.ts', false],
+    ['src/**/*.ts', 'src/b.ts', true],
+    ['src/**/*.ts', 'src/deep/er/b.ts', true],
+    ['src/**', 'src/deep/b.ts', true],
+    ['src/**', 'srcs/b.ts', false],
+    ['**/deep/**/*.ts', 'src/deep/b.ts', true],
+    ['./src/*.ts', 'src/b.ts', true],
+    ['src/?.ts', 'src/b.ts', true],
+    ['src/?.ts', 'src/bb.ts', false],
+    ['*.{ts,tsx}', 'src/b.tsx', true],
+    ['{src,test}/*.ts', 'test/b.ts', true],
+    ['{src,test}/*.ts', 'docs/b.ts', false],
+    ['[id].ts', 'app/[id].ts', true],
+    ['a+(b).ts', 'a+(b).ts', true],
+    ['*', '.hidden', true],
+    ['A.ts', 'a.ts', false],
+  ])('%s on %s: %s', (pattern, path, expected) => {
+    expect(globMatcher(pattern)(path)).toBe(expected);
+  });
+
+  it('does not try again what cannot match: many stars on a long name', () => {
+    expect(globMatcher('*a'.repeat(200))('a'.repeat(150) + 'b')).toBe(false);
+    expect(globMatcher('**/a/'.repeat(90) + 'b')('a/'.repeat(2_000) + 'c')).toBe(false);
+  });
+
+  it.each(['', '{a,{b,c}}', '{a', 'a}', 'x'.repeat(501), '{a,b}'.repeat(7)])('refuses %j', (pattern) => {
+    expect(() => globMatcher(pattern)).toThrow('expected a file pattern');
+  });
+});

@@ -1,0 +1,72 @@
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { findDefinitions } from '../../src/tool/find-definitions.js';
+import { entryOf } from '../../src/tool/tool-definition.js';
+import { createSystemTools, DiskUsage, EnvironmentVariables, SystemInfo } from '../../tools/system/index.js';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describe('system_info', () => {
+  it('describes the machine', () => {
+    const info = new SystemInfo().execute({});
+    expect(info).toMatchObject({ platform: process.platform, architecture: process.arch, nodeVersion: process.versions.node });
+    expect(info.cpuCount).toBeGreaterThan(0);
+    expect(info.memoryTotalBytes).toBeGreaterThan(info.memoryFreeBytes);
+  });
+
+  it('says nothing of whose machine it is', () => {
+    expect(Object.keys(new SystemInfo().execute({})).sort()).toEqual(['architecture', 'cpuCount', 'cpuModel', 'memoryFreeBytes', 'memoryTotalBytes', 'nodeVersion', 'platform', 'release']);
+    const values = Object.values(new SystemInfo().execute({}));
+    for (const personal of [hostname(), userInfo().username]) expect(values).not.toContain(personal);
+  });
+});
+
+describe('disk_usage', () => {
+  it('tells how full the disk of the root is', async () => {
+    const usage = await new DiskUsage(tmpdir()).execute({});
+    expect(usage).toMatchObject({ totalBytes: expect.any(Number), usedPercent: expect.any(Number) });
+    if (!('totalBytes' in usage)) throw new Error('expected an answer');
+    expect(usage.usedBytes).toBeLessThanOrEqual(usage.totalBytes);
+    expect(usage.usedPercent).toBeLessThanOrEqual(100);
+  });
+
+  it('fails without naming the folder when there is none', async () => {
+    const usage = await new DiskUsage(join(tmpdir(), 'tooldex-missing')).execute({});
+    expect(usage).toMatchObject({ status: 'error' });
+    expect(JSON.stringify(usage)).not.toContain('tooldex-missing');
+  });
+});
+
+describe('environment_variables', () => {
+  it('lists names and never a value', () => {
+    vi.stubEnv('TOOLDEX_SECRET_KEY', 'hunter2-value');
+    const answer = new EnvironmentVariables().execute({ contains: '' });
+    expect(answer.names).toContain('TOOLDEX_SECRET_KEY');
+    expect(answer.names).toEqual([...answer.names].sort());
+    expect(JSON.stringify(answer)).not.toContain('hunter2-value');
+  });
+
+  it('finds names by a part of them, in any case', () => {
+    vi.stubEnv('TOOLDEX_SECRET_KEY', 'x');
+    expect(new EnvironmentVariables().execute({ contains: 'tooldex_secret' })).toEqual({ names: ['TOOLDEX_SECRET_KEY'], truncated: false });
+    expect(new EnvironmentVariables().execute({ contains: '.*' })).toEqual({ names: [], truncated: false });
+  });
+
+  it('says when there were too many', () => {
+    for (let i = 0; i < 1_001; i++) vi.stubEnv(`TOOLDEX_MANY_${i}`, '');
+    const { names, truncated } = new EnvironmentVariables().execute({ contains: 'tooldex_many' });
+    expect([names.length, truncated]).toEqual([1_000, true]);
+  });
+});
+
+describe('createSystemTools', () => {
+  it('returns every tool once, all of them only reading', () => {
+    const entries = createSystemTools({ root: tmpdir() }).flatMap((each) => findDefinitions(each)).map(entryOf);
+    expect(entries.map(({ name }) => name)).toEqual(['system_info', 'disk_usage', 'environment_variables']);
+    for (const entry of entries) expect(entry.accessMode).toBe('readonly');
+    expect(createSystemTools()).toHaveLength(3);
+  });
+});

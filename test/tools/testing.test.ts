@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findDefinitions } from '../../src/tool/find-definitions.js';
+import { entryOf } from '../../src/tool/tool-definition.js';
+import { createTestingTools, ListTests, RunTests } from '../../tools/testing/index.js';
+import { ProgramWall } from '../../tools/walls/program-wall.js';
+
+let root: string;
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const put = async (path: string, text = '') => {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), text);
+};
+const run = (input = {}) => new RunTests(new ProgramWall({ root })).execute({ lines: 60, ...input }, {});
+const list = (input = {}) => new ListTests(root).execute({ contains: '', limit: 500, ...input }, {});
+
+const PASSING = "require('node:test')('adds', () => {});";
+const FAILING = "require('node:test')('adds', () => { throw new Error('one is not two'); });";
+
+describe('run_tests', () => {
+  it('runs the test script of package.json and hands it the filter', async () => {
+    await put('package.json', JSON.stringify({ scripts: { test: 'node show.js' } }));
+    await put('show.js', 'console.log("args", JSON.stringify(process.argv.slice(2)))');
+    expect(await run()).toMatchObject({ passed: true, exitCode: 0, command: 'npm test', timedOut: false });
+    const filtered = await run({ filter: 'src/a b.test.js' });
+    expect(filtered).toMatchObject({ passed: true, command: 'npm test -- src/a b.test.js' });
+    expect(filtered.lastLines).toContain('args ["src/a b.test.js"]');
+  });
+
+  it('tells that tests failed, with the last lines', async () => {
+    await put('package.json', JSON.stringify({ scripts: { test: 'node show.js' } }));
+    await put('show.js', 'for (let i = 0; i < 500; i++) console.log("line", i); console.log("1 failed"); process.exitCode = 1;');
+    const result = await run({ lines: 3 });
+    expect(result).toMatchObject({ passed: false, exitCode: 1, truncated: true });
+    expect(result.lastLines).toHaveLength(3);
+  });
+
+  it('runs node --test where there is no test script', async () => {
+    await put('good.test.cjs', PASSING);
+    expect(await run()).toMatchObject({ passed: true, command: 'node --test' });
+    await put('bad.test.cjs', FAILING);
+    const result = await run();
+    expect(result.passed).toBe(false);
+    expect(result.lastLines.join('\n')).toContain('one is not two');
+    expect(await run({ filter: 'good.test.cjs' })).toMatchObject({ passed: true });
+  });
+
+  it.each([
+    ['an option that loads code', '--require=./evil.js'],
+    ['a short option', '-c'],
+    ['a separator', 'a; touch MARKER'],
+    ['a substitution', '$(touch MARKER)'],
+    ['backticks', '`touch MARKER`'],
+    ['quotes', '"; touch MARKER; "'],
+    ['a redirection', '> MARKER'],
+    ['a pipe', 'a | touch MARKER'],
+    ['a line break', 'a\ntouch MARKER'],
+    ['a NUL', 'a\0b'],
+    ['an absolute path', '/etc/passwd'],
+    ['a path out of the root', '../other/a.test.js'],
+    ['a path out of the root in the middle', 'a/../../other'],
+    ['nothing', ''],
+  ])('refuses as a filter: %s', async (_class, filter) => {
+    await put('package.json', JSON.stringify({ scripts: { test: 'node -e 0' } }));
+    await expect(run({ filter })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(existsSync(join(root, 'MARKER'))).toBe(false);
+  });
+
+  it('refuses a package.json that is broken or huge', async () => {
+    await put('package.json', '{');
+    await expect(run()).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
+    await put('package.json', ' '.repeat(2_000_000));
+    await expect(run()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+  });
+
+  it('stops when the call is aborted', async () => {
+    await expect(new RunTests(new ProgramWall({ root })).execute({ lines: 1 }, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+});
+
+describe('list_tests', () => {
+  it('finds tests of many languages by name and skips what others wrote', async () => {
+    const tests = ['a.test.ts', 'deep/er/b.spec.jsx', 'go/c_test.go', 'py/test_d.py', 'py/e_test.py', 'x/FTest.java'];
+    const others = ['a.ts', 'test.md', 'node_modules/p/a.test.js', 'deep/node_modules/q/b.test.js', '.git/x.test.js', 'latest.ts', 'test_x.txt'];
+    for (const path of [...tests, ...others]) await put(path);
+    expect(await list()).toEqual({ tests: [...tests].sort(), truncated: false });
+    expect(await list({ contains: 'PY/' })).toEqual({ tests: ['py/e_test.py', 'py/test_d.py'], truncated: false });
+    expect(await list({ limit: 2 })).toMatchObject({ truncated: true });
+  });
+
+  it('follows no links', async () => {
+    await put('a.test.ts');
+    await symlink(root, join(root, 'circle'));
+    await symlink(tmpdir(), join(root, 'out'));
+    await symlink('/etc/hosts', join(root, 'hosts.test.ts'));
+    expect(await list()).toEqual({ tests: ['a.test.ts'], truncated: false });
+  });
+
+  it('stops going down at a depth nobody uses, and says so', async () => {
+    await put(`${'d/'.repeat(40)}a.test.ts`);
+    expect(await list()).toEqual({ tests: [], truncated: true });
+  });
+
+  it('stops when the call is aborted', async () => {
+    await put('a.test.ts');
+    await expect(new ListTests(root).execute({ contains: '', limit: 5 }, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+});
+
+describe('createTestingTools', () => {
+  it('returns both tools, which say honestly that only one of them runs code', () => {
+    const entries = createTestingTools().flatMap((each) => findDefinitions(each)).map(entryOf);
+    expect(entries.map(({ name, accessMode }) => [name, accessMode])).toEqual([['list_tests', 'readonly'], ['run_tests', 'execute']]);
+  });
+});

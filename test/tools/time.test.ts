@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findDefinitions } from '../../src/tool/find-definitions.js';
+import { AddDuration, createTimeTools, CurrentTime, DateDifference } from '../../tools/time/index.js';
+
+const NOON = Date.UTC(2024, 1, 29, 12, 30, 45, 678);
+
+describe('current_time', () => {
+  const at = (timeZone: string, now = NOON) => new CurrentTime(() => now).execute({ timeZone });
+
+  it('tells the moment in UTC unless told otherwise', () => {
+    expect(new CurrentTime(() => NOON).execute({})).toEqual({ utc: '2024-02-29T12:30:45.678Z', local: '2024-02-29T12:30:45Z', timeZone: 'UTC', weekday: 'Thursday', unixSeconds: 1709209845 });
+  });
+
+  it.each([
+    ['Europe/Berlin', '2024-02-29T13:30:45+01:00', 'Thursday'],
+    ['America/New_York', '2024-02-29T07:30:45-05:00', 'Thursday'],
+    ['Asia/Kolkata', '2024-02-29T18:00:45+05:30', 'Thursday'],
+    ['Pacific/Kiritimati', '2024-03-01T02:30:45+14:00', 'Friday'],
+    ['America/St_Johns', '2024-02-29T09:00:45-03:30', 'Thursday'],
+  ])('tells the time in %s', (timeZone, local, weekday) => {
+    expect(at(timeZone)).toMatchObject({ local, weekday });
+  });
+
+  it('knows summer time and midnight', () => {
+    expect(at('Europe/Berlin', Date.UTC(2024, 6, 1, 22))).toMatchObject({ local: '2024-07-02T00:00:00+02:00', weekday: 'Tuesday' });
+  });
+
+  it('fails on a time zone that does not exist', () => {
+    expect(at('Mars/Olympus')).toMatchObject({ status: 'error', message: expect.stringContaining('Mars/Olympus') });
+  });
+
+  it('reads the clock of the system by default', () => {
+    const before = Math.floor(Date.now() / 1_000);
+    const answer = new CurrentTime().execute({});
+    expect('unixSeconds' in answer && answer.unixSeconds).toBeGreaterThanOrEqual(before);
+  });
+
+  it('declares that its answers are never reused', () => {
+    expect(findDefinitions(CurrentTime)[0]?.cacheTtlMs).toBe(0);
+  });
+});
+
+/** What is no date in this library, for both tools that take one. */
+const NO_DATES = ['', 'today', '2024-02-30', '2023-02-29', '2024-13-01', '2024-00-10', '2024-01-00', '0000-01-01', '24-01-01', '2024-1-1', '2024-01-01T10:00', '2024-01-01T10:00:00', '2024-01-01T24:00Z', '2024-01-01T10:60Z', '2024-01-01T10:00:60Z', '2024-01-01 10:00Z', '2024-01-01T10:00+19:00', '2024-01-01T10:00+01:60', '2024-01-01T10:00+0100', '+2024-01-01', ' 2024-01-01', '2024-01-01\n', '٢٠٢٤-٠١-٠١'];
+
+describe('add_duration', () => {
+  const add = (date: string, amounts: object) => new AddDuration().execute({ date, ...amounts });
+
+  it.each([
+    ['2024-01-31', { months: 1 }, '2024-02-29'],
+    ['2023-01-31', { months: 1 }, '2023-02-28'],
+    ['2024-02-29', { years: 1 }, '2025-02-28'],
+    ['2024-05-31', { months: -3 }, '2024-02-29'],
+    ['2024-03-01', { days: 90 }, '2024-05-30'],
+    ['2024-01-01', { weeks: 1, days: -8 }, '2023-12-31'],
+    ['2024-01-31', { months: 1, days: 1 }, '2024-03-01'],
+    ['0099-12-31', { days: 1 }, '0100-01-01'],
+    ['0001-01-01', {}, '0001-01-01'],
+    ['2024-01-01', { months: -1_200 }, '1924-01-01'],
+    ['2024-01-01T09:00Z', { hours: 36 }, '2024-01-02T21:00:00Z'],
+    ['2024-01-01t00:00:00.250z', { seconds: -1 }, '2023-12-31T23:59:59.250Z'],
+    ['2024-12-31T23:30:00+05:30', { minutes: 45 }, '2025-01-01T00:15:00+05:30'],
+    ['2024-01-31T10:00:00-08:00', { months: 1 }, '2024-02-29T10:00:00-08:00'],
+    ['2024-01-01T00:00:00-00:00', {}, '2024-01-01T00:00:00Z'],
+  ])('to %s adds %j', (date, amounts, expected) => {
+    expect(add(date, amounts)).toMatchObject({ date: expected });
+  });
+
+  it('names the weekday', () => {
+    expect(add('2024-02-28', { days: 1 })).toEqual({ date: '2024-02-29', weekday: 'Thursday' });
+  });
+
+  it.each(NO_DATES)('fails on %j, which is no date', (date) => {
+    expect(add(date, { days: 1 })).toMatchObject({ status: 'error' });
+  });
+
+  it('fails to add hours to a date without time', () => {
+    expect(add('2024-01-01', { hours: 1 })).toMatchObject({ status: 'error', message: expect.stringContaining('with a time') });
+  });
+
+  it.each([{ days: 1 }, { years: 400_000_000_000 }, { months: 1 }])('fails on a result after the year 9999: %j', (amounts) => {
+    expect(add('9999-12-31', amounts)).toMatchObject({ status: 'error' });
+  });
+
+  it('fails on a result before the year 1', () => {
+    expect(add('0001-01-01T00:00:00Z', { seconds: -1 })).toMatchObject({ status: 'error' });
+  });
+});
+
+describe('date_difference', () => {
+  const between = (from: string, to: string) => new DateDifference().execute({ from, to });
+  const NOTHING = { years: 0, months: 0, days: 0, hours: 0, minutes: 0, seconds: 0 };
+
+  it.each([
+    ['2024-01-15', '2024-12-24', 344, { ...NOTHING, months: 11, days: 9 }],
+    ['1990-06-01', '2024-05-31', 12418, { ...NOTHING, years: 33, months: 11, days: 30 }],
+    ['2024-01-31', '2024-02-29', 29, { ...NOTHING, months: 1 }],
+    ['2024-02-29', '2025-02-28', 365, { ...NOTHING, years: 1 }],
+    ['2024-05-05', '2024-05-05', 0, NOTHING],
+  ])('counts from %s to %s', (from, to, totalDays, calendar) => {
+    expect(between(from, to)).toEqual({ totalDays, totalHours: totalDays * 24, totalSeconds: totalDays * 86_400, backwards: false, calendar });
+  });
+
+  it('counts backwards with negative totals and positive parts', () => {
+    expect(between('2024-03-01', '2024-02-28')).toMatchObject({ totalDays: -2, backwards: true, calendar: { ...NOTHING, days: 2 } });
+  });
+
+  it('compares moments, not the way they are written', () => {
+    expect(between('2024-01-01T00:00:00+02:00', '2023-12-31T22:00:00Z')).toMatchObject({ totalSeconds: 0, backwards: false });
+    expect(between('2024-01-01T12:00:00Z', '2024-01-01T12:00:00-01:30')).toMatchObject({ totalSeconds: 5_400, calendar: { ...NOTHING, hours: 1, minutes: 30 } });
+  });
+
+  it('counts parts of seconds', () => {
+    expect(between('2024-01-01T00:00:00Z', '2024-01-02T01:02:03.5Z')).toMatchObject({ totalSeconds: 90_123.5, calendar: { ...NOTHING, days: 1, hours: 1, minutes: 2, seconds: 3.5 } });
+  });
+
+  it('refuses to compare a date with a moment', () => {
+    expect(between('2024-01-01', '2024-01-02T00:00Z')).toMatchObject({ status: 'error' });
+  });
+
+  it.each(NO_DATES)('fails on %j, which is no date', (date) => {
+    expect(between(date, '2024-01-01')).toMatchObject({ status: 'error' });
+    expect(between('2024-01-01', date)).toMatchObject({ status: 'error' });
+  });
+
+  it('finds again what was added', () => {
+    const date = fc.date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true }).map((day) => day.toISOString());
+    fc.assert(
+      fc.property(date, date, (one, other) => {
+        const [from, to] = one < other ? [one, other] : [other, one];
+        const found = between(from, to);
+        if (!('calendar' in found)) throw new Error('expected a difference');
+        const { seconds, ...calendar } = found.calendar;
+        const whole = new AddDuration().execute({ date: from, ...calendar, seconds: Math.floor(seconds) });
+        if (!('date' in whole)) throw new Error('expected a date');
+        expect(new Date(to).getTime() - new Date(whole.date).getTime()).toBe(Math.round((seconds % 1) * 1_000));
+      }),
+    );
+  });
+});
+
+describe('createTimeTools', () => {
+  it('returns all tools in a stable order, with the clock it is given', () => {
+    const tools = createTimeTools({ now: () => 0 });
+    expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual(['current_time', 'add_duration', 'date_difference']);
+    expect(tools[0].execute({})).toMatchObject({ utc: '1970-01-01T00:00:00.000Z' });
+  });
+});

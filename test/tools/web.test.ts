@@ -1,0 +1,315 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { DangerLevel, isToolError } from '../../src/index.js';
+import { findDefinitions } from '../../src/tool/find-definitions.js';
+import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
+import { UrlWall } from '../../tools/walls/url-wall.js';
+import { CheckUrl, createWebTools, ExtractLinks, FetchUrl, HttpRequest } from '../../tools/web/index.js';
+
+const servers: Server[] = [];
+const local = new UrlWall({ allowPrivate: true });
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function servePage(body: string | Buffer, headers: Record<string, string> = { 'content-type': 'text/html; charset=utf-8' }, status = 200) {
+  return serve((_request, response) => response.writeHead(status, headers).end(body));
+}
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+describe('fetch_url', () => {
+  const read = (url: string, more: { offset?: number; maxChars?: number } = {}) => new FetchUrl(local).execute({ url, ...more }, {});
+
+  it('turns a page into its title and readable lines', async () => {
+    const url = await servePage(`<!doctype html><html><head><title>A &amp; B</title><style>p{color:red}</style>
+      <script>if (1 < 2) document.write("</p>")</script></head><body><!-- hidden <p>note</p> -->
+      <h1>Head</h1><p title="1 > 0">One <b>bold</b>
+      word &lt;3 &#8364;&#x20AC;</p><ul><li>first<li>second</ul><table><tr><td>a<td>b</table>5 < 6</body></html>`);
+    expect(await read(url)).toEqual({
+      url: `${url}/`,
+      status: 200,
+      contentType: 'text/html',
+      title: 'A & B',
+      text: 'Head\nOne bold word <3 €€\n- first\n- second\na | b\n5 < 6',
+      truncated: false,
+      nextOffset: null,
+    });
+  });
+
+  it('returns JSON as data', async () => {
+    const url = await servePage('{"a":[1,{"b":null}]}', { 'content-type': 'application/problem+json' });
+    expect(await read(url)).toMatchObject({ json: { a: [1, { b: null }] }, truncated: false });
+  });
+
+  it('returns as text what is called JSON and is none', async () => {
+    const url = await servePage('{oops', { 'content-type': 'application/json' });
+    expect(await read(url)).toMatchObject({ text: '{oops' });
+  });
+
+  it('returns a long text in pieces that join without loss', async () => {
+    const whole = 'ab😀cd😀'.repeat(50);
+    const url = await servePage(whole, { 'content-type': 'text/plain; charset=utf-8' });
+    let joined = '';
+    for (let offset: number | null = 0; offset !== null; ) {
+      const page = await read(url, { offset, maxChars: 7 });
+      if (!('nextOffset' in page)) throw new Error('expected a page');
+      expect(page.truncated).toBe(page.nextOffset !== null);
+      expect((page.text ?? '').length).toBeLessThanOrEqual(7);
+      expect(Buffer.from(page.text ?? '').toString()).toBe(page.text);
+      joined += page.text;
+      offset = page.nextOffset;
+    }
+    expect(joined).toBe(whole);
+  });
+
+  it('reads the encoding that the page names', async () => {
+    const url = await servePage(Buffer.from([0x67, 0x72, 0xfc, 0x6e]), { 'content-type': 'text/plain; charset="ISO-8859-1"' });
+    expect(await read(url)).toMatchObject({ text: 'grün' });
+  });
+
+  it('unpacks compressed pages', async () => {
+    const url = await servePage(gzipSync('packed'), { 'content-type': 'text/plain', 'content-encoding': 'gzip' });
+    expect(await read(url)).toMatchObject({ text: 'packed' });
+  });
+
+  it('returns an HTTP error as a status', async () => {
+    expect(await read(await servePage('<p>gone</p>', undefined, 404))).toMatchObject({ status: 404, text: 'gone' });
+  });
+
+  it('fails on what is not text', async () => {
+    const url = await servePage(Buffer.from([0x89, 0x50]), { 'content-type': 'image/png' });
+    expect(await read(url)).toMatchObject({ status: 'error', message: expect.stringContaining('image/png') });
+  });
+
+  it('fails when the server cannot be reached', async () => {
+    const url = await servePage('');
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    expect(await read(url)).toMatchObject({ status: 'error', message: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  it('is refused private addresses unless told otherwise', async () => {
+    const error: unknown = await new FetchUrl().execute({ url: 'http://127.0.0.1:8080/' }, {}).catch((thrown: unknown) => thrown);
+    expect(isToolError(error, 'FORBIDDEN_URL')).toBe(true);
+  });
+
+  it('stops when the caller aborts', async () => {
+    const controller = new AbortController();
+    const url = await serve(() => controller.abort());
+    const error: unknown = await new FetchUrl(local).execute({ url }, { signal: controller.signal }).catch((thrown: unknown) => thrown);
+    expect(isToolError(error, 'ABORTED')).toBe(true);
+  });
+
+  it.each([
+    ['tags never closed', '<a '.repeat(100_000)],
+    ['comments never closed', '<!--'.repeat(100_000)],
+    ['quotes never closed', '<a href="'.repeat(100_000)],
+    ['scripts never closed', '<script>'.repeat(100_000)],
+    ['lone brackets', '<'.repeat(400_000)],
+    ['references never closed', '&#'.repeat(200_000)],
+    ['equals signs only', `<a ${'='.repeat(400_000)}>`],
+    ['deep nesting', '<div>'.repeat(100_000)],
+  ])('reads a hostile page of %s', async (_what, html) => {
+    expect(await read(await servePage(html))).toMatchObject({ status: 200 });
+  });
+});
+
+describe('check_url', () => {
+  it('tells status, type, size and redirects without reading the page', async () => {
+    const methods: unknown[] = [];
+    const url = await serve((request, response) => {
+      methods.push(request.method);
+      if (request.url === '/') response.writeHead(302, { location: '/page' }).end();
+      else response.writeHead(200, { 'content-type': 'text/html', 'content-length': '1234', 'last-modified': 'Tue, 02 Jan 2024 03:04:05 GMT' }).end();
+    });
+    expect(await new CheckUrl(local).execute({ url }, {})).toEqual({
+      url: `${url}/page`,
+      status: 200,
+      ok: true,
+      contentType: 'text/html',
+      size: 1234,
+      lastModified: 'Tue, 02 Jan 2024 03:04:05 GMT',
+      redirects: [`${url}/page`],
+    });
+    expect(methods).toEqual(['HEAD', 'HEAD']);
+  });
+
+  it('says nothing that the server did not say', async () => {
+    const url = await serve((_request, response) => response.writeHead(404).end());
+    expect(await new CheckUrl(local).execute({ url }, {})).toMatchObject({ status: 404, ok: false, contentType: null, size: null });
+  });
+
+  it('understands a HEAD answer that announces a compressed body', async () => {
+    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end());
+    expect(await new CheckUrl(local).execute({ url }, {})).toMatchObject({ status: 200, ok: true });
+  });
+});
+
+describe('http_request', () => {
+  it('sends method, headers and body, and returns what came back', async () => {
+    const url = await serve((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        response.writeHead(201, { 'content-type': 'application/json', 'x-id': '17', 'set-cookie': 'session=secret' });
+        response.end(JSON.stringify({ method: request.method, path: request.url, type: request.headers['content-type'], length: request.headers['content-length'], body: Buffer.concat(parts).toString() }));
+      });
+    });
+    const answer = await new HttpRequest(local).execute({ url: `${url}/a?b=c#d`, method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'grüße' }, {});
+    expect(answer).toMatchObject({ status: 201, headers: { 'x-id': '17' }, truncated: false });
+    expect(JSON.stringify(answer)).not.toContain('secret');
+    expect(JSON.parse((answer as { body: string }).body)).toEqual({ method: 'POST', path: '/a?b=c', type: 'text/plain', length: '7', body: 'grüße' });
+  });
+
+  it.each(['GET', 'HEAD', 'OPTIONS'] as const)('fails on %s with a body before anything is sent', async (method) => {
+    let requests = 0;
+    const url = await serve((_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    expect(await new HttpRequest(local).execute({ url, method, body: 'x' }, {})).toMatchObject({ status: 'error' });
+    expect(requests).toBe(0);
+  });
+
+  it('returns nothing for a body that is not text, and an empty text for none', async () => {
+    const image = await servePage(Buffer.from([1, 2]), { 'content-type': 'image/png' });
+    expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({ body: null });
+    const empty = await serve((_request, response) => response.writeHead(204).end());
+    expect(await new HttpRequest(local).execute({ url: empty, method: 'DELETE' }, {})).toMatchObject({ status: 204, body: '' });
+  });
+
+  it('cuts a long answer and says so', async () => {
+    const url = await servePage('x'.repeat(60_000), { 'content-type': 'text/plain' });
+    const answer = await new HttpRequest(local).execute({ url, method: 'GET' }, {});
+    expect(answer).toMatchObject({ truncated: true, body: 'x'.repeat(50_000) });
+  });
+
+  it.each([
+    ['GET', DangerLevel.MEDIUM],
+    ['HEAD', DangerLevel.MEDIUM],
+    ['POST', DangerLevel.HIGH],
+    ['PUT', DangerLevel.HIGH],
+    ['PATCH', DangerLevel.HIGH],
+    ['DELETE', DangerLevel.HIGH],
+  ])('counts %s as of %s danger', (method, danger) => {
+    const [definition] = findDefinitions(HttpRequest);
+    expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
+  });
+
+  it('conflicts with calls to the same server only', () => {
+    const keysOf = (url: string) => findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url, method: 'GET' });
+    expect(keysOf('https://a.example.com/x')).toEqual(keysOf('https://A.example.com:443/y'));
+    expect(keysOf('https://a.example.com/')).not.toEqual(keysOf('https://b.example.com/'));
+    expect(keysOf('no url')).toEqual(['origin:no url']);
+  });
+});
+
+describe('extract_links', () => {
+  const page = `<base href="/docs/"><a href="one.html">One</a> <A HREF='/two'> Two <b>bold</b></A>
+    <a href="https://other.example.com/x#top">Other</a><a href="one.html#part">again</a><a href="mailto:a@example.com">mail</a>
+    <a href="javascript:alert(1)">js</a><a name=x>no link</a><a href=three?a=1&amp;b=2>Three<a href="http://[bad">bad</a>`;
+
+  it('lists each target once, absolute, with its text', async () => {
+    const url = await servePage(page);
+    expect(await new ExtractLinks(local).execute({ url }, {})).toEqual({
+      url: `${url}/`,
+      status: 200,
+      links: [
+        { url: `${url}/docs/one.html`, text: 'One' },
+        { url: `${url}/two`, text: 'Two bold' },
+        { url: 'https://other.example.com/x', text: 'Other' },
+        { url: `${url}/docs/three?a=1&b=2`, text: 'Three' },
+      ],
+      found: 4,
+      truncated: false,
+    });
+  });
+
+  it('keeps to the server and to the limit when asked', async () => {
+    const url = await servePage(page);
+    const answer = await new ExtractLinks(local).execute({ url, sameOrigin: true, limit: 2 }, {});
+    expect(answer).toMatchObject({ links: [{ text: 'One' }, { text: 'Two bold' }], found: 3, truncated: true });
+  });
+
+  it('fails on what is not HTML', async () => {
+    const url = await servePage('{}', { 'content-type': 'application/json' });
+    expect(await new ExtractLinks(local).execute({ url }, {})).toMatchObject({ status: 'error', message: expect.stringContaining('application/json') });
+  });
+});
+
+describe('guardedFetch', () => {
+  const codeOf = (work: Promise<unknown>) => work.then(() => 'passed', (error: unknown) => (isToolError(error) ? error.code : error));
+
+  it('stops unpacking a gzip bomb at the limit', async () => {
+    const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
+    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
+    const answer = await guardedFetch(url, { wall: local, maxBytes: 1000 });
+    expect([answer.body.length, answer.truncated]).toEqual([1000, true]);
+  });
+
+  it('stops reading an endless body at the limit', async () => {
+    const url = await serve((_request, response) => {
+      const more = () => {
+        while (response.writable && response.write('x'.repeat(10_000)));
+      };
+      response.on('drain', more);
+      more();
+    });
+    const answer = await guardedFetch(url, { wall: local, maxBytes: 100_000 });
+    expect([answer.body.length, answer.truncated]).toEqual([100_000, true]);
+  });
+
+  it('does not call a body of exactly the limit cut', async () => {
+    const url = await serve((_request, response) => response.end('12345'));
+    expect(await guardedFetch(url, { wall: local, maxBytes: 5 })).toMatchObject({ body: Buffer.from('12345'), truncated: false });
+  });
+
+  it('unpacks brotli', async () => {
+    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync('hello')));
+    expect((await guardedFetch(url, { wall: local })).body.toString()).toBe('hello');
+  });
+
+  it.each([
+    ['broken gzip', 'gzip', 'not gzip at all'],
+    ['stacked encodings', 'gzip, gzip', 'x'],
+    ['an unknown encoding', 'magic', 'x'],
+  ])('fails on %s', async (_what, encoding, body) => {
+    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body));
+    expect(await codeOf(guardedFetch(url, { wall: local }))).toBe('EXECUTION_FAILED');
+  });
+
+  it('ends a server that never answers when the time is up', async () => {
+    const url = await serve(() => {});
+    expect(await codeOf(guardedFetch(url, { wall: local, timeoutMs: 30 }))).toBe('TIMEOUT');
+  });
+
+  it('ends a body that never ends when the time is up', async () => {
+    const url = await serve((_request, response) => void response.write('a little'));
+    expect(await codeOf(guardedFetch(url, { wall: local, timeoutMs: 60 }))).toBe('TIMEOUT');
+  });
+
+  it('ends a name that is never found when the time is up', async () => {
+    const wall = new UrlWall({ resolve: () => new Promise(() => {}) });
+    expect(await codeOf(guardedFetch('http://slow.example.com/', { wall, timeoutMs: 30 }))).toBe('TIMEOUT');
+  });
+});
+
+describe('createWebTools', () => {
+  it('puts all tools behind one wall, in a stable order', async () => {
+    const tools = createWebTools({ allowPrivate: true });
+    expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual(['fetch_url', 'check_url', 'extract_links', 'http_request']);
+    const url = await servePage('here', { 'content-type': 'text/plain' });
+    expect(await tools[0].execute({ url }, {})).toMatchObject({ text: 'here' });
+  });
+});

@@ -1,0 +1,66 @@
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
+import { linesOf, newPass, textFiles } from './text-files.js';
+
+const Input = z.object({
+  path: z.string().min(1).max(MAX_PATH_LENGTH).default('.').describe('Folder or file to count, relative to the root'),
+  include: z.string().min(1).max(MAX_GLOB_LENGTH).optional().describe('Only files that match this pattern, such as "src/**/*.ts"'),
+});
+
+interface Count {
+  extension: string;
+  files: number;
+  lines: number;
+  blankLines: number;
+}
+
+/** Counts the lines of text files by extension. */
+@tool({
+  name: 'count_lines',
+  description: 'Counts files, lines and blank lines of text files by extension, most lines first, and in total. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. "truncated" says when not everything was counted.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.LOW,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.LOW,
+  sideEffects: SideEffect.NONE,
+  category: 'search',
+  keywords: ['count', 'lines', 'lines of code', 'loc', 'how many', 'statistics', 'size of the code'],
+  mandatoryKeywords: ['count lines', 'lines of code', 'count the lines'],
+  stages: [Stage.INITIAL, Stage.ANALYSIS],
+  taskTypes: ['analysis'],
+  examples: ['How many lines of code does this project have?', 'Count the lines in src', 'Which language has the most lines?'],
+  progressParams: ['path', 'include'],
+  timeoutMs: 60_000,
+  allowParallel: true,
+})
+export class CountLines {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ path, include }: z.infer<typeof Input>, context: ToolContext) {
+    return orFail(async () => {
+      const pass = newPass();
+      const counts = new Map<string, Count>();
+      let lines = 0;
+      for await (const file of textFiles(this.files, path, include, context, pass)) {
+        const extension = posix.extname(file.path).toLowerCase() || '(none)';
+        const count = counts.get(extension) ?? { extension, files: 0, lines: 0, blankLines: 0 };
+        counts.set(extension, count);
+        const found = linesOf(file.text);
+        count.files++;
+        count.lines += found.length;
+        count.blankLines += found.filter((line) => line.trim() === '').length;
+        lines += found.length;
+      }
+      const byExtension = [...counts.values()].sort((a, b) => b.lines - a.lines || (a.extension < b.extension ? -1 : 1));
+      return { lines, byExtension, ...pass };
+    });
+  }
+}

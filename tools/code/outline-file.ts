@@ -1,0 +1,53 @@
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
+import { linesOf } from './text-files.js';
+
+/** Declarations of one answer: more is a generated file. */
+const MAX_ENTRIES = 500;
+
+const Input = z.object({
+  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('TypeScript, JavaScript or Python file, relative to the root'),
+});
+
+/** Lists the declarations of a source file with their line numbers. */
+@tool({
+  name: 'outline_file',
+  description: 'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that the right lines can be read. Goes by simple rules for lines, not by a parser: comments and long strings may add or hide an entry.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'search',
+  keywords: ['outline', 'structure', 'functions', 'classes', 'exports', 'symbols', 'methods', 'overview'],
+  mandatoryKeywords: ['outline', 'list the functions', 'what does it export'],
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Which functions are in src/app.ts?', 'Give me an outline of server.py', 'What does index.ts export?'],
+  progressParams: ['path'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  conflictKeys: ({ path }) => [fileKey(path)],
+})
+export class OutlineFile {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ path }: z.infer<typeof Input>) {
+    return orFail(async () => {
+      const extension = posix.extname(path).toLowerCase();
+      const language = LANGUAGE_OF_EXTENSION.get(extension);
+      if (language === undefined) return fail(`expected a file ending in ${[...LANGUAGE_OF_EXTENSION.keys()].join(', ')}, found "${extension}"; use read_file`);
+      const lines = linesOf(await this.files.readText(path));
+      const entries = lines.map((text, index) => declarationIn(text, index + 1, language)).filter((entry): entry is OutlineEntry => entry !== undefined);
+      return { path: this.files.relative(path), language, totalLines: lines.length, entries: entries.slice(0, MAX_ENTRIES), truncated: entries.length > MAX_ENTRIES };
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
+import { linesOf, newPass, textFiles } from './text-files.js';
+
+/** Characters of a query: one line is searched at a time. */
+const MAX_QUERY_LENGTH = 500;
+/** Matches of one answer, and lines shown on each side of one: what a model can take in. */
+const MAX_RESULTS = 500;
+const USUAL_RESULTS = 100;
+const MAX_CONTEXT_LINES = 5;
+/** Characters of a line in the answer: minified files have lines of megabytes. */
+const SHOWN_LENGTH = 300;
+
+const Input = z.object({
+  query: z.string().min(1).max(MAX_QUERY_LENGTH).refine((query) => !/[\r\n]/.test(query), { error: 'text of one line' }).describe('Plain text to find within a line; not a regular expression'),
+  path: z.string().min(1).max(MAX_PATH_LENGTH).default('.').describe('Folder or file to search, relative to the root'),
+  include: z.string().min(1).max(MAX_GLOB_LENGTH).optional().describe('Only files that match this pattern, such as "*.ts" or "src/**/*.{ts,tsx}"'),
+  caseSensitive: z.boolean().default(false),
+  contextLines: z.number().int().min(0).max(MAX_CONTEXT_LINES).default(0).describe('Lines to show before and after each match'),
+  maxResults: z.number().int().min(1).max(MAX_RESULTS).default(USUAL_RESULTS),
+});
+
+interface Match {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+  readonly before?: readonly string[];
+  readonly after?: readonly string[];
+}
+
+/** Finds the lines of text files that contain a text. */
+@tool({
+  name: 'search_text',
+  description: 'Searches text files for plain text and returns {path, line, text} for every line that contains it, files and lines in order. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. Long lines are cut around the match; "truncated" says when there is more.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.LOW,
+  sideEffects: SideEffect.NONE,
+  category: 'search',
+  keywords: ['search', 'find', 'grep', 'text', 'occurrences', 'usages', 'where', 'contains', 'references'],
+  mandatoryKeywords: ['search for', 'grep', 'where is it used'],
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['search', 'analysis'],
+  examples: ['Search for "createServer" in the code', 'Where is parseConfig used?', 'Grep for deprecated in all markdown files', 'Which files mention the old name?'],
+  progressParams: ['query', 'path', 'include', 'caseSensitive', 'maxResults'],
+  timeoutMs: 60_000,
+  allowParallel: true,
+})
+export class SearchText {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ query, path, include, caseSensitive, contextLines, maxResults }: z.infer<typeof Input>, context: ToolContext) {
+    const fold = (text: string): string => (caseSensitive ? text : text.toLowerCase());
+    const wanted = fold(query);
+    return orFail(async () => {
+      const pass = newPass();
+      const matches: Match[] = [];
+      search: for await (const file of textFiles(this.files, path, include, context, pass)) {
+        if (!fold(file.text).includes(wanted)) continue;
+        const lines = linesOf(file.text);
+        for (const [index, line] of lines.entries()) {
+          const at = fold(line).indexOf(wanted);
+          if (at < 0) continue;
+          if (matches.length === maxResults) {
+            pass.truncated = true;
+            break search;
+          }
+          const match = { path: file.path, line: index + 1, text: cutAround(line, at) };
+          matches.push(contextLines === 0 ? match : { ...match, before: shown(lines, index - contextLines, index), after: shown(lines, index + 1, index + 1 + contextLines) });
+        }
+      }
+      return { matches, ...pass };
+    });
+  }
+}
+
+function shown(lines: readonly string[], from: number, to: number): string[] {
+  return lines.slice(Math.max(from, 0), to).map((line) => cutAround(line, 0));
+}
+
+function cutAround(line: string, at: number): string {
+  if (line.length <= SHOWN_LENGTH) return line;
+  const start = Math.max(0, Math.min(at - SHOWN_LENGTH / 2, line.length - SHOWN_LENGTH));
+  const end = start + SHOWN_LENGTH;
+  return `${start > 0 ? '…' : ''}${line.slice(start, end)}${end < line.length ? '…' : ''}`;
+}

@@ -1,0 +1,147 @@
+/** What is wrong with an expression, and where, counted from 1. */
+export class ExpressionProblem extends Error {}
+
+/** Levels of parentheses, signs and powers: deeper nesting is an attack on the stack rather than arithmetic. */
+const MAX_DEPTH = 100;
+const NUMBER = /(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
+const NAME = /[A-Za-z][A-Za-z0-9]*/y;
+const BLANKS = /\s*/y;
+
+interface MathFunction {
+  readonly least: number;
+  readonly most: number;
+  readonly apply: (...values: number[]) => number;
+}
+
+const one = (apply: (value: number) => number): MathFunction => ({ least: 1, most: 1, apply });
+const many = (apply: (...values: number[]) => number): MathFunction => ({ least: 1, most: 100, apply });
+
+/** Maps, so that names such as `constructor` find nothing. */
+const CONSTANTS: ReadonlyMap<string, number> = new Map([['pi', Math.PI], ['e', Math.E]]);
+const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
+  ['abs', one(Math.abs)], ['sign', one(Math.sign)], ['sqrt', one(Math.sqrt)], ['cbrt', one(Math.cbrt)],
+  ['round', one(Math.round)], ['floor', one(Math.floor)], ['ceil', one(Math.ceil)], ['trunc', one(Math.trunc)],
+  ['exp', one(Math.exp)], ['ln', one(Math.log)], ['log10', one(Math.log10)], ['log2', one(Math.log2)],
+  ['sin', one(Math.sin)], ['cos', one(Math.cos)], ['tan', one(Math.tan)],
+  ['asin', one(Math.asin)], ['acos', one(Math.acos)], ['atan', one(Math.atan)],
+  ['min', many(Math.min)], ['max', many(Math.max)],
+  ['sum', many((...values) => values.reduce((total, value) => total + value, 0))],
+  ['avg', many((...values) => values.reduce((total, value) => total + value, 0) / values.length)],
+]);
+
+/** The names an expression may use. */
+export const KNOWN_NAMES: readonly string[] = [...CONSTANTS.keys(), ...FUNCTIONS.keys()];
+
+/**
+ * Computes an arithmetic expression.
+ *
+ * From weak to strong: `+ -`, then `* / %`, then signs, then `^`, which groups to the right; so `-2^2` is -4.
+ *
+ * @throws ExpressionProblem when the text is no expression, or its value is no finite number.
+ */
+export function evaluate(text: string): number {
+  const parser = new Parser(text);
+  const value = parser.whole();
+  if (!Number.isFinite(value)) throw new ExpressionProblem('expected a finite result, found one that is undefined or too large; check divisions by zero, roots and powers');
+  return value === 0 ? 0 : value; // No negative zero: JSON has none.
+}
+
+class Parser {
+  #at = 0;
+  #depth = 0;
+
+  constructor(private readonly text: string) {}
+
+  whole(): number {
+    const value = this.#sum();
+    if (this.#peek() !== undefined) throw this.#expected('an operator or the end');
+    return value;
+  }
+
+  #sum(): number {
+    let value = this.#product();
+    for (;;) {
+      if (this.#take('+')) value += this.#product();
+      else if (this.#take('-')) value -= this.#product();
+      else return value;
+    }
+  }
+
+  #product(): number {
+    let value = this.#signed();
+    for (;;) {
+      if (this.#take('*')) value *= this.#signed();
+      else if (this.#take('/')) value /= this.#signed();
+      else if (this.#take('%')) value %= this.#signed();
+      else return value;
+    }
+  }
+
+  #signed(): number {
+    return this.#deeper(() => {
+      if (this.#take('-')) return -this.#signed();
+      if (this.#take('+')) return this.#signed();
+      const base = this.#primary();
+      return this.#take('^') ? base ** this.#signed() : base;
+    });
+  }
+
+  #primary(): number {
+    if (this.#take('(')) {
+      const value = this.#sum();
+      if (!this.#take(')')) throw this.#expected('")"');
+      return value;
+    }
+    const number = this.#match(NUMBER);
+    if (number !== undefined) return Number(number);
+    const start = this.#at;
+    const name = this.#match(NAME)?.toLowerCase();
+    if (name === undefined) throw this.#expected('a number, a name or "("');
+    const constant = CONSTANTS.get(name);
+    if (constant !== undefined) return constant;
+    const known = FUNCTIONS.get(name);
+    if (known === undefined) throw new ExpressionProblem(`expected one of ${KNOWN_NAMES.join(', ')}, found "${name.slice(0, 30)}" at character ${start + 1}`);
+    return this.#call(name, known);
+  }
+
+  #call(name: string, { least, most, apply }: MathFunction): number {
+    if (!this.#take('(')) throw this.#expected(`"(" after ${name}`);
+    const values: number[] = [];
+    do values.push(this.#sum());
+    while (this.#take(','));
+    if (!this.#take(')')) throw this.#expected('"," or ")"');
+    if (values.length < least || values.length > most) throw new ExpressionProblem(`expected ${most === 1 ? '1 value' : `${least} to ${most} values`} for ${name}, found ${values.length}`);
+    return apply(...values);
+  }
+
+  #deeper(work: () => number): number {
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) throw new ExpressionProblem(`expected at most ${MAX_DEPTH} levels, found more; compute it in parts`);
+    const value = work();
+    this.#depth -= 1;
+    return value;
+  }
+
+  #peek(): string | undefined {
+    this.#match(BLANKS);
+    return this.text[this.#at];
+  }
+
+  #take(character: string): boolean {
+    if (this.#peek() !== character) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+
+  #expected(what: string): ExpressionProblem {
+    const found = this.#peek();
+    return new ExpressionProblem(`expected ${what}, found ${found === undefined ? 'the end' : JSON.stringify(found)} at character ${this.#at + 1}`);
+  }
+}

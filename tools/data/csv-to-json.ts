@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import { Delimiter, readTable } from './formats/csv-table.js';
+import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
+
+/** Numbers as JSON writes them; a leading zero marks a code such as a postal code, which is no number. */
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
+
+const Input = z.object({
+  csv: z.string().max(MAX_TEXT).describe('CSV text with a header line'),
+  convert: z.boolean().default(false).describe('Turn plain numbers, true and false into values and empty fields into null'),
+  limit: z.number().int().min(1).max(MAX_ROWS).default(MAX_ROWS).describe('Most records to return'),
+  delimiter: Delimiter,
+});
+
+type Value = string | number | boolean | null;
+
+export interface CsvRecords {
+  readonly records: readonly Readonly<Record<string, Value>>[];
+  /** How many there are in all. */
+  readonly found: number;
+  readonly truncated: boolean;
+}
+
+/** Turns CSV into one object per row. */
+@tool({
+  name: 'csv_to_json',
+  description: 'Converts CSV text with a header line (RFC 4180) into a list of objects, one per row, with the columns as keys. Fields stay text unless convert is set. At most 10000 records and 5 million characters.',
+  inputSchema: Input,
+  priority: Priority.LOW,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.COMPUTE,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'data',
+  keywords: ['csv', 'csv to json', 'convert csv', 'json', 'table', 'records', 'objects'],
+  mandatoryKeywords: ['csv to json', 'convert csv'],
+  stages: [Stage.READING, Stage.EXECUTION],
+  taskTypes: ['generation', 'analysis'],
+  examples: ['Convert this CSV to JSON', 'Turn the table into a list of objects', 'Make JSON records of this semicolon-separated file'],
+  progressParams: ['csv', 'convert', 'limit', 'delimiter'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class CsvToJson {
+  execute({ csv, convert = false, limit = MAX_ROWS, delimiter = ',' }: z.input<typeof Input>): CsvRecords | ToolResult<never> {
+    const table = readTable(csv, delimiter);
+    if (typeof table === 'string') return fail(table);
+    const { columns, rows } = table;
+    // fromEntries makes own fields even of a column called __proto__.
+    const records = rows.slice(0, limit).map((row) => Object.fromEntries(columns.map((column, index) => [column, valueOf(row[index] ?? '', convert)])));
+    return { records, found: rows.length, truncated: rows.length > limit };
+  }
+}
+
+function valueOf(field: string, convert: boolean): Value {
+  if (!convert) return field;
+  if (field === '') return null;
+  if (field === 'true' || field === 'false') return field === 'true';
+  const number = NUMBER.test(field) ? Number(field) : NaN;
+  // A number that does not come out as it was written, such as a long identifier, would be damaged.
+  return String(number) === field ? number : field;
+}

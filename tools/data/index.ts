@@ -1,0 +1,13 @@
+import { CsvQuery } from './csv-query.js';
+import { CsvToJson } from './csv-to-json.js';
+import { DiffText } from './diff-text.js';
+import { JsonFormat } from './json-format.js';
+import { JsonQuery } from './json-query.js';
+import { TextStats } from './text-stats.js';
+
+export { CsvQuery, CsvToJson, DiffText, JsonFormat, JsonQuery, TextStats };
+
+/** The tools for data that is already at hand; all of them only compute. */
+export function createDataTools() {
+  return [new JsonQuery(), new JsonFormat(), new CsvQuery(), new CsvToJson(), new TextStats(), new DiffText()] as const;
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import { readJson, writeJson } from './formats/json-document.js';
+import { MAX_TEXT } from './formats/limits.js';
+
+/** Characters: indenting makes a deeply nested text many times longer. */
+const MAX_OUTPUT = 4 * MAX_TEXT;
+
+const Input = z.object({
+  json: z.string().max(MAX_TEXT).describe('JSON text'),
+  style: z.enum(['pretty', 'minify']).default('pretty').describe('Indented lines, or one line without blanks'),
+  indent: z.number().int().min(1).max(8).default(2).describe('Blanks per level of the pretty style'),
+  sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
+});
+
+/** Checks JSON and lays it out anew; numbers keep their spelling and no entry is lost. */
+@tool({
+  name: 'json_format',
+  description: 'Validates JSON text and returns it pretty-printed or minified, with sorted keys on request. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.COMPUTE,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'data',
+  keywords: ['json', 'format json', 'pretty print', 'minify', 'validate json', 'sort keys', 'indent', 'json error', 'beautify'],
+  mandatoryKeywords: ['format json', 'validate json', 'minify json'],
+  stages: [Stage.ANALYSIS, Stage.EXECUTION, Stage.VERIFICATION],
+  taskTypes: ['analysis', 'generation', 'edit'],
+  examples: ['Pretty-print this JSON', 'Is this valid JSON? Where is the error?', 'Minify this JSON', 'Sort the keys of this JSON object'],
+  progressParams: ['json', 'style', 'indent', 'sortKeys'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class JsonFormat {
+  execute({ json, style = 'pretty', indent = 2, sortKeys = false }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
+    const read = readJson(json);
+    if ('problem' in read) {
+      const { line, column, message } = read.problem;
+      return fail(`expected JSON: line ${line}, column ${column}: ${message}; correct it there`, { line, column });
+    }
+    const text = writeJson(read.node, { indent: style === 'pretty' ? indent : 0, sortKeys });
+    if (text.length > MAX_OUTPUT) return fail(`expected an indented text of at most ${MAX_OUTPUT} characters, found ${text.length}; use the style "minify"`);
+    return { text };
+  }
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import { readJson } from './formats/json-document.js';
+import { parsePath, type Step } from './formats/json-path.js';
+import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
+
+/** Characters of a path. */
+const MAX_PATH = 500;
+/** Keys that a message names before it says that there are more. */
+const SHOWN_KEYS = 20;
+
+const Input = z.object({
+  json: z.string().max(MAX_TEXT).describe('JSON text'),
+  path: z.string().max(MAX_PATH).describe('Path such as a.b[0].c, items[*].name, list[-1] or ["a key"].x; empty for the whole'),
+  limit: z.number().int().min(1).max(MAX_ROWS).default(USUAL_ROWS).describe('Most values to return'),
+});
+
+export interface QueryResult {
+  readonly values: readonly unknown[];
+  /** How many there are in all. */
+  readonly found: number;
+  readonly truncated: boolean;
+}
+
+/** Picks values out of JSON by a simple path. */
+@tool({
+  name: 'json_query',
+  description: 'Picks values out of JSON text by a path: keys (a.b), positions (list[0], list[-1]), all members ([*]) and quoted keys (["a key"]). Returns all matches as a list; fails with the keys that exist when nothing matches. At most 5 million characters.',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.COMPUTE,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'data',
+  keywords: ['json', 'json path', 'extract field', 'query json', 'select value', 'nested value', 'key', 'pluck'],
+  mandatoryKeywords: ['query json', 'json path', 'json query'],
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Get all the names from this JSON list', 'What is the value of data.user.id in this response?', 'Show the last item of the results array', 'Pick the price of every product from this JSON'],
+  progressParams: ['json', 'path', 'limit'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class JsonQuery {
+  execute({ json, path, limit = USUAL_ROWS }: z.input<typeof Input>): QueryResult | ToolResult<never> {
+    const read = readJson(json);
+    if ('problem' in read) return fail(`expected JSON: line ${read.problem.line}, column ${read.problem.column}: ${read.problem.message}`);
+    const steps = parsePath(path);
+    if (typeof steps === 'string') return fail(steps);
+    let values: readonly unknown[] = [JSON.parse(json)];
+    for (const [index, step] of steps.entries()) {
+      const next = values.flatMap((value) => membersOf(value, step));
+      if (next.length === 0) return fail(nothingFor(step, index, values));
+      values = next;
+    }
+    return { values: values.slice(0, limit), found: values.length, truncated: values.length > limit };
+  }
+}
+
+/** Own members only: `constructor` and the like are no data. */
+function membersOf(value: unknown, step: Step): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (step.kind === 'all') return Object.values(value);
+  if (Array.isArray(value)) {
+    const list = value as unknown[];
+    if (step.kind !== 'index') return [];
+    const index = step.index < 0 ? list.length + step.index : step.index;
+    return index >= 0 && index < list.length ? [list[index]] : [];
+  }
+  return step.kind === 'key' && Object.hasOwn(value, step.key) ? [(value as Record<string, unknown>)[step.key]] : [];
+}
+
+function nothingFor(step: Step, index: number, values: readonly unknown[]): string {
+  const wanted = step.kind === 'key' ? `the key "${step.key}"` : step.kind === 'index' ? `an item at position ${step.index}` : 'members';
+  return `expected ${wanted} at step ${index + 1} of the path, found ${describe(values[0])}; change the path`;
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length} items`;
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : `a ${typeof value}`;
+  const keys = Object.keys(value);
+  const shown = keys.slice(0, SHOWN_KEYS).map((key) => JSON.stringify(key.slice(0, 50)));
+  return keys.length === 0 ? 'an object without keys' : `an object with the keys ${shown.join(', ')}${keys.length > SHOWN_KEYS ? ', …' : ''}`;
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+
+/** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
+const MAX_PASSAGE_LENGTH = 102_400;
+/** Line numbers that a refusal of an ambiguous edit names: enough to see where to look. */
+const MAX_LINES_NAMED = 5;
+
+const Input = z.object({
+  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File to change, relative to the root'),
+  find: z.string().min(1).max(MAX_PASSAGE_LENGTH).describe('The exact text to replace, with its spaces and line ends; it must occur once'),
+  replace: z.string().max(MAX_PASSAGE_LENGTH).describe('The text to put in its place; empty to delete it'),
+  replaceAll: z.boolean().default(false).describe('Whether every occurrence is replaced'),
+});
+
+/** Replaces an exact passage of a text file; changes nothing when it is missing or could mean several places. */
+@tool({
+  name: 'edit_file',
+  description: 'Replaces an exact passage of a UTF-8 text file. "find" is plain text and must occur exactly once, unless "replaceAll" is true; otherwise nothing changes and the answer says why. Returns the number of replacements and the line of the first.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.WRITE,
+  dangerLevel: DangerLevel.MEDIUM,
+  executionCategory: ExecutionCategory.WRITE,
+  costTier: CostTier.FREE,
+  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
+  category: 'files',
+  keywords: ['edit', 'change', 'replace', 'modify', 'update', 'fix', 'rename', 'insert'],
+  mandatoryKeywords: ['edit file', 'edit the file', 'replace in'],
+  stages: [Stage.EXECUTION],
+  taskTypes: ['edit', 'action'],
+  examples: ['Replace "foo" with "bar" in src/app.ts', 'Fix the typo in README.md', 'Change the port to 8080 in config.ts'],
+  progressParams: ['path', 'find', 'replace'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  conflictKeys: ({ path }) => [fileKey(path)],
+  invalidates: ['files', 'search'],
+})
+export class EditFile {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ path, find, replace, replaceAll }: z.infer<typeof Input>, { signal }: ToolContext) {
+    return orFail(async () => {
+      const text = await this.files.readText(path);
+      const first = text.indexOf(find);
+      if (first < 0) return fail(`expected "find" to occur in ${JSON.stringify(path)}, found it nowhere${missHint(text, find)}`);
+      if (find === replace) return fail('expected "replace" to differ from "find", found the same text');
+      // The next place may overlap the first: "aa" fits "aaa" in two ways.
+      if (!replaceAll && text.indexOf(find, first + 1) >= 0) {
+        return fail(`expected "find" to occur once in ${JSON.stringify(path)}, found it more often, on line ${linesOf(text, find).join(', ')}; add lines around it, or ask for replaceAll`);
+      }
+      const replacements = replaceAll ? text.split(find).length - 1 : 1;
+      // Worked out before the text is made: many short places and a long replacement would fill the memory.
+      const length = text.length + replacements * (replace.length - find.length);
+      if (length > this.files.maxWriteBytes) throw new ToolError('LIMIT_EXCEEDED', `expected a file of at most ${this.files.maxWriteBytes} bytes after the edit, found ${length} characters`, { details: { path } });
+
+      signal?.throwIfAborted();
+      const edited = replaceAll ? text.split(find).join(replace) : text.slice(0, first) + replace + text.slice(first + find.length);
+      const written = await this.files.writeText(path, edited);
+      return { path: written.path, replacements, firstLine: lineAt(text, first), bytes: written.bytes };
+    });
+  }
+}
+
+function missHint(text: string, find: string): string {
+  if (find.includes('\n') && !find.includes('\r\n') && text.includes('\r\n')) return '; the file ends its lines with CRLF, "find" with LF';
+  if (text.includes(find.trim()) && find.trim() !== '') return '; without the spaces around it, it occurs';
+  return '; read the file again and copy the passage exactly';
+}
+
+/** The first lines on which the passage begins; each is looked at once, however often it occurs there. */
+function linesOf(text: string, find: string): number[] {
+  const lines: number[] = [];
+  for (let at = text.indexOf(find); at >= 0 && lines.length < MAX_LINES_NAMED; ) {
+    lines.push(lineAt(text, at));
+    const nextLine = text.indexOf('\n', at) + 1;
+    at = nextLine === 0 ? -1 : text.indexOf(find, nextLine);
+  }
+  return lines;
+}
+
+function lineAt(text: string, index: number): number {
+  return text.slice(0, index).split('\n').length;
+}

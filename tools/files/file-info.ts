@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+
+const Input = z.object({
+  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File or folder, relative to the root'),
+});
+
+/** Tells what a path is, how large, and when it was last changed. */
+@tool({
+  name: 'file_info',
+  description: 'Tells whether a path is a file or a directory, its size in bytes, and when it was last modified (ISO 8601). Links are followed; "path" in the answer is the real one. Does not read the content.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'files',
+  keywords: ['file info', 'size', 'modified', 'exists', 'stat', 'how large', 'last changed'],
+  mandatoryKeywords: ['file size', 'file info'],
+  stages: [Stage.READING, Stage.VERIFICATION],
+  taskTypes: ['analysis', 'search'],
+  examples: ['How large is data.csv?', 'When was README.md last changed?', 'Does dist/index.js exist?'],
+  progressParams: ['path'],
+  timeoutMs: 5_000,
+  allowParallel: true,
+  conflictKeys: ({ path }) => [fileKey(path)],
+})
+export class FileInfo {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ path }: z.infer<typeof Input>) {
+    return orFail(async () => (await this.files.stat(path)) ?? fail(`expected a file or folder at ${JSON.stringify(path)}, found nothing there`, { path, reason: 'missing' }));
+  }
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+
+const Input = z.object({
+  path: z.string().min(1).max(MAX_PATH_LENGTH).default('.').describe('Folder to list, relative to the root; the root itself when missing'),
+});
+
+/** Lists one folder: names, kinds and sizes, in the order of names. */
+@tool({
+  name: 'list_directory',
+  description: 'Lists the entries of one folder, not of those inside it: name, kind (file, directory, symlink, other) and the size of files in bytes. At most 1000 entries; "truncated" says when there are more.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'files',
+  keywords: ['list', 'directory', 'folder', 'files', 'contents', 'ls', 'browse', 'what is in'],
+  mandatoryKeywords: ['list directory', 'list the files', 'list folder'],
+  stages: [Stage.INITIAL, Stage.READING],
+  taskTypes: ['search', 'analysis'],
+  examples: ['What is in the src folder?', 'List the files in this project', 'Show me the contents of docs/'],
+  progressParams: ['path'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  conflictKeys: ({ path }) => [fileKey(path)],
+})
+export class ListDirectory {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ path }: z.infer<typeof Input>) {
+    return orFail(async () => ({ path: this.files.relative(path), ...(await this.files.list(path)) }));
+  }
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+
+const Input = z.object({
+  from: z.string().min(1).max(MAX_PATH_LENGTH).describe('File or folder to move, relative to the root'),
+  to: z.string().min(1).max(MAX_PATH_LENGTH).describe('Its new path, name included; missing folders are made'),
+  overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
+});
+
+/** Moves or renames a file or folder; replaces a file only when that is asked for, a folder never. */
+@tool({
+  name: 'move_file',
+  description: 'Moves or renames a file or folder and makes the folders it needs. Refuses when something is at the new path, unless "overwrite" is true and it is a file. A link is moved itself, not what it leads to.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.WRITE,
+  dangerLevel: DangerLevel.MEDIUM,
+  executionCategory: ExecutionCategory.WRITE,
+  costTier: CostTier.FREE,
+  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
+  category: 'files',
+  keywords: ['move', 'rename', 'file', 'folder', 'mv', 'relocate'],
+  mandatoryKeywords: ['move file', 'move the file', 'rename the file'],
+  stages: [Stage.EXECUTION],
+  taskTypes: ['edit', 'action'],
+  examples: ['Rename old.ts to new.ts', 'Move the file notes.md into docs', 'Move src/util to src/core/util'],
+  progressParams: ['from', 'to'],
+  timeoutMs: 10_000,
+  // Moving a folder moves every file in it, which no key can name.
+  allowParallel: false,
+  // Replacing loses the old file; moving alone can be undone.
+  dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  conflictKeys: ({ from, to }) => [fileKey(from), fileKey(to)],
+  invalidates: ['files', 'search'],
+})
+export class MoveFile {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ from, to, overwrite }: z.infer<typeof Input>, { signal }: ToolContext) {
+    signal?.throwIfAborted();
+    return orFail(() => this.files.move(from, to, { overwrite }));
+  }
+}

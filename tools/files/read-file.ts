@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+
+/** Lines of one answer: what a model can take in; more is read with `offset`. */
+const MAX_LINES = 2_000;
+/** Characters of one answer: about 25 000 tokens. */
+const MAX_CHARACTERS = 100_000;
+
+const Input = z.object({
+  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File to read, relative to the root'),
+  offset: z.number().int().min(1).default(1).describe('First line to return, counted from 1'),
+  limit: z.number().int().min(1).max(MAX_LINES).default(MAX_LINES).describe('Most lines to return'),
+});
+
+/** Reads a text file, whole or some of its lines. */
+@tool({
+  name: 'read_file',
+  description: 'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.CRITICAL,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'files',
+  keywords: ['read', 'file', 'open', 'show', 'contents', 'view', 'cat', 'look at', 'lines'],
+  mandatoryKeywords: ['read file', 'read the file', 'open the file'],
+  stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
+  taskTypes: ['analysis', 'search', 'edit'],
+  examples: ['Read the file README.md', 'Show me src/index.ts', 'What does package.json say?', 'Open the file config.yaml at line 200'],
+  progressParams: ['path', 'offset', 'limit'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  conflictKeys: ({ path }) => [fileKey(path)],
+})
+export class ReadFile {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ path, offset, limit }: z.infer<typeof Input>) {
+    return orFail(async () => {
+      const lines = (await this.files.readText(path)).split('\n');
+      if (lines.at(-1) === '') lines.pop(); // What follows the last line end is not a line.
+      if (offset > Math.max(lines.length, 1)) return fail(`expected "offset" up to ${lines.length}, the number of lines of ${JSON.stringify(path)}, found ${offset}`);
+
+      const { text, count } = takeLines(lines.slice(offset - 1, offset - 1 + limit));
+      const lastLine = offset - 1 + count;
+      const cutLine = count === 1 && text.length < (lines[offset - 1]?.length ?? 0);
+      return { path: this.files.relative(path), text, firstLine: offset, lastLine, totalLines: lines.length, truncated: cutLine || lastLine < lines.length };
+    });
+  }
+}
+
+/** As many whole lines as fit; of a first line that alone is too long, its beginning. */
+function takeLines(lines: readonly string[]): { text: string; count: number } {
+  let characters = 0;
+  const end = lines.findIndex((line) => (characters += line.length + 1) > MAX_CHARACTERS);
+  const count = end < 0 ? lines.length : Math.max(end, 1);
+  return { text: lines.slice(0, count).join('\n').slice(0, MAX_CHARACTERS), count };
+}

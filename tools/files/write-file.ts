@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { FileWall } from '../walls/file-wall.js';
+
+/** Characters: 1 MiB of plain letters, what the wall lets through at most. */
+const MAX_CONTENT_LENGTH = 1_048_576;
+
+const Input = z.object({
+  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File to write, relative to the root; missing folders are made'),
+  content: z.string().max(MAX_CONTENT_LENGTH).describe('The whole new text of the file'),
+  overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
+});
+
+/** Makes a text file; replaces one only when that is asked for. */
+@tool({
+  name: 'write_file',
+  description: 'Writes a whole UTF-8 text file of at most 1 MiB in one step, and makes the folders it needs. Refuses when the file exists, unless "overwrite" is true; use edit_file to change a part. Returns the path, the bytes, and whether the file was created.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.WRITE,
+  dangerLevel: DangerLevel.MEDIUM,
+  executionCategory: ExecutionCategory.WRITE,
+  costTier: CostTier.FREE,
+  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
+  category: 'files',
+  keywords: ['write', 'create', 'file', 'save', 'new file', 'generate', 'overwrite', 'store'],
+  mandatoryKeywords: ['write file', 'create a file', 'save to a file'],
+  stages: [Stage.EXECUTION],
+  taskTypes: ['generation', 'edit', 'action'],
+  examples: ['Create a file hello.txt with a greeting', 'Save this as docs/plan.md', 'Write a new README', 'Overwrite config.json with these settings'],
+  progressParams: ['path', 'content'],
+  timeoutMs: 10_000,
+  allowParallel: true,
+  // Replacing loses the old text; making a file loses nothing.
+  dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  conflictKeys: ({ path }) => [fileKey(path)],
+  invalidates: ['files', 'search'],
+})
+export class WriteFile {
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
+
+  async execute({ path, content, overwrite }: z.infer<typeof Input>, { signal }: ToolContext) {
+    signal?.throwIfAborted();
+    return orFail(() => this.files.writeText(path, content, { overwrite }));
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { relativePaths, revision } from '../git-names.js';
+import { GitRepository } from '../git-repository.js';
+
+/** Lines of one answer: a long function. */
+const MAX_LINES = 500;
+
+const Input = z.object({
+  path: z.string().describe('The file, relative to the root'),
+  revision: z.string().max(200).default('HEAD').describe('The commit in which to look at the file'),
+  startLine: z.number().int().min(1).max(10_000_000).default(1).describe('The first line, counted from 1'),
+  lineCount: z.number().int().min(1).max(MAX_LINES).default(100).describe('How many lines'),
+});
+
+export interface BlamedLine {
+  readonly line: number;
+  readonly commit: string;
+  readonly author: string;
+  readonly date: string;
+  readonly summary: string;
+  readonly text: string;
+}
+
+/** Tells for each line of a committed file which commit wrote it. */
+@tool({
+  name: 'git_blame',
+  description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Changes nothing.`,
+  inputSchema: Input,
+  priority: Priority.LOW,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.LOW,
+  sideEffects: SideEffect.NONE,
+  category: 'git',
+  keywords: ['git', 'blame', 'annotate', 'who wrote', 'who changed', 'line author', 'origin of a line'],
+  mandatoryKeywords: ['git blame'],
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Who wrote line 40 of src/app.ts?', 'Blame the parse function', 'Which commit last changed these lines?'],
+  progressParams: ['path', 'revision', 'startLine', 'lineCount'],
+  timeoutMs: 30_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class GitBlame {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute(input: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
+    const paths = relativePaths([input.path]);
+    // Blame knows no --end-of-options, so it gets a hash.
+    const commit = await this.repository.commitOf(revision(input.revision), signal);
+    if (commit === undefined) return fail(`Expected a commit, found none named ${input.revision}; list commits with git_log`);
+    const range = `${input.startLine},${input.startLine + input.lineCount - 1}`;
+    const result = await this.repository.read(['blame', '--line-porcelain', '--no-textconv', '-L', range, commit, '--', ...paths], { signal });
+    if (result.exitCode !== 0) return this.repository.failed('blame the file', result);
+    return { lines: linesIn(result.stdout), truncated: result.truncated };
+  }
+}
+
+/** Reads git's line porcelain: a header, fields, and the line itself after a tab. */
+function linesIn(text: string): BlamedLine[] {
+  const lines: BlamedLine[] = [];
+  let header: readonly string[] | undefined;
+  let fields: Record<string, string> = {};
+  for (const row of text.split('\n')) {
+    const space = row.indexOf(' ');
+    if (header === undefined) {
+      header = row.split(' ');
+      fields = {};
+    } else if (row.startsWith('\t')) {
+      const date = new Date(Number(fields['author-time']) * 1000).toISOString();
+      lines.push({ line: Number(header[2]), commit: header[0] ?? '', author: fields['author'] ?? '', date, summary: fields['summary'] ?? '', text: row.slice(1) });
+      header = undefined;
+    } else {
+      fields[space < 0 ? row : row.slice(0, space)] = space < 0 ? '' : row.slice(space + 1);
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { GitRepository } from '../git-repository.js';
+
+/** Branches of one answer. */
+const MAX_BRANCHES = 500;
+
+const Input = z.object({
+  remote: z.boolean().default(false).describe('Whether branches of remotes, as last fetched, are listed too'),
+});
+
+export interface Branch {
+  readonly name: string;
+  readonly current: boolean;
+  readonly remote: boolean;
+  readonly commit: string;
+  readonly date: string;
+  readonly upstream: string | null;
+}
+
+/** Lists branches, the most recently changed first. */
+@tool({
+  name: 'git_branches',
+  description: `Lists the branches of the repository, the most recently changed first, and says which one is current. At most ${MAX_BRANCHES}. Changes nothing; to create or change branches use git_switch.`,
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'git',
+  keywords: ['git', 'branches', 'branch', 'list branches', 'current branch', 'remote branches'],
+  mandatoryKeywords: ['git branch', 'list branches'],
+  stages: [Stage.INITIAL, Stage.READING],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Which branches are there?', 'What is the current branch?', 'List remote branches too'],
+  progressParams: ['remote'],
+  timeoutMs: 30_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class GitBranches {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute({ remote }: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ branches: Branch[]; truncated: boolean } | ToolResult<never>> {
+    const format = '--format=%(HEAD)%00%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(upstream:short)';
+    const result = await this.repository.read(['for-each-ref', '--sort=-committerdate', `--count=${MAX_BRANCHES + 1}`, format, 'refs/heads', ...(remote ? ['refs/remotes'] : [])], { signal });
+    if (result.exitCode !== 0) return this.repository.failed('list branches', result);
+    const rows = result.stdout.split('\n').filter((row) => row !== '');
+    return { branches: rows.slice(0, MAX_BRANCHES).map(branchIn), truncated: result.truncated || rows.length > MAX_BRANCHES };
+  }
+}
+
+function branchIn(row: string): Branch {
+  const [head, ref = '', commit = '', date = '', upstream = ''] = row.split('\0');
+  return { name: ref.split('/').slice(2).join('/'), current: head === '*', remote: ref.startsWith('refs/remotes/'), commit, date, upstream: upstream === '' ? null : upstream };
+}

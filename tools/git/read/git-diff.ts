@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { relativePaths, revision } from '../git-names.js';
+import { GitRepository, PLAIN_DIFF } from '../git-repository.js';
+
+const Input = z.object({
+  staged: z.boolean().default(false).describe('Compare what is staged instead of the files as they are'),
+  revision: z.string().max(200).optional().describe('What to compare with, or two joined by ..; the index or HEAD when left out'),
+  paths: z.array(z.string()).max(100).default([]).describe('Files or folders to look at, relative to the root; all when empty'),
+});
+
+export interface GitDiffAnswer {
+  readonly diff: string;
+  readonly identical: boolean;
+  readonly truncated: boolean;
+}
+
+/** Shows how files differ, as a unified diff. */
+@tool({
+  name: 'git_diff',
+  description: 'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Long diffs are cut. Changes nothing.',
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'git',
+  keywords: ['git', 'diff', 'difference', 'compare', 'changes', 'staged', 'patch', 'what changed'],
+  mandatoryKeywords: ['git diff'],
+  stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Show me the diff of my changes', 'What is staged right now?', 'Compare main with this branch', 'What changed in src/index.ts?'],
+  progressParams: ['staged', 'revision', 'paths'],
+  timeoutMs: 30_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class GitDiff {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute({ staged, revision: asked, paths }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitDiffAnswer | ToolResult<never>> {
+    const revisions = asked === undefined ? [] : [revision(asked, { range: true })];
+    const argv = ['diff', ...PLAIN_DIFF, ...(staged ? ['--cached'] : []), '--end-of-options', ...revisions, '--', ...relativePaths(paths)];
+    const result = await this.repository.read(argv, { signal });
+    if (result.exitCode !== 0) return this.repository.failed('show the differences', result);
+    const diff = withoutEmptyHeaders(result.stdout);
+    return { diff, identical: diff === '', truncated: result.truncated };
+  }
+}
+
+/** Drops the headers of files that differ from the index in their time only, of which git has nothing more to say. */
+function withoutEmptyHeaders(diff: string): string {
+  const lines = diff.split('\n');
+  const isHeader = (line: string | undefined) => line?.startsWith('diff --git ') === true;
+  return lines.filter((line, i) => !isHeader(line) || !(isHeader(lines[i + 1]) || (lines[i + 1] === '' && i + 2 === lines.length))).join('\n');
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { relativePaths, revision } from '../git-names.js';
+import { GitRepository } from '../git-repository.js';
+
+/** Commits of one answer: more say little to a model. */
+const MAX_COMMITS = 200;
+
+const Input = z.object({
+  revision: z.string().max(200).default('HEAD').describe('Where to start, or a range such as v1..v2'),
+  paths: z.array(z.string()).max(100).default([]).describe('Only commits that touch these files or folders, relative to the root'),
+  maxCount: z.number().int().min(1).max(MAX_COMMITS).default(20).describe('How many commits at most'),
+  skip: z.number().int().min(0).max(1_000_000).default(0).describe('How many of the newest to leave out'),
+});
+
+export interface LoggedCommit {
+  readonly commit: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  readonly date: string;
+  readonly subject: string;
+}
+
+/** Lists commits, newest first. */
+@tool({
+  name: 'git_log',
+  description: `Lists commits, newest first, with hash, parents, author, date and subject; optionally of a range or of some paths. At most ${MAX_COMMITS} a call. Changes nothing.`,
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'git',
+  keywords: ['git', 'log', 'history', 'commits', 'recent commits', 'changelog', 'who committed'],
+  mandatoryKeywords: ['git log', 'commit history'],
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Show the last ten commits', 'What happened on main since v1?', 'Which commits touched package.json?'],
+  progressParams: ['revision', 'paths', 'maxCount', 'skip'],
+  timeoutMs: 30_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class GitLog {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute(input: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
+    // One more than asked for tells whether there are more.
+    const counts = [`--max-count=${input.maxCount + 1}`, `--skip=${input.skip}`];
+    const argv = ['log', '-z', '--no-patch', '--no-color', '--no-show-signature', '--format=%H%x00%P%x00%an%x00%aI%x00%s', ...counts];
+    const result = await this.repository.read([...argv, '--end-of-options', revision(input.revision, { range: true }), '--', ...relativePaths(input.paths)], { signal });
+    if (result.exitCode !== 0) return this.repository.failed('list commits', result);
+    const commits = commitsIn(result.stdout);
+    return { commits: commits.slice(0, input.maxCount), truncated: result.truncated || commits.length > input.maxCount };
+  }
+}
+
+const FIELDS = 5;
+
+function commitsIn(text: string): LoggedCommit[] {
+  const fields = text === '' ? [] : text.split('\0');
+  return Array.from({ length: Math.floor(fields.length / FIELDS) }, (_, i) => {
+    const [commit = '', parents = '', author = '', date = '', subject = ''] = fields.slice(i * FIELDS, (i + 1) * FIELDS);
+    return { commit, parents: parents.split(' ').filter((each) => each !== ''), author, date, subject };
+  });
+}

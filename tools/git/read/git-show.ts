@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { relativePaths, revision } from '../git-names.js';
+import { GitRepository, PLAIN_DIFF } from '../git-repository.js';
+
+const Input = z.object({
+  revision: z.string().max(200).default('HEAD').describe('The commit: a hash, branch, tag, or HEAD~2'),
+  paths: z.array(z.string()).max(100).default([]).describe('Only the changes in these files or folders, relative to the root'),
+});
+
+export interface GitShowAnswer {
+  readonly commit: string;
+  readonly author: string;
+  readonly date: string;
+  readonly message: string;
+  readonly diff: string;
+  readonly truncated: boolean;
+}
+
+/** Shows one commit: who, when, why, and what it changed. */
+@tool({
+  name: 'git_show',
+  description: 'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent). Long diffs are cut. Changes nothing.',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'git',
+  keywords: ['git', 'show', 'commit', 'commit message', 'commit details', 'what did this commit change'],
+  mandatoryKeywords: ['git show'],
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Show the last commit', 'What did commit 1a2b3c4 change?', 'Show the message of HEAD~3'],
+  progressParams: ['revision', 'paths'],
+  timeoutMs: 30_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class GitShow {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute(input: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitShowAnswer | ToolResult<never>> {
+    const paths = relativePaths(input.paths);
+    const commit = await this.repository.commitOf(revision(input.revision), signal);
+    if (commit === undefined) return fail(`Expected a commit, found none named ${input.revision}; list commits with git_log`);
+    const head = await this.repository.read(['show', '--no-patch', '--no-color', '--no-show-signature', '--format=%an%x00%aI%x00%B', commit, '--'], { signal });
+    const changes = await this.repository.read(['show', ...PLAIN_DIFF, '--no-show-signature', '--diff-merges=first-parent', '--format=', commit, '--', ...paths], { signal });
+    if (head.exitCode !== 0) return this.repository.failed('show the commit', head);
+    if (changes.exitCode !== 0) return this.repository.failed('show the commit', changes);
+    const [author = '', date = '', message = ''] = head.stdout.split('\0');
+    return { commit, author, date, message: message.trimEnd(), diff: changes.stdout, truncated: head.truncated || changes.truncated };
+  }
+}

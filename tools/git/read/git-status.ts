@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { GitRepository } from '../git-repository.js';
+
+const Input = z.object({
+  untracked: z.boolean().default(true).describe('Whether files that git does not know are listed'),
+});
+
+/** One changed file; `staged` and `unstaged` are `null` where there is no change. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly staged: string | null;
+  readonly unstaged: string | null;
+  /** The former path of a renamed or copied file. */
+  readonly from?: string;
+}
+
+export interface GitStatusAnswer {
+  readonly branch: string | null;
+  readonly commit: string | null;
+  readonly upstream: string | null;
+  readonly ahead: number;
+  readonly behind: number;
+  readonly clean: boolean;
+  readonly files: readonly ChangedFile[];
+  readonly truncated: boolean;
+}
+
+/** Tells which files of the repository changed, and where its branch stands. */
+@tool({
+  name: 'git_status',
+  description: 'Shows the state of the git work tree: current branch, commits ahead and behind, and every staged, changed, conflicted and untracked file. Changes nothing.',
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'git',
+  keywords: ['git', 'status', 'changed files', 'uncommitted', 'untracked', 'staged', 'work tree', 'modified'],
+  mandatoryKeywords: ['git status', 'uncommitted changes'],
+  stages: [Stage.INITIAL, Stage.READING, Stage.VERIFICATION],
+  taskTypes: ['analysis', 'search'],
+  examples: ['What have I changed since the last commit?', 'Are there uncommitted changes?', 'Show the git status', 'Which branch am I on?'],
+  progressParams: ['untracked'],
+  timeoutMs: 30_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class GitStatus {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute({ untracked }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitStatusAnswer | ToolResult<never>> {
+    const result = await this.repository.read(['status', '--porcelain=v2', '--branch', '-z', '--ignore-submodules=all', untracked ? '--untracked-files=all' : '--untracked-files=no'], { signal });
+    if (result.exitCode !== 0) return this.repository.failed('show the status', result);
+    const records = result.stdout.split('\0');
+    // The last record ends with NUL too; what stands after it is empty, or was cut.
+    records.pop();
+    const header = headerOf(records);
+    const files = filesOf(records);
+    return { ...header, clean: files.length === 0, files, truncated: result.truncated };
+  }
+}
+
+function headerOf(records: readonly string[]) {
+  const value = (name: string) => records.find((record) => record.startsWith(`# branch.${name} `))?.slice(`# branch.${name} `.length) ?? null;
+  const [ahead, behind] = (value('ab') ?? '+0 -0').split(' ').map((count) => Math.abs(Number(count)));
+  const [branch, commit] = [value('head'), value('oid')];
+  return { branch: branch === '(detached)' ? null : branch, commit: commit === '(initial)' ? null : commit, upstream: value('upstream'), ahead: ahead ?? 0, behind: behind ?? 0 };
+}
+
+/** How many fields stand before the path in each kind of record of porcelain version 2. */
+const FIELDS_BEFORE_PATH: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10 };
+const CHANGES: Readonly<Record<string, string>> = { M: 'modified', T: 'type_changed', A: 'added', D: 'deleted', R: 'renamed', C: 'copied', U: 'conflicted' };
+
+function filesOf(records: readonly string[]): ChangedFile[] {
+  const files: ChangedFile[] = [];
+  for (let i = 0; i < records.length; i++) {
+    const record = records[i] as string;
+    const kind = record[0] ?? '';
+    const before = FIELDS_BEFORE_PATH[kind];
+    if (kind === '?') files.push({ path: record.slice(2), staged: null, unstaged: 'untracked' });
+    if (before === undefined) continue;
+    const path = record.split(' ').slice(before).join(' ');
+    const change = { path, staged: CHANGES[record[2] ?? ''] ?? null, unstaged: CHANGES[record[3] ?? ''] ?? null };
+    if (kind === '2') files.push({ ...change, from: records[++i] ?? '' });
+    else files.push(kind === 'u' ? { path, staged: 'conflicted', unstaged: 'conflicted' } : change);
+  }
+  return files;
+}

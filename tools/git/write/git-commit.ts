@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { relativePaths } from '../git-names.js';
+import { GitRepository } from '../git-repository.js';
+
+/** Characters of a commit message: several pages. */
+const MAX_MESSAGE_LENGTH = 20_000;
+
+/** Paths of one call, given or found: they become arguments of git. */
+const MAX_PATHS = 500;
+
+const Input = z.object({
+  message: z.string().min(1).max(MAX_MESSAGE_LENGTH).describe('The commit message: a subject line, optionally a blank line and a body'),
+  paths: z.array(z.string()).max(MAX_PATHS).default([]).describe('Files or folders to commit, relative to the root; everything changed when empty'),
+});
+
+export interface GitCommitAnswer {
+  readonly commit: string;
+  readonly subject: string;
+}
+
+/** Records changed files as a new commit. */
+@tool({
+  name: 'git_commit',
+  description: 'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves submodules alone, runs no hooks, does not sign. Needs a configured git identity.',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.WRITE,
+  dangerLevel: DangerLevel.MEDIUM,
+  executionCategory: ExecutionCategory.WRITE,
+  costTier: CostTier.FREE,
+  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
+  category: 'git',
+  keywords: ['git', 'commit', 'save changes', 'commit message', 'stage', 'check in', 'record changes'],
+  mandatoryKeywords: ['git commit', 'commit the changes'],
+  stages: [Stage.EXECUTION, Stage.COMPLETION],
+  taskTypes: ['action'],
+  examples: ['Commit everything as "Fix the parser"', 'Commit only src/app.ts', 'Save these changes in git'],
+  progressParams: ['message', 'paths'],
+  timeoutMs: 60_000,
+  allowParallel: false,
+  invalidates: ['git'],
+  version: '1.0.0',
+})
+export class GitCommit {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute({ message, paths }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitCommitAnswer | ToolResult<never>> {
+    const chosen = relativePaths(paths);
+    if (message.trim() === '' || message.includes('\0')) return fail('Expected a commit message with text and without NUL characters');
+    // Asked first: a commit that fails for want of a name would leave the files staged.
+    const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
+    if (identity.exitCode !== 0) return fail('Expected a configured git identity, found none; set user.name and user.email');
+    const changes = await this.#changesIn(chosen, signal);
+    if (!Array.isArray(changes)) return changes;
+    // Exactly the files that changed: for a folder git would look into submodules, under their own configuration.
+    const unstaged = changes.filter(({ staged }) => !staged).map(({ path }) => path);
+    const added = await this.repository.write(['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'], { input: unstaged.join('\0'), signal });
+    if (added.exitCode !== 0) return this.repository.failed('stage the files', added);
+    const only = chosen.length === 0 ? [] : ['--only', '--', ...changes.map(({ path }) => path)];
+    const committed = await this.repository.write(['commit', '--quiet', '--no-verify', '--no-gpg-sign', '--cleanup=whitespace', '--file=-', ...only], { input: message, signal });
+    if (committed.exitCode !== 0) return this.repository.failed('commit', committed);
+    const commit = await this.repository.commitOf('HEAD', signal);
+    return { commit: commit ?? '', subject: message.trimStart().split('\n', 1)[0] ?? '' };
+  }
+
+  /** The changed files at the chosen paths, or why they cannot be committed. */
+  async #changesIn(chosen: readonly string[], signal: AbortSignal | undefined): Promise<Change[] | ToolResult<never>> {
+    const result = await this.repository.read(['status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=all', '--untracked-files=all', '--', ...chosen], { signal });
+    if (result.exitCode !== 0) return this.repository.failed('find the changes', result);
+    // A path that ends with a slash is another repository, which would become a broken submodule.
+    const records = result.stdout.split('\0').filter((record) => record !== '' && !record.endsWith('/'));
+    const changes = records.map((record) => ({ path: record.slice(3), staged: record[1] === ' ' }));
+    const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
+    if (conflict !== undefined) return fail(`Expected no conflicts, found one in ${conflict.slice(3)}; resolve it and stage it`);
+    if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS)) return fail(`Expected at most ${MAX_PATHS} changed files at the paths, found more; commit fewer at a time`);
+    const unchanged = chosen.find((path) => !changes.some((change) => isAtOrBelow(change.path, path)));
+    if (unchanged !== undefined) return fail(`Expected changes in ${unchanged}, found none; see git_status`);
+    return changes.length > 0 ? changes : fail('Expected changes to commit, found none');
+  }
+}
+
+interface Change {
+  readonly path: string;
+  readonly staged: boolean;
+}
+
+/** How git marks files that a merge left open. */
+const CONFLICTS = new Set(['DD', 'AU', 'UD', 'UA', 'DU', 'AA', 'UU']);
+
+function isAtOrBelow(path: string, folder: string): boolean {
+  const segments = folder.split('/').filter((part) => part !== '' && part !== '.');
+  return segments.every((part, i) => path.split('/')[i] === part);
+}

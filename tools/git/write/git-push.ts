@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { plainName } from '../git-names.js';
+import { GitRepository } from '../git-repository.js';
+
+/** Milliseconds for a push over a slow line. */
+const PUSH_TIMEOUT_MS = 120_000;
+/** How remotes are reached; `ext`, which starts any program, is not among them. */
+const PROTOCOLS = ['https', 'ssh', 'git', 'file'];
+
+const Input = z.object({
+  remote: z.string().max(200).default('origin').describe('A remote of the repository'),
+  branch: z.string().max(200).optional().describe('The local branch to push, under its own name; the current one when left out'),
+  force: z.boolean().default(false).describe('Whether commits of the remote branch that are missing here are thrown away'),
+  setUpstream: z.boolean().default(false).describe('Whether the remote branch becomes the upstream of the local one'),
+});
+
+export interface GitPushAnswer {
+  readonly remote: string;
+  readonly branch: string;
+  readonly forced: boolean;
+}
+
+/** Sends a branch to a configured remote. */
+@tool({
+  name: 'git_push',
+  description: 'Pushes one local branch to a remote that the repository already has, never to an address. With force it overwrites the remote branch. Runs no local hooks; cannot ask for passwords.',
+  inputSchema: Input,
+  priority: Priority.LOW,
+  accessMode: AccessMode.WRITE,
+  dangerLevel: DangerLevel.HIGH,
+  executionCategory: ExecutionCategory.WRITE,
+  costTier: CostTier.MEDIUM,
+  sideEffects: [SideEffect.WRITE, SideEffect.NETWORK],
+  category: 'git',
+  keywords: ['git', 'push', 'publish branch', 'upload commits', 'remote', 'force push'],
+  mandatoryKeywords: ['git push', 'push the branch'],
+  stages: [Stage.COMPLETION],
+  taskTypes: ['action'],
+  examples: ['Push my branch', 'Publish this branch to origin', 'Force push after the rebase'],
+  progressParams: ['remote', 'branch', 'force'],
+  timeoutMs: PUSH_TIMEOUT_MS,
+  allowParallel: false,
+  dangerFor: ({ force }) => (force ? DangerLevel.CRITICAL : DangerLevel.HIGH),
+  invalidates: ['git'],
+  version: '1.0.0',
+})
+export class GitPush {
+  constructor(private readonly repository: GitRepository = new GitRepository()) {}
+
+  async execute({ remote, branch, force, setUpstream }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitPushAnswer | ToolResult<never>> {
+    const target = plainName(remote);
+    const asked = branch === undefined ? undefined : plainName(branch);
+    const remotes = (await this.repository.read(['remote'], { signal })).stdout.split('\n').filter((each) => each !== '');
+    if (!remotes.includes(target)) return fail(`Expected a remote of the repository (${remotes.join(', ') || 'it has none'}), found ${target}`);
+    const name = asked ?? (await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })).stdout.trim();
+    if (name === '') return fail('Expected a branch to push, found a detached HEAD; name a branch');
+    const flags = [...(force ? ['--force'] : []), ...(setUpstream ? ['--set-upstream'] : [])];
+    const argv = ['push', '--porcelain', '--no-verify', '--no-signed', '--no-follow-tags', '--no-recurse-submodules', ...flags, '--end-of-options', target, `refs/heads/${name}:refs/heads/${name}`];
+    const result = await this.repository.write(argv, { signal, timeoutMs: PUSH_TIMEOUT_MS, protocols: PROTOCOLS });
+    if (result.exitCode !== 0) return this.repository.failed(`push ${name} to ${target}`, result);
+    return { remote: target, branch: name, forced: force };
+  }
+}

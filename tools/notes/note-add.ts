@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { NOTES_KEY, NoteStore } from './note-store.js';
+
+/** Characters of a note and of a tag, and tags of a note: a note is a paragraph, not a document. */
+const MAX_TEXT_LENGTH = 4_000;
+const MAX_TAG_LENGTH = 50;
+const MAX_TAGS = 10;
+
+const Input = z.object({
+  text: z.string().max(MAX_TEXT_LENGTH).refine((text) => text.trim() !== '', { error: 'text that is not blank' }).describe('What to remember'),
+  tags: z.array(z.string().min(1).max(MAX_TAG_LENGTH)).max(MAX_TAGS).default([]).describe('Words to find it by'),
+});
+
+/** Keeps a note with the project. */
+@tool({
+  name: 'note_add',
+  description: 'Keeps a note of at most 4000 characters with the project, in .tooldex/notes.json, so that later sessions find it. Returns the note with its id and time. Not for secrets: the file is plain text.',
+  version: '1.0.0',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.WRITE,
+  dangerLevel: DangerLevel.MEDIUM,
+  executionCategory: ExecutionCategory.WRITE,
+  costTier: CostTier.FREE,
+  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
+  category: 'notes',
+  keywords: ['note', 'remember', 'write down', 'memo', 'keep in mind', 'jot', 'reminder'],
+  mandatoryKeywords: ['add a note', 'take a note', 'remember that'],
+  stages: [Stage.PLANNING, Stage.EXECUTION, Stage.COMPLETION],
+  taskTypes: ['action', 'generation'],
+  examples: ['Remember that the API limit is 100 per minute', 'Add a note: the release is on Friday', 'Write down what we decided'],
+  progressParams: ['text'],
+  timeoutMs: 5_000,
+  allowParallel: false,
+  conflictKeys: () => [NOTES_KEY],
+  invalidates: ['notes', 'files', 'search'],
+})
+export class NoteAdd {
+  constructor(private readonly notes: NoteStore = new NoteStore()) {}
+
+  async execute({ text, tags }: z.infer<typeof Input>, { signal }: ToolContext) {
+    signal?.throwIfAborted();
+    return orFail(() => this.notes.add(text, tags));
+  }
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { ToolError } from '../../src/index.js';
+import { FileWall } from '../walls/file-wall.js';
+import { isMissing, obstacle } from '../walls/file/file-errors.js';
+
+/** Where the notes of a project are, relative to the root. */
+export const NOTES_FILE = '.tooldex/notes.json';
+/** What two calls on the notes share, for planning. */
+export const NOTES_KEY = `file:${NOTES_FILE}`;
+/** Notes kept at once: more is a database's work. */
+const MAX_NOTES = 1_000;
+
+const Note = z.object({ id: z.string(), text: z.string(), tags: z.array(z.string()), created: z.string() });
+const NotesFile = z.object({ version: z.literal(1), nextId: z.number().int().min(1), notes: z.array(Note) });
+
+export type Note = z.infer<typeof Note>;
+type Notes = z.infer<typeof NotesFile>;
+
+/** The notes of a project, in one JSON file behind a wall; the oldest first. */
+export class NoteStore {
+  readonly #files: FileWall;
+  readonly #now: () => number;
+  /** The change under way: the next waits for it, or one of two would be lost. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(files: FileWall = new FileWall(process.cwd()), { now = Date.now }: { now?: () => number } = {}) {
+    this.#files = files;
+    this.#now = now;
+  }
+
+  async all(): Promise<readonly Note[]> {
+    return (await this.#read()).notes;
+  }
+
+  /** Adds a note under the next number, which no other note ever had. */
+  async add(text: string, tags: readonly string[]): Promise<Note> {
+    return this.#change((file) => {
+      if (file.notes.length >= MAX_NOTES) throw new ToolError('LIMIT_EXCEEDED', `expected fewer than ${MAX_NOTES} notes, found ${file.notes.length}; delete some first`);
+      const note: Note = { id: `note-${file.nextId}`, text, tags: [...new Set(tags)], created: new Date(this.#now()).toISOString() };
+      return { changed: { ...file, nextId: file.nextId + 1, notes: [...file.notes, note] }, result: note };
+    });
+  }
+
+  /** Removes a note and returns it; nothing when there is none of that id. */
+  async remove(id: string): Promise<Note | undefined> {
+    return this.#change((file) => {
+      const note = file.notes.find((candidate) => candidate.id === id);
+      return { changed: note && { ...file, notes: file.notes.filter((other) => other !== note) }, result: note };
+    });
+  }
+
+  async #change<T>(work: (file: Notes) => { readonly changed: Notes | undefined; readonly result: T }): Promise<T> {
+    const run = this.#last.then(async () => {
+      const { changed, result } = work(await this.#read());
+      if (changed !== undefined) await this.#files.writeText(NOTES_FILE, `${JSON.stringify(changed, null, 2)}\n`);
+      return result;
+    });
+    this.#last = run.catch(() => undefined);
+    return run;
+  }
+
+  async #read(): Promise<Notes> {
+    let text: string;
+    try {
+      text = await this.#files.readText(NOTES_FILE);
+    } catch (error) {
+      if (isMissing(error)) return { version: 1, nextId: 1, notes: [] };
+      throw error;
+    }
+    const parsed = NotesFile.safeParse(parseJson(text));
+    // Never replaced by an empty list: what a person wrote there can still be repaired.
+    if (!parsed.success) throw obstacle(NOTES_FILE, 'damaged', 'notes as this tool writes them', 'something else; repair or move the file');
+    return parsed.data;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import { statfs } from 'node:fs/promises';
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+
+const Input = z.object({});
+
+export interface DiskUsageAnswer {
+  readonly totalBytes: number;
+  readonly usedBytes: number;
+  /** What a program without special rights can still write. */
+  readonly availableBytes: number;
+  readonly usedPercent: number;
+}
+
+/** Tells how full the file system of the root is. */
+@tool({
+  name: 'disk_usage',
+  description: 'Tells size, used and available bytes of the file system that holds the work tree. Changes nothing.',
+  inputSchema: Input,
+  priority: Priority.LOW,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'system',
+  keywords: ['disk', 'disk usage', 'disk space', 'free space', 'storage', 'full disk'],
+  mandatoryKeywords: ['disk usage', 'disk space'],
+  stages: [Stage.INITIAL, Stage.READING],
+  taskTypes: ['analysis'],
+  examples: ['How much disk space is left?', 'Is the disk full?', 'Show the disk usage'],
+  timeoutMs: 5_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class DiskUsage {
+  constructor(private readonly root: string = process.cwd()) {}
+
+  async execute(_input: z.infer<typeof Input>): Promise<DiskUsageAnswer | ToolResult<never>> {
+    const disk = await statfs(this.root).catch(() => undefined);
+    if (disk === undefined) return fail('Expected the root to be a folder on a readable file system, found none');
+    const [totalBytes, usedBytes] = [disk.blocks * disk.bsize, (disk.blocks - disk.bfree) * disk.bsize];
+    return { totalBytes, usedBytes, availableBytes: disk.bavail * disk.bsize, usedPercent: totalBytes === 0 ? 0 : Math.round((usedBytes / totalBytes) * 1000) / 10 };
+  }
+}

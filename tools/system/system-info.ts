@@ -1,0 +1,53 @@
+import { arch, cpus, freemem, platform, release, totalmem } from 'node:os';
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+
+const Input = z.object({});
+
+export interface SystemInfoAnswer {
+  readonly platform: string;
+  readonly release: string;
+  readonly architecture: string;
+  readonly cpuModel: string;
+  readonly cpuCount: number;
+  readonly memoryTotalBytes: number;
+  readonly memoryFreeBytes: number;
+  readonly nodeVersion: string;
+}
+
+/** Describes the machine without naming it or its user. */
+@tool({
+  name: 'system_info',
+  description: 'Tells operating system, architecture, processors, memory and Node version of the machine. Names neither the machine nor its user.',
+  inputSchema: Input,
+  priority: Priority.LOW,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.READ_ONLY,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'system',
+  keywords: ['system', 'operating system', 'platform', 'cpu', 'memory', 'ram', 'node version', 'architecture'],
+  mandatoryKeywords: ['system info', 'operating system'],
+  stages: [Stage.INITIAL, Stage.READING],
+  taskTypes: ['analysis'],
+  examples: ['Which operating system is this?', 'How much memory is free?', 'What Node version runs here?'],
+  timeoutMs: 5_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class SystemInfo {
+  execute(_input: z.infer<typeof Input>): SystemInfoAnswer {
+    const processors = cpus();
+    return {
+      platform: platform(),
+      release: release(),
+      architecture: arch(),
+      cpuModel: processors[0]?.model.trim() ?? 'unknown',
+      cpuCount: processors.length,
+      memoryTotalBytes: totalmem(),
+      memoryFreeBytes: freemem(),
+      nodeVersion: process.versions.node,
+    };
+  }
+}

@@ -1,0 +1,87 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
+import { ProgramWall } from '../walls/program-wall.js';
+
+/** Milliseconds: five minutes, enough for the tests of most projects. */
+const TIMEOUT_MS = 300_000;
+/** Bytes of a package.json that are read. */
+const MAX_MANIFEST_BYTES = 1024 * 1024;
+/** Lines of output returned: where runners put failures and the summary. */
+const MAX_LINES = 200;
+
+const Input = z.object({
+  filter: z.string().min(1).max(500).optional().describe('A test file or part of its name, handed to the test runner; all tests when left out'),
+  lines: z.number().int().min(1).max(MAX_LINES).default(60).describe('How many of the last lines of output to return'),
+});
+
+export interface TestRun {
+  readonly passed: boolean;
+  readonly exitCode: number | null;
+  readonly command: string;
+  readonly lastLines: readonly string[];
+  readonly truncated: boolean;
+  readonly timedOut: boolean;
+}
+
+/** Runs the project's tests and tells whether they passed. */
+@tool({
+  name: 'run_tests',
+  description: `Runs the project's tests: the test script of package.json, or node --test where there is none. Returns whether they passed and the last lines of output (at most ${MAX_LINES}). Runs the project's code.`,
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.EXECUTE,
+  dangerLevel: DangerLevel.HIGH,
+  executionCategory: ExecutionCategory.EXECUTE,
+  costTier: CostTier.LOW,
+  sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM],
+  category: 'testing',
+  keywords: ['test', 'tests', 'run tests', 'unit tests', 'test suite', 'passing', 'failing', 'verify'],
+  mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],
+  stages: [Stage.VERIFICATION],
+  taskTypes: ['action', 'analysis'],
+  examples: ['Run the tests', 'Do the parser tests pass?', 'Check that nothing is broken', 'Run npm test'],
+  progressParams: ['filter'],
+  timeoutMs: TIMEOUT_MS,
+  allowParallel: false,
+  invalidates: ['files'],
+  version: '1.0.0',
+})
+export class RunTests {
+  readonly #root: string;
+  readonly #programs: ProgramWall;
+
+  constructor(programs: ProgramWall = new ProgramWall()) {
+    this.#root = programs.root;
+    this.#programs = programs.withPrograms(['npm', 'node']);
+  }
+
+  async execute({ filter, lines }: z.infer<typeof Input>, { signal }: ToolContext): Promise<TestRun> {
+    const filters = filter === undefined ? [] : [checkedFilter(filter)];
+    const [program, argv] = (await this.#hasTestScript()) ? ['npm', ['test', ...(filters.length === 0 ? [] : ['--', ...filters])]] : ['node', ['--test', ...filters]];
+    const { exitCode, stdout, stderr, truncated, timedOut } = await this.#programs.run(program, argv, { signal, timeoutMs: TIMEOUT_MS, keep: 'tail' });
+    const written = [stdout, stderr].filter((text) => text.trim() !== '').join('\n').trimEnd().split('\n');
+    const lastLines = written.slice(-lines);
+    return { passed: exitCode === 0 && !timedOut, exitCode, command: [program, ...argv].join(' '), lastLines, truncated: truncated || written.length > lines, timedOut };
+  }
+
+  async #hasTestScript(): Promise<boolean> {
+    const file = join(this.#root, 'package.json');
+    const size = await stat(file).then((found) => found.size).catch(() => undefined);
+    if (size === undefined) return false;
+    if (size > MAX_MANIFEST_BYTES) throw new ToolError('LIMIT_EXCEEDED', `Expected a package.json of at most ${MAX_MANIFEST_BYTES} bytes, found ${size}`);
+    try {
+      const manifest = JSON.parse(await readFile(file, 'utf8')) as { scripts?: { test?: unknown } } | null;
+      return typeof manifest?.scripts?.test === 'string';
+    } catch {
+      throw new ToolError('EXECUTION_FAILED', 'Expected package.json to be readable JSON');
+    }
+  }
+}
+
+/** A filter can name tests, but never be an option (`--config=…` loads code) or reach the shell that npm starts. */
+function checkedFilter(filter: string): string {
+  if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..')) return filter;
+  throw new ToolError('INVALID_INPUT', `Expected a filter of letters, digits, spaces and . _ / @ - that starts with none of the last four, found ${JSON.stringify(filter).slice(0, 100)}`);
+}

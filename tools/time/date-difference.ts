@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import { addMonths, DAY_MS, instantOf, ISO_RULE, MINUTE_MS, parseIso } from './iso-date.js';
+
+const Input = z.object({
+  from: z.string().max(64).describe('ISO date, or date and time with Z or an offset'),
+  to: z.string().max(64).describe('The other one, of the same kind'),
+});
+
+/** The time between two dates; the totals are negative when `to` is earlier, the calendar parts never. */
+export interface TimeBetween {
+  readonly totalDays: number;
+  readonly totalHours: number;
+  readonly totalSeconds: number;
+  /** Whether `to` is earlier than `from`. */
+  readonly backwards: boolean;
+  /** The same time in calendar units, counted on from the earlier date. */
+  readonly calendar: { readonly years: number; readonly months: number; readonly days: number; readonly hours: number; readonly minutes: number; readonly seconds: number };
+}
+
+/** Tells how much time lies between two dates. */
+@tool({
+  name: 'date_difference',
+  description: 'Returns the time between two ISO dates, or two moments with Z or offset: total days, hours and seconds (negative when "to" is earlier), and the same in years, months, days, hours, minutes and seconds. The end is not counted as a day of its own.',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.COMPUTE,
+  costTier: CostTier.FREE,
+  sideEffects: SideEffect.NONE,
+  category: 'time',
+  keywords: ['days between', 'difference', 'how long', 'age', 'until', 'since', 'elapsed', 'date difference', 'countdown'],
+  mandatoryKeywords: ['days between', 'date difference'],
+  stages: [Stage.PLANNING, Stage.ANALYSIS],
+  taskTypes: ['analysis'],
+  examples: ['How many days are between 2024-01-15 and 2024-12-24?', 'How old is someone born on 1990-06-01 on 2024-05-31?', 'How many hours passed between these two timestamps?'],
+  progressParams: ['from', 'to'],
+  timeoutMs: 5_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class DateDifference {
+  execute({ from, to }: z.infer<typeof Input>): TimeBetween | ToolResult<never> {
+    const [first, second] = [parseIso(from), parseIso(to)];
+    if (first === undefined || second === undefined) return fail(`expected ${ISO_RULE}, found "${(first === undefined ? from : to).slice(0, 64)}"`);
+    if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined)) return fail('expected two dates, or two moments with time and offset, found one of each; write both in the same way');
+    const milliseconds = instantOf(second) - instantOf(first);
+    const backwards = milliseconds < 0;
+    const earlier = backwards ? second : first;
+    const days = milliseconds / DAY_MS;
+    return {
+      totalDays: rounded(days),
+      totalHours: rounded(days * 24),
+      totalSeconds: milliseconds / 1_000,
+      backwards,
+      calendar: calendarParts(earlier.wallMs, earlier.wallMs + Math.abs(milliseconds)),
+    };
+  }
+}
+
+function calendarParts(start: number, end: number): TimeBetween['calendar'] {
+  const [a, b] = [new Date(start), new Date(end)];
+  let months = (b.getUTCFullYear() - a.getUTCFullYear()) * 12 + b.getUTCMonth() - a.getUTCMonth();
+  if (addMonths(start, months) > end) months -= 1;
+  const rest = end - addMonths(start, months);
+  const minutes = Math.floor(rest / MINUTE_MS);
+  return {
+    years: Math.floor(months / 12),
+    months: months % 12,
+    days: Math.floor(rest / DAY_MS),
+    hours: Math.floor(minutes / 60) % 24,
+    minutes: minutes % 60,
+    seconds: (rest % MINUTE_MS) / 1_000,
+  };
+}
+
+/** Six places are below a tenth of a second even of days. */
+function rounded(value: number): number {
+  return Math.round(value * 1e6) / 1e6;
+}

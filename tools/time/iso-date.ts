@@ -1,0 +1,83 @@
+/** A date, or a moment with the offset from UTC it is written in. */
+export interface IsoDate {
+  /** The date and time as written, in milliseconds as if it were UTC. */
+  readonly wallMs: number;
+  /** Minutes east of UTC; missing for a date without time. */
+  readonly offsetMinutes?: number;
+}
+
+export const ISO_RULE = 'an ISO date such as 2024-02-29, or a moment with its offset such as 2024-02-29T12:30:00Z or 2024-02-29T12:30+01:00';
+
+const PATTERN = /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,3}))?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$/;
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Minutes: no time zone is further from UTC. */
+const MAX_OFFSET = 18 * 60;
+
+/** Midnight of a day as if it were UTC; months count from 0 and may overflow into the years. */
+export function dayMs(year: number, month: number, day: number): number {
+  // Date.UTC would take the years 0 to 99 for those of the last century.
+  const date = new Date(0);
+  date.setUTCFullYear(year, month, day);
+  return date.getTime();
+}
+
+/** The moments that four-digit years can write. */
+const FIRST_MS = dayMs(1, 0, 1);
+const LAST_MS = dayMs(9999, 11, 31) + DAY_MS - 1;
+
+export function isWritable(wallMs: number): boolean {
+  return wallMs >= FIRST_MS && wallMs <= LAST_MS;
+}
+
+/** Reads a date strictly: the 30th of February is none, and a time without offset could mean any moment. */
+export function parseIso(text: string): IsoDate | undefined {
+  const match = PATTERN.exec(text);
+  if (match === null) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map((part: string | undefined) => Number(part ?? 0));
+  const midnight = dayMs(year, month - 1, day);
+  const date = new Date(midnight);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59 || !isWritable(midnight)) return undefined;
+  const zone = match[8];
+  if (zone === undefined) return { wallMs: midnight };
+  const offsetMinutes = offsetOf(zone);
+  if (offsetMinutes === undefined) return undefined;
+  const milliseconds = Number((match[7] ?? '').padEnd(3, '0'));
+  return { wallMs: midnight + (hour * 60 + minute) * MINUTE_MS + second * 1_000 + milliseconds, offsetMinutes };
+}
+
+/** Writes a date as it would be read again; milliseconds only when there are any. */
+export function formatIso({ wallMs, offsetMinutes }: IsoDate): string {
+  const text = new Date(wallMs).toISOString();
+  if (offsetMinutes === undefined) return text.slice(0, 10);
+  const seconds = text.endsWith('.000Z') ? text.slice(0, -5) : text.slice(0, -1);
+  if (offsetMinutes === 0) return `${seconds}Z`;
+  const absolute = Math.abs(offsetMinutes);
+  return `${seconds}${offsetMinutes < 0 ? '-' : '+'}${twoDigits(Math.floor(absolute / 60))}:${twoDigits(absolute % 60)}`;
+}
+
+/** The moment a date names, in milliseconds; a date without time counts as its midnight in UTC. */
+export function instantOf({ wallMs, offsetMinutes = 0 }: IsoDate): number {
+  return wallMs - offsetMinutes * MINUTE_MS;
+}
+
+/** Moves by calendar months; a day that the month does not have becomes its last one. */
+export function addMonths(wallMs: number, months: number): number {
+  const date = new Date(wallMs);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];
+  const daysInMonth = new Date(dayMs(year, month + 1, 0)).getUTCDate();
+  const timeOfDay = wallMs - dayMs(year, date.getUTCMonth(), date.getUTCDate());
+  return dayMs(year, month, Math.min(date.getUTCDate(), daysInMonth)) + timeOfDay;
+}
+
+function offsetOf(zone: string): number | undefined {
+  if (zone === 'Z' || zone === 'z') return 0;
+  const minutes = Number(zone.slice(4, 6));
+  const offset = Number(zone.slice(1, 3)) * 60 + minutes;
+  if (minutes > 59 || offset > MAX_OFFSET) return undefined;
+  return zone.startsWith('-') && offset > 0 ? -offset : offset;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}

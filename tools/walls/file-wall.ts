@@ -1,0 +1,241 @@
+import { lstat, realpath, rename, unlink } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { ToolError } from '../../src/index.js';
+import { AnchoredDirectory } from './file/anchored-directory.js';
+import { CHANGED, explainSystemError, isMissing, limitExceeded, obstacle } from './file/file-errors.js';
+import { entriesOf, kindOf, lstatOrNothing, readFileBytes, replaceFile, requireFile, type Entry, type EntryKind } from './file/file-io.js';
+import { containedSegments, forbiddenPath, isSecret, refuseNames, segmentsOf } from './file/path-rules.js';
+
+/** Bytes: 1 MiB, far above source files and far below what fills a process. */
+const MAX_FILE_BYTES = 1_048_576;
+/** Entries of one listing: more is not read by anyone. */
+const MAX_ENTRIES = 1_000;
+/** Entries looked at by one walk, or in one folder: a large repository, a few seconds. */
+const MAX_WALK_ENTRIES = 50_000;
+/** Folders below the starting one: deeper is a mistake or an attack. */
+const MAX_WALK_DEPTH = 64;
+/** Folders that a walk leaves out: not the project's own text. */
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+
+export interface FileWallOptions {
+  readonly maxReadBytes?: number;
+  readonly maxWriteBytes?: number;
+  readonly maxEntries?: number;
+  readonly maxWalkEntries?: number;
+  /** Lets `.env` files and private keys through. @default false */
+  readonly allowSecrets?: boolean;
+}
+
+export interface FileStat {
+  /** The real path, relative to the root. */
+  readonly path: string;
+  readonly kind: EntryKind;
+  readonly bytes: number;
+  /** ISO 8601. */
+  readonly modified: string;
+}
+
+interface Place {
+  readonly root: string;
+  readonly segments: readonly string[];
+}
+
+/**
+ * Lets file operations through only below one root folder, judged by real paths.
+ *
+ * Symlinks are followed while they stay inside. On Linux what is checked is what is opened: every folder on the way is
+ * entered without following links, so a swap between check and use ends in a refusal; `AnchoredDirectory` says what
+ * holds elsewhere. A hard link to a file outside is that file, under this root, and not told apart.
+ *
+ * Every method throws `FORBIDDEN_PATH` for a path it refuses, `LIMIT_EXCEEDED` beyond a bound, and
+ * `EXECUTION_FAILED` with `details.reason` when the file system does not allow it; `orFail` makes that last one a result.
+ */
+export class FileWall {
+  readonly #root: string;
+  readonly #limits: Required<FileWallOptions>;
+
+  /** Touches nothing: the root is looked at by the first call. */
+  constructor(root: string, { maxReadBytes = MAX_FILE_BYTES, maxWriteBytes = MAX_FILE_BYTES, maxEntries = MAX_ENTRIES, maxWalkEntries = MAX_WALK_ENTRIES, allowSecrets = false }: FileWallOptions = {}) {
+    this.#root = resolve(root);
+    this.#limits = { maxReadBytes, maxWriteBytes, maxEntries, maxWalkEntries, allowSecrets };
+  }
+
+  get maxWriteBytes(): number {
+    return this.#limits.maxWriteBytes;
+  }
+
+  /** The path relative to the root, worked out as text; `.` for the root. */
+  relative(path: string): string {
+    return segmentsOf(path, [this.#root]).join('/') || '.';
+  }
+
+  /** The real absolute path, which need not exist. */
+  async resolve(path: string): Promise<string> {
+    const { root, segments } = await this.#locate(path, { write: false });
+    return join(root, ...segments);
+  }
+
+  /** What is there, following links; nothing when there is nothing. */
+  async stat(path: string): Promise<FileStat | undefined> {
+    try {
+      return await this.#use(path, await this.#locate(path, { write: false }), async (directory, name, shown) => {
+        const stats = await lstat(directory.at(name));
+        return { path: shown, kind: kindOf(stats), bytes: stats.size, modified: stats.mtime.toISOString() };
+      });
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async readBytes(path: string): Promise<Buffer> {
+    const place = await this.#locate(path, { write: false });
+    return this.#use(path, place, (directory, name) => readFileBytes(directory, name, path, this.#limits.maxReadBytes));
+  }
+
+  /** The file's text as it is, byte order mark and line ends included; refuses what is not UTF-8. */
+  async readText(path: string): Promise<string> {
+    const bytes = await this.readBytes(path);
+    try {
+      if (bytes.includes(0)) throw new TypeError('binary');
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      throw obstacle(path, 'not_text', 'a text file in UTF-8', 'other bytes');
+    }
+  }
+
+  /** Replaces a file in one step, or makes it and its folders: readers see the old text or the new one. */
+  async writeText(path: string, text: string, { overwrite = true } = {}): Promise<{ readonly path: string; readonly bytes: number; readonly created: boolean }> {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > this.#limits.maxWriteBytes) throw limitExceeded(path, `at most ${this.#limits.maxWriteBytes} bytes to write`, bytes);
+    const place = await this.#locate(path, { write: true });
+    return this.#use(path, place, async (directory, name, shown) => ({ path: shown, bytes, created: await replaceFile(directory, name, path, text, overwrite) }), { create: true });
+  }
+
+  /** The entries of a folder by name, with the sizes of files. */
+  async list(path: string): Promise<{ readonly entries: readonly Entry[]; readonly truncated: boolean }> {
+    const place = await this.#locate(path, { write: false });
+    return this.#hold(path, place.root, place.segments, async (directory) => {
+      const all = await entriesOf(directory, path, this.#limits.maxWalkEntries);
+      const entries: Entry[] = [];
+      for (const { name, kind } of all.slice(0, this.#limits.maxEntries)) {
+        const stats = kind === 'file' ? await lstatOrNothing(directory.at(name)) : undefined;
+        entries.push(stats === undefined ? { name, kind } : { name, kind, bytes: stats.size });
+      }
+      return { entries, truncated: all.length > entries.length };
+    });
+  }
+
+  /**
+   * The paths of all regular files below a folder, folder by folder in the order of names.
+   *
+   * Links are not followed; `.git`, `node_modules` and files with secrets are left out. `truncated` says that a bound
+   * was reached or a folder could not be read.
+   */
+  async walk(path: string, signal?: AbortSignal): Promise<{ readonly files: readonly string[]; readonly truncated: boolean }> {
+    const start = await this.#locate(path, { write: false });
+    const files: string[] = [];
+    let left = this.#limits.maxWalkEntries;
+    let truncated = false;
+    const visit = async (segments: readonly string[], depth: number): Promise<void> => {
+      signal?.throwIfAborted();
+      const entries = await this.#hold(path, start.root, segments, (directory) => entriesOf(directory, path, this.#limits.maxWalkEntries));
+      for (const { name, kind } of entries) {
+        if (left <= 0) truncated = true;
+        if (left-- <= 0) return;
+        const below = [...segments, name];
+        if (isSecret(name) && !this.#limits.allowSecrets) continue;
+        if (kind === 'file') files.push(below.join('/'));
+        if (kind !== 'directory' || SKIPPED_FOLDERS.has(name)) continue;
+        if (depth >= MAX_WALK_DEPTH) truncated = true;
+        else await visit(below, depth + 1).catch((error: unknown) => {
+          if (!(error instanceof ToolError)) throw error;
+          truncated = true; // Removed or locked meanwhile; the rest is still worth having.
+        });
+      }
+    };
+    await visit(start.segments, 0);
+    return { files, truncated };
+  }
+
+  /** Removes one file or one link; never what a link leads to, never a folder. */
+  async remove(path: string): Promise<{ readonly path: string; readonly bytes: number }> {
+    return this.#use(path, await this.#locate(path, { write: true, keepLink: true }), async (directory, name, shown) => {
+      const stats = await lstat(directory.at(name));
+      if (!stats.isSymbolicLink()) requireFile(path, stats);
+      await unlink(directory.at(name));
+      return { path: shown, bytes: stats.size };
+    });
+  }
+
+  /** Moves a file, link or folder; replaces only files, and only with `overwrite`. */
+  async move(from: string, to: string, { overwrite = false } = {}): Promise<{ readonly from: string; readonly to: string; readonly overwritten: boolean }> {
+    const source = await this.#locate(from, { write: true, keepLink: true });
+    const target = await this.#locate(to, { write: true, keepLink: true });
+    if (source.segments.every((segment, index) => segment === target.segments[index])) throw obstacle(to, 'same_place', 'another place than what is moved', 'the same or one inside it');
+    return this.#use(from, source, async (sourceDirectory, sourceName, shownFrom) => {
+      await lstat(sourceDirectory.at(sourceName));
+      return this.#use(to, target, async (targetDirectory, targetName, shownTo) => {
+        const before = await lstatOrNothing(targetDirectory.at(targetName));
+        if (before !== undefined && !before.isSymbolicLink()) requireFile(to, before);
+        if (before !== undefined && !overwrite) throw obstacle(to, 'exists', 'nothing', 'a file; ask for overwriting if it may be replaced');
+        await rename(sourceDirectory.at(sourceName), targetDirectory.at(targetName));
+        return { from: shownFrom, to: shownTo, overwritten: before !== undefined };
+      }, { create: true });
+    });
+  }
+
+  /** Where a path really leads, checked as text, by real path and by name. */
+  async #locate(path: unknown, { write, keepLink = false }: { write: boolean; keepLink?: boolean }): Promise<Place> {
+    const { allowSecrets } = this.#limits;
+    try {
+      const root = await realpath(this.#root);
+      const asked = segmentsOf(path, [this.#root, root]);
+      refuseNames(path, asked, { write, allowSecrets });
+      const leaf = keepLink ? asked.slice(-1) : [];
+      const real = await realPathOf(path, join(root, ...asked.slice(0, asked.length - leaf.length)));
+      const segments = containedSegments(root, join(real, ...leaf));
+      if (segments === undefined) throw forbiddenPath(path, 'a symlink leads outside');
+      refuseNames(path, segments, { write, allowSecrets });
+      if (write && segments.length === 0) throw forbiddenPath(path, 'the root itself is not replaced');
+      return { root, segments };
+    } catch (error) {
+      throw explainSystemError(path, error);
+    }
+  }
+
+  async #use<T>(path: string, { root, segments }: Place, work: (directory: AnchoredDirectory, name: string, shown: string) => Promise<T>, options?: { create: boolean }): Promise<T> {
+    return this.#hold(path, root, segments.slice(0, -1), (directory) => work(directory, segments.at(-1) ?? '.', segments.join('/') || '.'), options);
+  }
+
+  async #hold<T>(path: string, root: string, segments: readonly string[], work: (directory: AnchoredDirectory) => Promise<T>, options?: { create: boolean }): Promise<T> {
+    try {
+      const directory = await AnchoredDirectory.enter(root, segments, options);
+      try {
+        if (!(await directory.isInside())) throw forbiddenPath(path, CHANGED);
+        return await work(directory);
+      } finally {
+        await directory.close();
+      }
+    } catch (error) {
+      throw explainSystemError(path, error);
+    }
+  }
+}
+
+/** The real path of the deepest part that exists, and the rest as it is. */
+async function realPathOf(path: unknown, absolute: string): Promise<string> {
+  const missing: string[] = [];
+  for (let existing = absolute; ; existing = dirname(existing)) {
+    try {
+      return join(await realpath(existing), ...missing);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+      // A link to something that does not exist yet would let it be made anywhere.
+      const there = await lstat(existing).catch(() => undefined);
+      if (there?.isSymbolicLink()) throw forbiddenPath(path, 'a symlink leads nowhere');
+      missing.unshift(basename(existing));
+    }
+  }
+}

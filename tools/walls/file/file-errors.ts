@@ -1,0 +1,50 @@
+import { fail, isToolError, ToolError, type ToolResult } from '../../../src/index.js';
+import { forbiddenPath, showPath } from './path-rules.js';
+
+/** Why a path that was fine is refused after all. */
+export const CHANGED = 'it changed while it was opened';
+
+/** What a system's error says to the reader, without the machine's paths that its own message has. */
+const FOUND: Readonly<Record<string, string>> = {
+  ENOENT: 'nothing there',
+  ENOTDIR: 'a file where a folder is needed',
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EROFS: 'a file system that is only read',
+  ENOSPC: 'no space left',
+  ENAMETOOLONG: 'a name that is too long',
+};
+
+/** Something in the way that the caller can act on; `reason` is for programs. */
+export function obstacle(path: unknown, reason: string, expected: string, found: string): ToolError {
+  const shown = showPath(path);
+  return new ToolError('EXECUTION_FAILED', `expected ${expected} at ${JSON.stringify(shown)}, found ${found}`, { details: { path: shown, reason } });
+}
+
+export function limitExceeded(path: unknown, expected: string, found: number | string): ToolError {
+  const shown = showPath(path);
+  return new ToolError('LIMIT_EXCEEDED', `${JSON.stringify(shown)}: expected ${expected}, found ${found}`, { details: { path: shown } });
+}
+
+/** Errors of the system in the wall's words; others stay as they are. The original is not kept: it names absolute paths. */
+export function explainSystemError(path: unknown, error: unknown): unknown {
+  const code = error instanceof ToolError ? undefined : (error as NodeJS.ErrnoException | undefined)?.code;
+  if (typeof code !== 'string' || !code.startsWith('E') || code.startsWith('ERR_')) return error;
+  if (code === 'ELOOP') return forbiddenPath(path, 'its symlinks do not end, or changed while it was opened');
+  return obstacle(path, code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : code, 'an accessible file or folder', FOUND[code] ?? code);
+}
+
+/** Whether an error says that nothing is there. */
+export function isMissing(error: unknown): boolean {
+  return isToolError(error, 'EXECUTION_FAILED') && error.details['reason'] === 'missing';
+}
+
+/** Turns what a model can act on (nothing there, a folder, not text) into a failed result; refusals stay errors. */
+export async function orFail<T>(work: () => Promise<T>): Promise<T | ToolResult<never>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isToolError(error, 'EXECUTION_FAILED')) return fail(error.message, error.details);
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+import { ToolError } from '../../src/index.js';
+
+/** Characters of a pattern: longer ones are not written by hand. */
+export const MAX_GLOB_LENGTH = 500;
+/** Patterns that braces may stand for together: they multiply. */
+const MAX_ALTERNATIVES = 64;
+
+/**
+ * A test of relative paths against a pattern: `*` any part of a name, `?` one character, `**` any folders, `{a,b}` either.
+ *
+ * A pattern without `/` is tested against the name alone. All else is literal, and case counts. Time grows with the
+ * product of the lengths at most: on a mismatch only the last star is tried again, never those before it.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for braces inside braces, unclosed braces and patterns beyond the bounds.
+ */
+export function globMatcher(pattern: string): (path: string) => boolean {
+  if (pattern === '' || pattern.length > MAX_GLOB_LENGTH) throw badGlob(pattern, `1 to ${MAX_GLOB_LENGTH} characters`);
+  const alternatives = expandBraces(pattern).map((text) => (text.includes('/') ? text : `**/${text}`).split('/').filter((segment) => segment !== '' && segment !== '.'));
+  return (path) => {
+    const segments = path.split('/');
+    return alternatives.some((parts) => matchList(parts, segments, (part) => part === '**', matchName));
+  };
+}
+
+function matchName(pattern: string, name: string): boolean {
+  return matchList(pattern, name, (character) => character === '*', (wanted, found) => wanted === '?' || wanted === found);
+}
+
+/** Matches items one to one, where a star stands for any number of them. */
+function matchList(pattern: ArrayLike<string>, items: ArrayLike<string>, isStar: (part: string) => boolean, same: (part: string, item: string) => boolean): boolean {
+  let at = 0;
+  let star = -1;
+  let starItem = 0;
+  let item = 0;
+  while (item < items.length) {
+    const part = pattern[at];
+    if (part !== undefined && isStar(part)) {
+      star = at++;
+      starItem = item;
+    } else if (part !== undefined && same(part, items[item] ?? '')) {
+      at++;
+      item++;
+    } else if (star >= 0) {
+      at = star + 1;
+      item = ++starItem;
+    } else {
+      return false;
+    }
+  }
+  while (at < pattern.length && isStar(pattern[at] ?? '')) at++;
+  return at === pattern.length;
+}
+
+function expandBraces(pattern: string): string[] {
+  let results = [''];
+  let rest = pattern;
+  while (rest !== '') {
+    const open = rest.indexOf('{');
+    const literal = open < 0 ? rest : rest.slice(0, open);
+    if (literal.includes('}')) throw badGlob(pattern, 'every "}" after a "{"');
+    results = results.map((result) => result + literal);
+    if (open < 0) break;
+    const close = rest.indexOf('}', open);
+    const inside = rest.slice(open + 1, close);
+    if (close < 0 || inside.includes('{')) throw badGlob(pattern, 'braces that are closed and not inside each other');
+    const choices = inside.split(',');
+    if (results.length * choices.length > MAX_ALTERNATIVES) throw badGlob(pattern, `braces for at most ${MAX_ALTERNATIVES} patterns`);
+    results = results.flatMap((result) => choices.map((choice) => result + choice));
+    rest = rest.slice(close + 1);
+  }
+  return results;
+}
+
+function badGlob(pattern: string, expected: string): ToolError {
+  const shown = pattern.slice(0, 60);
+  return new ToolError('INVALID_ARGUMENT', `expected a file pattern with ${expected}, found ${JSON.stringify(shown)}`, { details: { pattern: shown } });
+}

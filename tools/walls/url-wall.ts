@@ -1,0 +1,121 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { ToolError } from '../../src/index.js';
+import { classifyAddress } from './ip-ranges.js';
+
+/** Finds the addresses of a host name. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+export interface UrlWallOptions {
+  /** Lets through one's own machine and network, on any port. Metadata services stay refused. @default false */
+  readonly allowPrivate?: boolean;
+  /** The ports that may be called, unless `allowPrivate` opens all. */
+  readonly ports?: readonly number[];
+  /** Asked once per URL; what it answers is checked, and only that is connected to. */
+  readonly resolve?: Resolve;
+}
+
+/** A URL that passed, and the addresses it passed with: connect to these and to no others. */
+export interface CheckedUrl {
+  readonly url: URL;
+  /** The host without brackets. */
+  readonly hostname: string;
+  readonly addresses: readonly string[];
+}
+
+/** The usual ports of web servers. Others are where databases, mail servers and administration listen. */
+const WEB_PORTS = [80, 443, 8080, 8443];
+
+/** Names that mean one's own network by definition. */
+const PRIVATE_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'];
+
+/** Names of services that hand out a machine's credentials. */
+const METADATA_NAMES = new Set(['metadata', 'metadata.goog', 'metadata.google.internal', 'instance-data', 'instance-data.ec2.internal', 'metadata.azure.internal']);
+
+/** Decides which URLs a tool may call, so that a model cannot be talked into reaching what only this machine can reach. */
+export class UrlWall {
+  readonly #allowPrivate: boolean;
+  readonly #ports: ReadonlySet<number>;
+  readonly #resolve: Resolve;
+
+  constructor({ allowPrivate = false, ports = WEB_PORTS, resolve = resolveAll }: UrlWallOptions = {}) {
+    this.#allowPrivate = allowPrivate;
+    this.#ports = new Set(ports);
+    this.#resolve = resolve;
+  }
+
+  /**
+   * Checks the URL as Node parses it, then every address of its host.
+   *
+   * @throws ToolError `FORBIDDEN_URL` when any part is refused, `EXECUTION_FAILED` when the host has no address.
+   */
+  async check(text: string | URL): Promise<CheckedUrl> {
+    const { url, hostname } = this.#checkText(text);
+    if (isIP(hostname) !== 0) {
+      this.#checkAddress(url, hostname);
+      return { url, hostname, addresses: [hostname] };
+    }
+    const addresses = await this.#addressesOf(hostname);
+    // All of them: one private address among public ones is how a name is bent inwards.
+    for (const address of addresses) this.#checkAddress(url, address);
+    return { url, hostname, addresses };
+  }
+
+  #checkText(text: string | URL): { url: URL; hostname: string } {
+    if (!URL.canParse(String(text))) throw new ToolError('FORBIDDEN_URL', 'expected an absolute http or https URL, found text that is no URL; write it as https://host/path');
+    const url = new URL(text);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(url, `expected http or https, found ${url.protocol.slice(0, -1)}`);
+    // Credentials before the host make it look like another one, and would be sent along.
+    if (url.username !== '' || url.password !== '') throw refused(url, 'expected a URL without user name and password, found one with them');
+    url.hostname = withoutTrailingDots(url.hostname);
+    const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+    if (isIP(hostname) === 0) this.#checkName(url, hostname);
+    const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+    if (!this.#allowPrivate && !this.#ports.has(port)) throw refused(url, `expected port ${[...this.#ports].join(', ')}, found ${port}`);
+    return { url, hostname };
+  }
+
+  #checkName(url: URL, name: string): void {
+    if (name.split('.').includes('')) throw refused(url, 'expected a host name, found one with an empty part');
+    if (METADATA_NAMES.has(name)) throw refused(url, 'expected a public host, found a metadata service');
+    if (this.#allowPrivate) return;
+    const isPrivate = PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
+    // A name without a dot is completed with the search domains of the own network.
+    if (isPrivate || !name.includes('.')) throw refused(url, 'expected a public host, found a name of the own network');
+  }
+
+  #checkAddress(url: URL, address: string): void {
+    const found = classifyAddress(address);
+    if (found === 'public' || (found === 'private' && this.#allowPrivate)) return;
+    throw refused(url, `expected a host with public addresses only, found a ${found} one`);
+  }
+
+  async #addressesOf(hostname: string): Promise<readonly string[]> {
+    let addresses: readonly string[];
+    try {
+      addresses = await this.#resolve(hostname);
+    } catch (cause) {
+      throw new ToolError('EXECUTION_FAILED', `expected the name ${hostname} to have an address, found none; check its spelling`, { cause });
+    }
+    if (addresses.length === 0) throw new ToolError('EXECUTION_FAILED', `expected the name ${hostname} to have an address, found none; check its spelling`);
+    return addresses;
+  }
+}
+
+async function resolveAll(hostname: string): Promise<readonly string[]> {
+  const answers = await lookup(hostname, { all: true });
+  return answers.map(({ address }) => address);
+}
+
+/** `localhost.` is `localhost`, and a certificate is never written for the form with the dot. */
+function withoutTrailingDots(hostname: string): string {
+  let end = hostname.length;
+  while (end > 1 && hostname[end - 1] === '.') end -= 1;
+  return hostname.slice(0, end);
+}
+
+/** Names the origin only: paths and queries may carry secrets. */
+function refused(url: URL, why: string): ToolError {
+  const origin = url.origin === 'null' ? url.protocol : url.origin;
+  return new ToolError('FORBIDDEN_URL', `${why}; this URL cannot be called: ${origin}`, { details: { url: origin } });
+}

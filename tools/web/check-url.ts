@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { guardedFetch } from '../walls/guarded-fetch.js';
+import { UrlWall } from '../walls/url-wall.js';
+import { MAX_URL_LENGTH, reached } from './web-answer.js';
+
+const Input = z.object({
+  url: z.string().max(MAX_URL_LENGTH).describe('Absolute http or https URL of a public host'),
+});
+
+export interface UrlState {
+  /** The URL that answered, after redirects. */
+  readonly url: string;
+  readonly status: number;
+  /** Whether the status is one of success. */
+  readonly ok: boolean;
+  readonly contentType: string | null;
+  /** Bytes, as the server states them; unknown when it does not. */
+  readonly size: number | null;
+  readonly lastModified: string | null;
+  readonly redirects: readonly string[];
+}
+
+/** Tells whether an address answers, and with what, without reading it. */
+@tool({
+  name: 'check_url',
+  description: 'Asks a web address with HEAD whether it exists: returns status, media type, size, last change and redirects, but no content. Public http and https addresses only. A status of 405 or 501 means that the server does not answer HEAD; use fetch_url then.',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.LOW,
+  executionCategory: ExecutionCategory.NETWORK,
+  costTier: CostTier.MEDIUM,
+  sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
+  category: 'web',
+  keywords: ['check url', 'link', 'reachable', 'status code', 'broken link', 'dead link', 'redirect', 'online', 'content type'],
+  mandatoryKeywords: ['check url', 'broken link', 'dead link'],
+  stages: [Stage.READING, Stage.VERIFICATION],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Is https://example.com still online?', 'Does this link work?', 'How large is the file behind this URL?', 'Where does this short link lead?'],
+  progressParams: ['url'],
+  timeoutMs: 20_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class CheckUrl {
+  constructor(private readonly wall: UrlWall = new UrlWall()) {}
+
+  async execute({ url }: z.infer<typeof Input>, { signal }: ToolContext): Promise<UrlState | ToolResult<never>> {
+    const answer = await reached(guardedFetch(url, { wall: this.wall, signal, method: 'HEAD' }));
+    if (!('body' in answer)) return answer;
+    const { headers, status } = answer;
+    const size = Number(headers['content-length'] ?? NaN);
+    return {
+      url: answer.url,
+      status,
+      ok: status >= 200 && status < 300,
+      contentType: headers['content-type'] ?? null,
+      size: Number.isSafeInteger(size) && size >= 0 ? size : null,
+      lastModified: headers['last-modified'] ?? null,
+      redirects: answer.redirects,
+    };
+  }
+}

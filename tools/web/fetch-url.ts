@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { guardedFetch } from '../walls/guarded-fetch.js';
+import { UrlWall } from '../walls/url-wall.js';
+import { readablePage } from './html-text.js';
+import { isHtml, isJson, MAX_URL_LENGTH, pieceOf, reached, textOf } from './web-answer.js';
+
+/** Characters: about 5 000 tokens, enough for an article and small beside a model's window. */
+const USUAL_CHARS = 20_000;
+/** Characters: more than this in one answer is better read in pieces. */
+const MAX_CHARS = 200_000;
+
+const Input = z.object({
+  url: z.string().max(MAX_URL_LENGTH).describe('Absolute http or https URL of a public host'),
+  offset: z.number().int().min(0).default(0).describe('Where in the text to start; nextOffset of the answer before'),
+  maxChars: z.number().int().min(1).max(MAX_CHARS).default(USUAL_CHARS).describe('Most characters of text to return'),
+});
+
+/** What was read. `json` takes the place of `text` when the answer is JSON and fits in one piece. */
+export interface FetchedPage {
+  readonly url: string;
+  readonly status: number;
+  readonly contentType: string;
+  readonly title?: string;
+  readonly text?: string;
+  readonly json?: unknown;
+  readonly truncated: boolean;
+  readonly nextOffset: number | null;
+}
+
+/** Reads a web page and changes nothing there. */
+@tool({
+  name: 'fetch_url',
+  description: 'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',
+  inputSchema: Input,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.LOW,
+  executionCategory: ExecutionCategory.NETWORK,
+  costTier: CostTier.MEDIUM,
+  sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
+  category: 'web',
+  keywords: ['fetch', 'url', 'web page', 'website', 'download', 'read page', 'browse', 'http get', 'article', 'link'],
+  mandatoryKeywords: ['fetch url', 'http://', 'https://'],
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['analysis', 'search'],
+  examples: ['Summarize https://example.com/article', 'What does the documentation at this link say about retries?', 'Read the JSON at https://api.example.com/status', 'Fetch this web page for me'],
+  progressParams: ['url', 'offset'],
+  timeoutMs: 20_000,
+  allowParallel: true,
+  version: '1.0.0',
+})
+export class FetchUrl {
+  constructor(private readonly wall: UrlWall = new UrlWall()) {}
+
+  async execute({ url, offset = 0, maxChars = USUAL_CHARS }: z.input<typeof Input>, { signal }: ToolContext): Promise<FetchedPage | ToolResult<never>> {
+    const answer = await reached(guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html, application/json, text/*;q=0.9, */*;q=0.1' } }));
+    if (!('body' in answer)) return answer;
+    const found = textOf(answer);
+    if (found === undefined) return fail(`expected text, HTML or JSON, found ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes; check_url describes it without reading it`);
+    const page = { url: answer.url, status: answer.status, contentType: found.contentType };
+    if (isJson(found.contentType) && !answer.truncated && offset === 0 && found.text.length <= maxChars) {
+      const json = parsed(found.text);
+      if (json !== undefined) return { ...page, json, truncated: false, nextOffset: null };
+    }
+    const { title, text } = isHtml(found.contentType) ? readablePage(found.text) : { title: null, text: found.text };
+    const { piece, nextOffset } = pieceOf(text, offset, maxChars);
+    return { ...page, ...(title === null ? {} : { title }), text: piece, truncated: answer.truncated || nextOffset !== null, nextOffset };
+  }
+}
+
+/** Servers that call something JSON which is none get it back as text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { guardedFetch } from '../walls/guarded-fetch.js';
+import { UrlWall } from '../walls/url-wall.js';
+import { MAX_URL_LENGTH, pieceOf, reached, textOf } from './web-answer.js';
+
+/** Characters: a model does not write more into one call. */
+const MAX_BODY_CHARS = 1_000_000;
+/** Characters of one header value: what servers usually take. */
+const MAX_HEADER_CHARS = 8_192;
+const MAX_HEADERS = 50;
+/** Characters of the answer: about 12 000 tokens. */
+const MAX_ANSWER_CHARS = 50_000;
+
+const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+const Input = z.object({
+  url: z.string().max(MAX_URL_LENGTH).describe('Absolute http or https URL of a public host'),
+  method: z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']).describe('HTTP method'),
+  headers: z
+    .record(z.string().max(200), z.string().max(MAX_HEADER_CHARS))
+    .refine((headers) => Object.keys(headers).length <= MAX_HEADERS, { error: `at most ${MAX_HEADERS} headers` })
+    .optional()
+    .describe('Request headers, such as content-type or authorization'),
+  body: z.string().max(MAX_BODY_CHARS).optional().describe('Request body; not with GET, HEAD and OPTIONS'),
+});
+
+export interface HttpAnswer {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Nothing when the answer is not text. */
+  readonly body: string | null;
+  readonly truncated: boolean;
+}
+
+/** Sends any request to a web service. What it does there is the service's affair, so it counts as able to change things. */
+@tool({
+  name: 'http_request',
+  description: 'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed for GET and HEAD only; the answer of others names the location. For plain reading use fetch_url.',
+  inputSchema: Input,
+  priority: Priority.MEDIUM,
+  accessMode: AccessMode.MIXED,
+  dangerLevel: DangerLevel.MEDIUM,
+  executionCategory: ExecutionCategory.MIXED,
+  costTier: CostTier.MEDIUM,
+  sideEffects: [SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE, SideEffect.WRITE],
+  category: 'web',
+  keywords: ['http request', 'api call', 'rest', 'webhook', 'post', 'put', 'patch', 'delete request', 'endpoint', 'send request'],
+  mandatoryKeywords: ['http request', 'api call', 'webhook'],
+  stages: [Stage.EXECUTION],
+  taskTypes: ['action'],
+  examples: ['Send a POST request with this JSON to https://api.example.com/orders', 'Call the webhook with the message "done"', 'Delete record 17 through the REST API', 'Which methods does this endpoint allow?'],
+  progressParams: ['url', 'method', 'headers', 'body'],
+  timeoutMs: 20_000,
+  allowParallel: true,
+  version: '1.0.0',
+  dangerFor: ({ method }) => (READING.has(method) ? DangerLevel.MEDIUM : DangerLevel.HIGH),
+  // The order of calls to one server matters; calls to different servers do not meet.
+  conflictKeys: ({ url }) => [`origin:${URL.canParse(url) ? new URL(url).origin : url}`],
+})
+export class HttpRequest {
+  constructor(private readonly wall: UrlWall = new UrlWall()) {}
+
+  async execute({ url, method, headers, body }: z.infer<typeof Input>, { signal }: ToolContext): Promise<HttpAnswer | ToolResult<never>> {
+    if (body !== undefined && READING.has(method)) return fail(`expected ${method} without a body, found one; leave the body out or use POST`);
+    const answer = await reached(guardedFetch(url, { wall: this.wall, method, headers, body, signal }));
+    if (!('body' in answer)) return answer;
+    const text = answer.body.length === 0 ? '' : textOf(answer)?.text;
+    const { piece, nextOffset } = pieceOf(text ?? '', 0, MAX_ANSWER_CHARS);
+    return {
+      url: answer.url,
+      status: answer.status,
+      headers: shownHeaders(answer.headers),
+      body: text === undefined ? null : piece,
+      truncated: answer.truncated || nextOffset !== null,
+    };
+  }
+}
+
+/** Session cookies are secrets of the connection and have no place in a transcript. */
+function shownHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]])),
+  );
+}
