@@ -1,4 +1,4 @@
-import { lintTools, type LintFinding } from '../../registry/lint-tools.js';
+import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import type { LoadedRegistry } from '../load-registry.js';
 import { table } from '../table.js';
 import { paint, plainLine, type Terminal } from '../terminal.js';

@@ -1,8 +1,8 @@
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../core/enums.js';
-import { isDangerous, isWriting } from '../core/enum-order.js';
-import { keywordForm } from '../search/keyword-index.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
-import type { ToolMetadataRegistry } from './tool-metadata-registry.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../../core/enums.js';
+import { isDangerous, isWriting } from '../../core/enum-order.js';
+import { keywordForm } from '../../search/keyword-index.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 
 export type LintSeverity = 'error' | 'warning';
 

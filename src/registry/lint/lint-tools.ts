@@ -1,6 +1,6 @@
 import { LINT_RULES, type LintSeverity } from './lint-rules.js';
 import { nearDuplicates } from './near-duplicates.js';
-import type { ToolMetadataRegistry } from './tool-metadata-registry.js';
+import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 
 /** One thing to mend in a tool's metadata. */
 export interface LintFinding {
