@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', tools: 'tools/index.ts' },
+  entry: { index: 'src/index.ts', tools: 'tools/index.ts', cli: 'src/cli/main.ts' },
   format: ['esm', 'cjs'],
   target: 'node20',
   // tsup hands `baseUrl` to the declaration compiler, which TypeScript 6 calls deprecated.

@@ -1,7 +1,16 @@
 import { defineConfig } from 'vitest/config';
 
+const builtPackage = ['test/package/**/*.test.ts', 'test/types/**/*.test.ts'];
+
 export default defineConfig({
   // Lowers standard decorators: Node 20 does not parse them.
   esbuild: { target: 'es2022' },
-  test: { include: ['test/**/*.test.ts'], testTimeout: 20_000 },
+  test: {
+    testTimeout: 20_000,
+    projects: [
+      { extends: true, test: { name: 'source', include: ['test/**/*.test.ts'], exclude: builtPackage } },
+      // These look at dist, as a user's project would.
+      { extends: true, test: { name: 'package', include: builtPackage, globalSetup: 'test/package/build-if-stale.ts', maxConcurrency: 2 } },
+    ],
+  },
 });

@@ -41,7 +41,7 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
     taskType: options['taskType'],
     available: options['unavailable'] === true ? false : options['available'],
   };
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as ToolFilter;
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
 /** A whole number of at least 1. */

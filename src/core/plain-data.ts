@@ -20,30 +20,26 @@ export function cloneFrozen<T>(value: T): T {
 
 function clone(value: unknown, place: string, depth: number): unknown {
   if (depth > MAX_DATA_DEPTH) throw new TypeError(`plain data at most ${MAX_DATA_DEPTH} levels deep (or a cycle) at ${place || 'the top'}`);
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return value;
-    case 'number':
-      if (Number.isFinite(value)) return value;
-      break;
-    case 'object': {
-      if (value === null) return null;
-      if (Array.isArray(value)) return Object.freeze(value.map((item, index) => clone(item, `${place}[${index}]`, depth + 1)));
-      const prototype: unknown = Object.getPrototypeOf(value);
-      if (prototype !== Object.prototype && prototype !== null) break;
-      const copy: Record<string, unknown> = {};
-      for (const [key, item] of Object.entries(value)) {
-        if (item === undefined) continue;
-        const itemCopy = clone(item, `${place}.${key}`, depth + 1);
-        // An assignment to `__proto__` would change the prototype instead of adding a key.
-        if (key === '__proto__') Object.defineProperty(copy, key, { value: itemCopy, enumerable: true });
-        else copy[key] = itemCopy;
-      }
-      return Object.freeze(copy);
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (Array.isArray(value)) return Object.freeze(value.map((item, index) => clone(item, `${place}[${index}]`, depth + 1)));
+  if (typeof value === 'object' && isPlainObject(value)) {
+    const copy: Record<string, unknown> = {};
+    for (const [key, item] of Object.entries(value)) {
+      if (item === undefined) continue;
+      const itemCopy = clone(item, `${place}.${key}`, depth + 1);
+      // An assignment to `__proto__` would change the prototype instead of adding a key.
+      if (key === '__proto__') Object.defineProperty(copy, key, { value: itemCopy, enumerable: true });
+      else copy[key] = itemCopy;
     }
+    return Object.freeze(copy);
   }
   throw new TypeError(`plain data (text, numbers, booleans, null, lists, objects), not ${describeValue(value)}${place ? ` at ${place.replace(/^\./, '')}` : ''}`);
+}
+
+function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** One line of text per JSON value, whatever the order of keys: equal data, equal text. */

@@ -33,7 +33,7 @@ function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
     }
     return schema;
   }
-  if (isZod(schema)) return withoutDialect(toJSONSchema(schema, { target: TARGET, io: side, unrepresentable: 'any' }) as object);
+  if (isZod(schema)) return withoutDialect(toJSONSchema(schema, { target: TARGET, io: side, unrepresentable: 'any' }));
   const toJson = (schema as unknown as WithJsonSchema)['~standard'].jsonSchema?.[side];
   if (typeof toJson !== 'function') {
     throw new TypeError(

@@ -40,22 +40,23 @@ export interface ToolDecorator<In, Out> {
  */
 export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema>(options: ToolOptions<In, Out>): ToolDecorator<InputOf<In>, SchemaInput<Out>> {
   const resolved = resolveMetadata(options);
+  const { name } = resolved.metadata;
   return ((target: unknown, second?: unknown, descriptor?: unknown): void => {
     if (isStandardContext(second)) {
       if (second.kind === 'class') storeOnClass(target as object, resolved);
-      else if (second.kind !== 'method') throw invalidDecoration(resolved.metadata.name, `a ${second.kind}`);
-      else if (second.private) throw invalidDecoration(resolved.metadata.name, `the private method ${String(second.name)}`);
-      else if (second.metadata === undefined) throw new ToolError('INVALID_DECORATION', `Tool "${resolved.metadata.name}": expected Symbol.metadata when the class is defined; import tooldex before it`, { details: { name: resolved.metadata.name } });
-      else storeOnStandardMethod(second.metadata as DecoratorMetadataObject, second.static ? 'static' : 'instance', second.name, resolved);
+      else if (second.kind !== 'method') throw invalidDecoration(name, `a ${String((second as { kind: unknown }).kind)}`);
+      else if (second.private) throw invalidDecoration(name, `the private method ${String(second.name)}`);
+      else if (second.metadata === undefined) throw invalidDecoration(name, 'a method of a class defined before tooldex was imported (its Symbol.metadata is missing)');
+      else storeOnStandardMethod(second.metadata, second.static ? 'static' : 'instance', second.name, resolved);
     } else if (second === undefined && typeof target === 'function') {
       storeOnClass(target, resolved);
     } else if ((typeof second === 'string' || typeof second === 'symbol') && isMethodDescriptor(descriptor)) {
       if (typeof target === 'function') storeOnLegacyMethod(target, 'static', second, resolved);
       else storeOnLegacyMethod((target as object).constructor, 'instance', second, resolved);
     } else {
-      throw invalidDecoration(resolved.metadata.name, second === undefined ? describeValue(target) : String(second));
+      throw invalidDecoration(name, describeValue(second ?? target));
     }
-  }) as ToolDecorator<InputOf<In>, SchemaInput<Out>>;
+  });
 }
 
 function isStandardContext(value: unknown): value is ClassDecoratorContext | ClassMethodDecoratorContext {

@@ -11,22 +11,22 @@ afterEach(() => {
 
 describe('system_info', () => {
   it('describes the machine', () => {
-    const info = new SystemInfo().execute({});
+    const info = new SystemInfo().execute();
     expect(info).toMatchObject({ platform: process.platform, architecture: process.arch, nodeVersion: process.versions.node });
     expect(info.cpuCount).toBeGreaterThan(0);
     expect(info.memoryTotalBytes).toBeGreaterThan(info.memoryFreeBytes);
   });
 
   it('says nothing of whose machine it is', () => {
-    expect(Object.keys(new SystemInfo().execute({})).sort()).toEqual(['architecture', 'cpuCount', 'cpuModel', 'memoryFreeBytes', 'memoryTotalBytes', 'nodeVersion', 'platform', 'release']);
-    const values = Object.values(new SystemInfo().execute({}));
+    expect(Object.keys(new SystemInfo().execute()).sort()).toEqual(['architecture', 'cpuCount', 'cpuModel', 'memoryFreeBytes', 'memoryTotalBytes', 'nodeVersion', 'platform', 'release']);
+    const values = Object.values(new SystemInfo().execute());
     for (const personal of [hostname(), userInfo().username]) expect(values).not.toContain(personal);
   });
 });
 
 describe('disk_usage', () => {
   it('tells how full the disk of the root is', async () => {
-    const usage = await new DiskUsage(tmpdir()).execute({});
+    const usage = await new DiskUsage(tmpdir()).execute();
     expect(usage).toMatchObject({ totalBytes: expect.any(Number), usedPercent: expect.any(Number) });
     if (!('totalBytes' in usage)) throw new Error('expected an answer');
     expect(usage.usedBytes).toBeLessThanOrEqual(usage.totalBytes);
@@ -34,7 +34,7 @@ describe('disk_usage', () => {
   });
 
   it('fails without naming the folder when there is none', async () => {
-    const usage = await new DiskUsage(join(tmpdir(), 'tooldex-missing')).execute({});
+    const usage = await new DiskUsage(join(tmpdir(), 'tooldex-missing')).execute();
     expect(usage).toMatchObject({ status: 'error' });
     expect(JSON.stringify(usage)).not.toContain('tooldex-missing');
   });

@@ -1,5 +1,4 @@
 import { realpath } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { fail, ToolError, type ToolResult } from '../../src/index.js';
 import { isInside, ProgramWall, type ProgramResult, type RunOptions } from '../walls/program-wall.js';
 
@@ -80,8 +79,7 @@ export class GitRepository {
   /** What to answer when git refused: its own first words, without places of this machine and without passwords. */
   failed(what: string, { stderr, stdout }: ProgramResult): ToolResult<never> {
     const lines = (stderr || stdout).split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hint:'));
-    const said = lines.slice(0, 3).join('; ').replaceAll(this.#git.root, '.').replace(/\/\/[^\s/@]+@/g, '//').slice(0, 500);
-    return fail(`Expected git to ${what}; it said: ${said || 'nothing'}`);
+    return fail(`Expected git to ${what}; it said: ${redacted(lines.slice(0, 3).join('; ')) || 'nothing'}`);
   }
 
   /** Refuses repositories that reach beyond the root, and lists what is configured. */
@@ -108,7 +106,6 @@ export class GitRepository {
         ...ENVIRONMENT,
         // Without it a missing object of a partial clone is fetched, by a program that the configuration names.
         GIT_ALLOW_PROTOCOL: protocols.join(':') || 'none',
-        GIT_CEILING_DIRECTORIES: dirname(await realpath(this.#git.root).catch(() => this.#git.root)),
         ...Object.fromEntries(settings.flatMap(([key, value], i) => [[`GIT_CONFIG_KEY_${i}`, key], [`GIT_CONFIG_VALUE_${i}`, value]])),
         GIT_CONFIG_COUNT: String(settings.length),
         ...env,
@@ -117,6 +114,19 @@ export class GitRepository {
     if (result.timedOut) throw new ToolError('TIMEOUT', `Expected git ${argv[0] ?? ''} to end in time, and stopped it; ask for less`);
     return result;
   }
+}
+
+/** Characters of git's own words that are looked through, and those that are passed on. */
+const MAX_SAID = 4_000;
+const MAX_PASSED_ON = 500;
+
+/** A text without `user:password@` and without absolute paths. */
+function redacted(text: string): string {
+  return text
+    .slice(0, MAX_SAID)
+    .replace(/[^\s'"/@:]+:[^\s'"/@]*@/g, '')
+    .replace(/(^|[\s'"(=])\/[^\s'"]*/g, '$1<path>')
+    .slice(0, MAX_PASSED_ON);
 }
 
 function isFilterKey(key: string): boolean {

@@ -36,7 +36,7 @@ export interface DiskUsageAnswer {
 export class DiskUsage {
   constructor(private readonly root: string = process.cwd()) {}
 
-  async execute(_input: z.infer<typeof Input>): Promise<DiskUsageAnswer | ToolResult<never>> {
+  async execute(): Promise<DiskUsageAnswer | ToolResult<never>> {
     const disk = await statfs(this.root).catch(() => undefined);
     if (disk === undefined) return fail('Expected the root to be a folder on a readable file system, found none');
     const [totalBytes, usedBytes] = [disk.blocks * disk.bsize, (disk.blocks - disk.bfree) * disk.bsize];

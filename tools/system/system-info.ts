@@ -37,7 +37,7 @@ export interface SystemInfoAnswer {
   version: '1.0.0',
 })
 export class SystemInfo {
-  execute(_input: z.infer<typeof Input>): SystemInfoAnswer {
+  execute(): SystemInfoAnswer {
     const processors = cpus();
     return {
       platform: platform(),

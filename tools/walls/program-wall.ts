@@ -122,10 +122,10 @@ export class ProgramWall {
 }
 
 function checkArguments(argv: readonly string[]): void {
-  if (!Array.isArray(argv) || !argv.every((each) => typeof each === 'string' && !each.includes('\0'))) {
+  if (!argv.every((each) => typeof each === 'string' && !each.includes('\0'))) {
     throw new ToolError('INVALID_INPUT', 'Expected arguments to be a list of strings without NUL characters');
   }
-  const bytes = argv.reduce((sum: number, each: string) => sum + Buffer.byteLength(each) + 1, 0);
+  const bytes = argv.reduce((sum, each) => sum + Buffer.byteLength(each) + 1, 0);
   if (argv.length > MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES) {
     throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_ARGUMENTS} arguments of ${MAX_ARGUMENT_BYTES} bytes together, found ${argv.length} of ${bytes} bytes`);
   }

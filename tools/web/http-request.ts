@@ -53,7 +53,7 @@ export interface HttpAnswer {
   examples: ['Send a POST request with this JSON to https://api.example.com/orders', 'Call the webhook with the message "done"', 'Delete record 17 through the REST API', 'Which methods does this endpoint allow?'],
   progressParams: ['url', 'method', 'headers', 'body'],
   timeoutMs: 20_000,
-  allowParallel: true,
+  allowParallel: false,
   version: '1.0.0',
   dangerFor: ({ method }) => (READING.has(method) ? DangerLevel.MEDIUM : DangerLevel.HIGH),
   // The order of calls to one server matters; calls to different servers do not meet.

@@ -7,7 +7,7 @@ import { paint, type Terminal } from '../terminal.js';
 import { keywordTable } from './search.js';
 import { axisBars } from './stats.js';
 
-const REQUESTS = ['run the tests', 'show diff', 'commit changes', 'which files mention the parser?', 'fetch the release page and list its links'];
+const REQUESTS = ['run the tests', 'show diff', 'commit changes', 'search for usages of parseConfig', 'what is 15% of 240?'];
 const SET_TITLES: Readonly<Record<DerivedSet, string>> = {
   write: 'write',
   idempotent: 'idempotent',

@@ -19,7 +19,7 @@ export function lintTools(registry: ToolMetadataRegistry): readonly LintFinding[
     alike.set(second, [...(alike.get(second) ?? []), entries[first]!.name]);
   }
   const findings = entries.flatMap((entry, index) => {
-    const own = Object.entries(LINT_RULES).flatMap(([rule, { severity, check }]) => [...check(entry, registry)].map((message) => ({ rule, severity, toolName: entry.name, message })));
+    const own = Object.entries(LINT_RULES).flatMap(([name, rule]) => [...rule.check(entry, registry)].map((message) => ({ rule: name, severity: rule.severity, toolName: entry.name, message })));
     const others = alike.get(index);
     const message = `the description is nearly that of ${others?.join(', ')}: a model cannot tell them apart`;
     return others === undefined ? own : [...own, { rule: 'near-duplicate-description', severity: 'warning' as const, toolName: entry.name, message }];

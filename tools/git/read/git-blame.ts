@@ -34,7 +34,7 @@ export interface BlamedLine {
   costTier: CostTier.LOW,
   sideEffects: SideEffect.NONE,
   category: 'git',
-  keywords: ['git', 'blame', 'annotate', 'who wrote', 'who changed', 'line author', 'origin of a line'],
+  keywords: ['git blame', 'blame', 'annotate', 'who wrote', 'who changed', 'line author', 'origin of a line'],
   mandatoryKeywords: ['git blame'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],

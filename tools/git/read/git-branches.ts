@@ -30,7 +30,7 @@ export interface Branch {
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
   category: 'git',
-  keywords: ['git', 'branches', 'branch', 'list branches', 'current branch', 'remote branches'],
+  keywords: ['git branch', 'branches', 'branch', 'list branches', 'current branch', 'remote branches'],
   mandatoryKeywords: ['git branch', 'list branches'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis', 'search'],

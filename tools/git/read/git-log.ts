@@ -33,7 +33,7 @@ export interface LoggedCommit {
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
   category: 'git',
-  keywords: ['git', 'log', 'history', 'commits', 'recent commits', 'changelog', 'who committed'],
+  keywords: ['git log', 'log', 'history', 'commits', 'recent commits', 'changelog', 'who committed'],
   mandatoryKeywords: ['git log', 'commit history'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],

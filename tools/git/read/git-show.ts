@@ -29,7 +29,7 @@ export interface GitShowAnswer {
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
   category: 'git',
-  keywords: ['git', 'show', 'commit', 'commit message', 'commit details', 'what did this commit change'],
+  keywords: ['git show', 'show commit', 'commit details', 'what did this commit change', 'revision'],
   mandatoryKeywords: ['git show'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],

@@ -38,7 +38,7 @@ export interface GitStatusAnswer {
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
   category: 'git',
-  keywords: ['git', 'status', 'changed files', 'uncommitted', 'untracked', 'staged', 'work tree', 'modified'],
+  keywords: ['git status', 'status', 'changed files', 'uncommitted', 'untracked', 'staged', 'work tree', 'modified'],
   mandatoryKeywords: ['git status', 'uncommitted changes'],
   stages: [Stage.INITIAL, Stage.READING, Stage.VERIFICATION],
   taskTypes: ['analysis', 'search'],

@@ -33,7 +33,7 @@ export interface GitPushAnswer {
   costTier: CostTier.MEDIUM,
   sideEffects: [SideEffect.WRITE, SideEffect.NETWORK],
   category: 'git',
-  keywords: ['git', 'push', 'publish branch', 'upload commits', 'remote', 'force push'],
+  keywords: ['git push', 'push', 'publish branch', 'upload commits', 'remote', 'force push'],
   mandatoryKeywords: ['git push', 'push the branch'],
   stages: [Stage.COMPLETION],
   taskTypes: ['action'],

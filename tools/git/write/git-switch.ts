@@ -21,7 +21,7 @@ const Input = z.object({
   costTier: CostTier.FREE,
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   category: 'git',
-  keywords: ['git', 'switch', 'checkout', 'branch', 'new branch', 'create branch', 'change branch'],
+  keywords: ['git switch', 'switch', 'checkout', 'branch', 'new branch', 'create branch', 'change branch'],
   mandatoryKeywords: ['git switch', 'git checkout', 'create a branch'],
   stages: [Stage.EXECUTION],
   taskTypes: ['action'],

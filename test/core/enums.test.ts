@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, isToolError, Priority, SideEffect, Stage, ToolError } from '../../src/index.js';
+import { conflictingCategories, costRank, dangerRank, isDangerous, isParallelizable, isWriting, PRIORITY_BOOST } from '../../src/core/enum-order.js';
+import { issuesOf } from '../../src/core/errors.js';
+
+describe('the enums', () => {
+  it('cannot be changed', () => {
+    for (const each of [Priority, AccessMode, DangerLevel, ExecutionCategory, CostTier, SideEffect, Stage]) expect(Object.isFrozen(each)).toBe(true);
+  });
+
+  it('rank danger and cost from harmless to worst', () => {
+    expect(Object.values(DangerLevel).map(dangerRank)).toEqual([0, 1, 2, 3, 4]);
+    expect(Object.values(CostTier).map(costRank)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('ask for confirmation from HIGH on, and not at MEDIUM', () => {
+    expect(Object.values(DangerLevel).filter(isDangerous)).toEqual(['high', 'critical']);
+  });
+
+  it('count every access but readonly as writing', () => {
+    expect(Object.values(AccessMode).filter(isWriting)).toEqual(['write', 'execute', 'mixed']);
+  });
+
+  it('boost more important tools more', () => {
+    expect(PRIORITY_BOOST).toEqual({ 0: 0.3, 1: 0.2, 2: 0.1, 3: 0.05 });
+  });
+});
+
+describe('conflicts of execution categories', () => {
+  const all = Object.values(ExecutionCategory);
+
+  it('are symmetric', () => {
+    for (const a of all) for (const b of all) expect(conflictingCategories(a).includes(b), `${a} and ${b}`).toBe(conflictingCategories(b).includes(a));
+  });
+
+  it('keep writes from writes, executes from both, and mixed from everything', () => {
+    const changing = ['write', 'execute', 'mixed'];
+    for (const a of all) {
+      for (const b of all) {
+        const expected = a === 'mixed' || b === 'mixed' || (changing.includes(a) && changing.includes(b));
+        expect(conflictingCategories(a).includes(b), `${a} and ${b}`).toBe(expected);
+      }
+    }
+  });
+
+  it('let only read_only, compute and network run beside their own kind', () => {
+    expect(all.filter(isParallelizable)).toEqual(['read_only', 'compute', 'network']);
+  });
+});
+
+describe('ToolError', () => {
+  it('carries its code, its facts and its cause', () => {
+    const cause = new Error('why');
+    const error = new ToolError('INVALID_ARGUMENT', 'Expected a', { details: { issues: [{ path: [], message: 'm' }] }, cause });
+    expect(error).toBeInstanceOf(Error);
+    expect([error.name, error.code, error.message, error.cause]).toEqual(['ToolError', 'INVALID_ARGUMENT', 'Expected a', cause]);
+    expect(issuesOf(error)).toEqual([{ path: [], message: 'm' }]);
+    expect(issuesOf(new ToolError('TIMEOUT', 'late'))).toEqual([]);
+  });
+
+  it('is recognised from another copy of the package, and by its code', () => {
+    const foreign = Object.defineProperty({ code: 'TIMEOUT' }, Symbol.for('tooldex/error/v1'), { value: true });
+    expect(isToolError(foreign)).toBe(true);
+    expect(isToolError(foreign, 'TIMEOUT')).toBe(true);
+    expect(isToolError(foreign, 'ABORTED')).toBe(false);
+  });
+
+  it('is nothing else, however hostile', () => {
+    const trap = new Proxy({}, { getOwnPropertyDescriptor: () => { throw new Error('trap'); } });
+    for (const value of [undefined, null, 'ToolError', new Error('x'), { code: 'TIMEOUT' }, trap, Object.create(new ToolError('TIMEOUT', 'x')) as unknown]) expect(isToolError(value)).toBe(false);
+  });
+});

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson, cloneFrozen, compareText, describeValue, digestOf, MAX_DATA_DEPTH } from '../../src/core/plain-data.js';
+import { isDeepFrozen, leavesOf, shuffleKeys, withLeaf } from './json-values.js';
+
+
+function nested(levels: number): unknown {
+  let value: unknown = 'leaf';
+  for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { value };
+  return value;
+}
+
+describe('canonicalJson', () => {
+  it('is JSON of the same data', () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => void expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))));
+  });
+
+  it('does not depend on the order of keys, at any depth', () => {
+    fc.assert(fc.property(fc.jsonValue(), fc.nat(), (value, seed) => void expect(canonicalJson(shuffleKeys(value, seed))).toBe(canonicalJson(value))));
+  });
+
+  it('differs when any leaf differs', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(), (value, pick) => {
+        const leaves = leavesOf(value);
+        fc.pre(leaves.length > 0);
+        const changed = withLeaf(value, leaves[pick % leaves.length]!, 'another leaf');
+        expect(canonicalJson(changed)).not.toBe(canonicalJson(value));
+        expect(digestOf(changed)).not.toBe(digestOf(value));
+      }),
+    );
+  });
+
+  it('keeps the order of lists', () => {
+    expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
+  });
+
+  it('drops keys without a value and keeps the key __proto__', () => {
+    expect(canonicalJson({ b: undefined, a: 1 })).toBe('{"a":1}');
+    expect(canonicalJson(JSON.parse('{"__proto__":{"x":1},"a":2}'))).toBe('{"__proto__":{"x":1},"a":2}');
+  });
+
+  it('orders keys by code units whatever the locale', () => {
+    expect(canonicalJson({ ä: 1, z: 2, Z: 3, a: 4 })).toBe('{"Z":3,"a":4,"z":2,"ä":1}');
+    expect(['b', 'a', 'B'].sort(compareText)).toEqual(['B', 'a', 'b']);
+  });
+
+  it('digests text with lone surrogates to different digests', () => {
+    expect(digestOf('\ud800')).not.toBe(digestOf('\ud801'));
+    expect(digestOf('x')).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe('cloneFrozen', () => {
+  it('copies JSON values equal, frozen to the leaves and without sharing', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const copy = cloneFrozen(value);
+        expect(canonicalJson(copy)).toBe(canonicalJson(value));
+        expect(isDeepFrozen(copy)).toBe(true);
+        if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value);
+      }),
+    );
+  });
+
+  it('keeps the key __proto__ as a key', () => {
+    const copy = cloneFrozen(JSON.parse('{"__proto__":{"polluted":true}}') as object);
+    expect(Object.keys(copy)).toEqual(['__proto__']);
+    expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+    expect((copy as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it.each([
+    ['a function', { a: { b: () => 1 } }, 'a.b'],
+    ['a symbol', { a: [Symbol('x')] }, 'a[0]'],
+    ['a class instance', { a: new Map() }, 'a'],
+    ['a date', { a: new Date(0) }, 'a'],
+    ['NaN', { a: NaN }, 'a'],
+    ['Infinity', [1, -Infinity], '[1]'],
+    ['a bigint', { a: 1n }, 'a'],
+    ['undefined in a list', { a: [undefined] }, 'a[0]'],
+  ])('refuses %s and says where it is', (_, value, place) => {
+    expect(() => cloneFrozen<unknown>(value)).toThrow(TypeError);
+    expect(() => cloneFrozen<unknown>(value)).toThrow(` at ${place}`);
+  });
+
+  it('refuses cycles and data nested too deep, and takes data at the limit', () => {
+    const cycle: Record<string, unknown> = {};
+    cycle['self'] = cycle;
+    expect(() => cloneFrozen(cycle)).toThrow(/levels deep \(or a cycle\)/);
+    expect(() => cloneFrozen(nested(MAX_DATA_DEPTH + 1))).toThrow(TypeError);
+    expect(cloneFrozen(nested(MAX_DATA_DEPTH))).toEqual(nested(MAX_DATA_DEPTH));
+  });
+
+  it('copies a list even when the list has a map method of its own', () => {
+    const inner = { count: 1 };
+    const list = Object.assign([inner], { map: () => [inner] });
+    const copy = cloneFrozen(list);
+    inner.count = 2;
+    expect(copy).toEqual([{ count: 1 }]);
+    expect(isDeepFrozen(copy)).toBe(true);
+  });
+});
+
+describe('describeValue', () => {
+  it.each([
+    [null, 'null'],
+    [undefined, 'undefined'],
+    ['text', '"text"'],
+    ['x'.repeat(100), `"${'x'.repeat(60)}…"`],
+    [4, '4'],
+    [false, 'false'],
+    [7n, '7n'],
+    [() => 1, 'a function'],
+    [Symbol('secret'), 'a symbol'],
+    [[1, 2], 'a list of 2'],
+    [{ secret: 1 }, 'an object'],
+  ])('shows %s as %s', (value, text) => {
+    expect(describeValue(value)).toBe(text);
+  });
+});

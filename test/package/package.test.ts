@@ -1,0 +1,180 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { build as esbuild } from 'esbuild';
+import ts from 'typescript';
+import { build as vite } from 'vite';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Consumer, type DecoratorMode } from './consumer.js';
+import { SURFACE } from './surface.js';
+
+interface Target {
+  readonly types: string;
+  readonly default: string;
+}
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly import: Target; readonly require: Target }>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+const fromRoot = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const manifest = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as Manifest;
+const entries = Object.entries(manifest.exports).flatMap(([path, targets]) => (typeof targets === 'string' ? [] : [{ name: path.replace('.', 'tooldex'), ...targets }]));
+const declarations = ts.createProgram({
+  rootNames: entries.flatMap((entry) => [fromRoot(entry.import.types), fromRoot(entry.require.types)]),
+  options: { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, noLib: true, types: [] },
+});
+const consumer = new Consumer();
+afterAll(() => consumer.remove());
+
+describe('surface', () => {
+  it('is written down for every entry', () => {
+    expect(Object.keys(SURFACE)).toEqual(entries.map(({ name }) => name));
+  });
+
+  describe.each(entries)('of $name', ({ name, import: esm, require: cjs }) => {
+    it('has exactly the written names in ESM, none of them default', () => {
+      const names = consumer.run(`import * as entry from ${JSON.stringify(name)}; console.log(JSON.stringify(Object.keys(entry).sort()));`);
+      expect(names).toEqual(SURFACE[name]?.values);
+      expect(names).not.toContain('default');
+    });
+
+    it('has the same in CommonJS', () => {
+      const names = consumer.run(`import { createRequire } from 'node:module'; console.log(JSON.stringify(Object.keys(createRequire(import.meta.url)(${JSON.stringify(name)})).sort()));`);
+      expect(names).toEqual(SURFACE[name]?.values);
+    });
+
+    it('declares exactly the written names in both declaration files', () => {
+      for (const file of [esm.types, cjs.types]) expect(declaredNames(file), file).toEqual(SURFACE[name]);
+    });
+  });
+});
+
+/** Says of every declared name whether it exists at run time or only as a type. */
+function declaredNames(file: string): { readonly values: string[]; readonly types: string[] } {
+  const checker = declarations.getTypeChecker();
+  const module = checker.getSymbolAtLocation(declarations.getSourceFile(fromRoot(file))!)!;
+  const names = { values: [] as string[], types: [] as string[] };
+  for (const symbol of checker.getExportsOfModule(module)) {
+    const meant = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    names[meant.flags & ts.SymbolFlags.Value ? 'values' : 'types'].push(symbol.name);
+  }
+  return { values: names.values.sort(), types: names.types.sort() };
+}
+
+describe('what importing costs', () => {
+  const root = entries[0]!;
+
+  it.each([root.import.default, root.require.default])('%s loads the crypto module and three libraries, no more', async (file) => {
+    expect(await importsOf(file)).toEqual(['fuse.js', 'node:crypto', 'reflect-metadata/no-conflict', 'zod']);
+  });
+
+  it.each(entries.flatMap((entry) => [entry.import.default, entry.require.default]))('%s imports only Node and declared dependencies', async (file) => {
+    const packages = (await importsOf(file)).filter((specifier) => !isBuiltin(specifier)).map((specifier) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/'));
+    const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+    expect(packages.filter((name) => !declared.includes(name))).toEqual([]);
+  });
+
+  it('opens nothing and adds no global of its own', () => {
+    const source = `
+      await import('zod'); // Has globals of its own.
+      const before = Reflect.ownKeys(globalThis);
+      const active = process.getActiveResourcesInfo().length;
+      await import('tooldex');
+      const added = Reflect.ownKeys(globalThis).filter((key) => !before.includes(key)).map(String);
+      console.log(JSON.stringify({ added, patched: 'defineMetadata' in Reflect, opened: process.getActiveResourcesInfo().length - active }));`;
+    expect(consumer.run(source)).toEqual({ added: [], patched: false, opened: 0 });
+  });
+});
+
+/** What a built file and its chunks import from outside the package, on load or later. */
+async function importsOf(file: string): Promise<string[]> {
+  const { metafile } = await esbuild({ entryPoints: [fromRoot(file)], bundle: true, packages: 'external', platform: 'node', format: 'esm', write: false, metafile: true, logLevel: 'error' });
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  return [...new Set(imports)].sort();
+}
+
+const TOOLS = `
+  import { z } from 'zod';
+  export function declareWith({ tool, defineTool, ToolError }) {
+    const options = (name) => ({ name, description: 'Tells ' + name, inputSchema: z.object({ city: z.string() }) });
+    @tool(options('forecast'))
+    class Forecast {
+      execute({ city }) { return 'forecast of ' + city; }
+    }
+    class Toolkit {
+      @tool(options('climate'))
+      climate({ city }) { return 'climate of ' + city; }
+      @tool(options('units'))
+      static units({ city }) { return 'units of ' + city; }
+    }
+    const definition = defineTool({ ...options('season'), execute: ({ city }) => 'season of ' + city });
+    return { sources: [Forecast, Toolkit, definition], error: new ToolError('INVALID_INPUT', 'expected a city') };
+  }`;
+
+describe('the ESM and the CommonJS copy in one process', () => {
+  describe.each<DecoratorMode>(['standard', 'legacy'])('%s decorators', (mode) => {
+    it.each([
+      ['esm', 'cjs'],
+      ['cjs', 'esm'],
+    ])('what %s declared, %s reads', (writer, reader) => {
+      consumer.writeTypeScript(`${mode}-tools.mjs`, TOOLS, mode);
+      const read = consumer.run(`
+        import { createRequire } from 'node:module';
+        import * as esm from 'tooldex';
+        import { declareWith } from './${mode}-tools.mjs';
+        const cjs = createRequire(import.meta.url)('tooldex');
+        const copies = { esm, cjs };
+        const { sources, error } = declareWith(copies.${writer});
+        const entries = new copies.${reader}.ToolMetadataRegistry().registerAll(sources);
+        console.log(JSON.stringify({
+          copies: new Set([esm.tool, cjs.tool]).size,
+          answers: Object.fromEntries(entries.map((entry) => [entry.name, entry.definition.execute({ city: 'Rome' }, {})])),
+          error: { itsOwn: error instanceof copies.${reader}.ToolError, known: copies.${reader}.isToolError(error), code: copies.${reader}.isToolError(error, 'INVALID_INPUT'), other: copies.${reader}.isToolError(error, 'TIMEOUT') },
+        }));`);
+      expect(read).toEqual({
+        copies: 2,
+        answers: { forecast: 'forecast of Rome', climate: 'climate of Rome', units: 'units of Rome', season: 'season of Rome' },
+        error: { itsOwn: false, known: true, code: true, other: false },
+      });
+    });
+  });
+});
+
+// The package says that it has no side effects, though loading it defines Symbol.metadata: this is why it may.
+describe('a bundle that imports only `tool`', () => {
+  const bundlers: Readonly<Record<string, (input: string, output: string) => Promise<unknown>>> = {
+    esbuild: (input, output) => esbuild({ entryPoints: [input], outfile: output, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' }),
+    rollup: (input, output) =>
+      vite({
+        root: consumer.folder,
+        configFile: false,
+        logLevel: 'error',
+        ssr: { noExternal: true },
+        build: { ssr: input, outDir: '.', emptyOutDir: false, rollupOptions: { output: { entryFileNames: output.slice(consumer.folder.length + 1) } } },
+      }),
+  };
+
+  it.each(Object.keys(bundlers))('keeps what standard decorators need (%s)', async (bundler) => {
+    consumer.writeTypeScript(
+      'toolkit.mjs',
+      `import { tool } from 'tooldex';
+       import { z } from 'zod';
+       export class Toolkit {
+         @tool({ name: 'climate', description: 'Tells the climate', inputSchema: z.object({}) })
+         climate() { return 'mild'; }
+       }`,
+      'standard',
+    );
+    const output = `${bundler}.mjs`;
+    await bundlers[bundler]!(consumer.path('toolkit.mjs'), consumer.path(output));
+    expect(existsSync(consumer.path(output))).toBe(true);
+    // The bundle is loaded first, and read by a copy of the package that is not in it.
+    const names = consumer.run(`
+      import { Toolkit } from './${output}';
+      const { ToolMetadataRegistry } = await import('tooldex');
+      console.log(JSON.stringify(new ToolMetadataRegistry().register(Toolkit).map(({ name }) => name)));`);
+    expect(names).toEqual(['climate']);
+  });
+});

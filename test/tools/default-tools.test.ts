@@ -1,0 +1,126 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AccessMode, DangerLevel, lintTools, ToolMetadataRegistry } from '../../src/index.js';
+import { createDefaultTools } from '../../tools/index.js';
+
+const root = mkdtempSync(join(tmpdir(), 'tooldex-'));
+const registry = new ToolMetadataRegistry();
+registry.registerAll(createDefaultTools({ root, allowPrivateNetwork: true, now: () => 1_000 }));
+let server: Server;
+let origin: string;
+
+/** One honest call of every readonly tool. */
+const calls = (): Record<string, object> => ({
+  list_directory: { path: '.' },
+  read_file: { path: 'src/a.ts' },
+  file_info: { path: 'src/a.ts' },
+  find_files: { pattern: '**/*.ts' },
+  search_text: { query: 'answer' },
+  outline_file: { path: 'src/a.ts' },
+  count_lines: {},
+  git_status: {},
+  git_diff: {},
+  git_log: {},
+  git_show: {},
+  git_blame: { path: 'src/a.ts' },
+  git_branches: {},
+  list_tests: {},
+  fetch_url: { url: origin },
+  check_url: { url: origin },
+  extract_links: { url: origin },
+  json_query: { json: '{"a":[1]}', path: 'a[0]' },
+  json_format: { json: '{"b":1,"a":2}' },
+  csv_query: { csv: 'a,b\n1,2' },
+  csv_to_json: { csv: 'a,b\n1,2' },
+  text_stats: { text: 'one two' },
+  diff_text: { before: 'a', after: 'b' },
+  calculate: { expression: '6*7' },
+  hash_text: { text: 'x' },
+  encode_text: { text: 'x', encoding: 'base64' },
+  random_id: {},
+  current_time: {},
+  add_duration: { date: '2026-01-31', amount: 1, unit: 'months', months: 1, days: 1 },
+  date_difference: { from: '2026-01-01', to: '2026-02-01' },
+  note_list: {},
+  note_search: { query: 'x' },
+  system_info: {},
+  disk_usage: {},
+  environment_variables: {},
+});
+
+/** A digest over every path, kind and byte below a folder, `.git` included. */
+function digestOf(folder: string): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(folder).sort()) {
+    const path = join(folder, name);
+    hash.update(`${name}\0`);
+    hash.update(statSync(path).isDirectory() ? digestOf(path) : readFileSync(path));
+  }
+  return hash.digest('hex');
+}
+
+beforeAll(async () => {
+  mkdirSync(join(root, 'src'));
+  mkdirSync(join(root, '.tooldex'));
+  writeFileSync(join(root, 'src/a.ts'), 'export function answer() {\n  return 42;\n}\n');
+  const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { cwd: root });
+  git('init', '--quiet');
+  git('add', '.');
+  git('commit', '--quiet', '-m', 'First');
+  writeFileSync(join(root, 'src/a.ts'), 'export function answer() {\n  return 43;\n}\n');
+  server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<a href="/b">b</a>'));
+  await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(root, { recursive: true });
+});
+
+describe('the bundled tools', () => {
+  it('are more than thirty, in eleven categories, with unique names', () => {
+    expect(registry.size).toBeGreaterThan(30);
+    expect(registry.getAllCategories().size).toBe(11);
+  });
+
+  it('declare every axis, keywords, a category, stages, task types, examples, a version and a timeout', () => {
+    for (const entry of registry) {
+      expect([entry.name, entry.inferred]).toEqual([entry.name, []]);
+      for (const list of [entry.keywords, entry.stages, entry.taskTypes, entry.examples, entry.sideEffects]) expect([entry.name, list.length > 0]).toEqual([entry.name, true]);
+      expect([entry.name, entry.category !== undefined, entry.version !== undefined, entry.timeoutMs !== undefined]).toEqual([entry.name, true, true, true]);
+    }
+  });
+
+  it('have nothing to mend', () => expect(lintTools(registry)).toEqual([]));
+
+  it('find each tool among the first three for most of its own examples', () => {
+    const examples = [...registry].flatMap(({ name, examples: own }) => own.map((text) => ({ name, text })));
+    const found = examples.filter(({ name, text }) => registry.search(text, { limit: 3 }).some(({ toolName }) => toolName === name));
+    expect(found.length / examples.length).toBeGreaterThan(0.9);
+  });
+
+  it('have a sample call here for every readonly tool', () => {
+    expect(Object.keys(calls()).sort()).toEqual(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name).sort());
+  });
+
+  it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))('%s, which is readonly, leaves every byte below the root as it was', async (name) => {
+    const { definition } = registry.require(name);
+    const before = digestOf(root);
+    const result = await definition.execute!(calls()[name] as never, {});
+    expect(result).toBeDefined();
+    expect((result as { status?: string }).status).not.toBe('error');
+    expect(digestOf(root)).toBe(before);
+  });
+
+  it('call a forced push and the deletion of everything critical', () => {
+    expect(registry.require('git_push').dangerFor!({ force: true } as never)).toBe(DangerLevel.CRITICAL);
+    expect(registry.require('run_shell').dangerFor!({ command: 'rm -rf /' } as never)).toBe(DangerLevel.CRITICAL);
+  });
+});

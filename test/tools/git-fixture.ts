@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
+import { GitBlame, GitBranches, GitCommit, GitDiff, GitLog, GitPush, GitRepository, GitShow, GitStatus, GitSwitch } from '../../tools/git/index.js';
+import { DEFAULT_ENVIRONMENT, ProgramWall } from '../../tools/walls/program-wall.js';
+
+const IDENTITY = { GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org', GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.org' };
+
+let template: string;
+/** A folder that a test may use, and the repository below it. */
+export let outside: string;
+export let root: string;
+export let repository: GitRepository;
+
+/** Gives every test of a file a repository of two commits, made once and copied. */
+export function useRepository(): void {
+  beforeAll(async () => {
+    template = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+    const inTemplate = (...argv: string[]) => execFileSync('git', argv, { cwd: template, env: { ...process.env, ...IDENTITY, HOME: template }, stdio: 'ignore' });
+    inTemplate('init', '--quiet', '--initial-branch=main');
+    await writeFile(join(template, 'a.txt'), 'one\ntwo\n');
+    await writeFile(join(template, 'b c.txt'), 'x\n');
+    inTemplate('add', '.');
+    inTemplate('commit', '--quiet', '-m', 'First\n\nBody of it');
+    await writeFile(join(template, 'a.txt'), 'one\nTWO\n');
+    inTemplate('commit', '--quiet', '-am', 'Second');
+  });
+
+  afterAll(() => rm(template, { recursive: true, force: true }));
+
+  beforeEach(async () => {
+    outside = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+    root = join(outside, 'work');
+    await cp(template, root, { recursive: true, preserveTimestamps: true });
+    git('update-index', '--refresh');
+    vi.stubEnv('HOME', outside); // No settings of whoever runs the tests.
+    for (const [name, value] of Object.entries(IDENTITY)) vi.stubEnv(name, value);
+    repository = new GitRepository(new ProgramWall({ root, env: [...DEFAULT_ENVIRONMENT, ...Object.keys(IDENTITY)] }));
+  });
+
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await rm(outside, { recursive: true, force: true });
+  });
+}
+
+export const git = (...argv: string[]) => execFileSync('git', argv, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+export const put = (path: string, text: string) => writeFile(join(root, path), text);
+export const marker = () => existsSync(join(outside, 'MARKER')) || existsSync(join(root, 'MARKER'));
+
+export const status = (input = {}) => new GitStatus(repository).execute({ untracked: true, ...input }, {});
+export const diff = (input = {}) => new GitDiff(repository).execute({ staged: false, paths: [], ...input }, {});
+export const log = (input = {}) => new GitLog(repository).execute({ revision: 'HEAD', paths: [], maxCount: 20, skip: 0, ...input }, {});
+export const show = (input = {}) => new GitShow(repository).execute({ revision: 'HEAD', paths: [], ...input }, {});
+export const blame = (input = {}) => new GitBlame(repository).execute({ path: 'a.txt', revision: 'HEAD', startLine: 1, lineCount: 100, ...input }, {});
+export const branches = (input = {}) => new GitBranches(repository).execute({ remote: false, ...input }, {});
+export const change = (input: { branch: string; create?: boolean; startPoint?: string }) => new GitSwitch(repository).execute({ create: false, ...input }, {});
+export const commit = (input: { message: string; paths?: string[] }) => new GitCommit(repository).execute({ paths: [], ...input }, {});
+export const push = (input = {}) => new GitPush(repository).execute({ remote: 'origin', force: false, setUpstream: false, ...input }, {});
+
+export async function withRemote(): Promise<string> {
+  const remote = join(outside, 'remote.git');
+  execFileSync('git', ['init', '--quiet', '--bare', remote]);
+  git('remote', 'add', 'origin', remote);
+  return remote;
+}
+
+export async function hostileSubmodule(sub: string, inSub: (...argv: string[]) => unknown): Promise<void> {
+  const evil = join(outside, 'evil.sh');
+  await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`, { mode: 0o755 });
+  await writeFile(join(sub, '.gitattributes'), '* filter=evil\n');
+  await writeFile(join(sub, 'f'), 'g\n');
+  for (const key of ['core.fsmonitor', 'filter.evil.clean', 'filter.evil.process']) inSub('config', key, evil);
+}

@@ -1,0 +1,263 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { GitStatus } from '../../tools/git/index.js';
+import { blame, branches, change, commit, diff, git, hostileSubmodule, log, marker, outside, push, put, repository, root, show, status, useRepository, withRemote } from './git-fixture.js';
+
+useRepository();
+
+const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
+  ['git_status', () => status()],
+  ['git_diff', () => diff()],
+  ['git_diff of what is staged', () => diff({ staged: true })],
+  ['git_diff with a revision', () => diff({ revision: 'HEAD~1' })],
+  ['git_log', () => log()],
+  ['git_show', () => show()],
+  ['git_blame', () => blame()],
+  ['git_branches', () => branches({ remote: true })],
+];
+
+/** One hash over every name, kind, mode, time of change and byte below a folder. */
+async function digest(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const entry of (await readdir(folder, { recursive: true, withFileTypes: true })).sort((a, b) => (join(a.parentPath, a.name) < join(b.parentPath, b.name) ? -1 : 1))) {
+    const path = join(entry.parentPath, entry.name);
+    hash.update(path);
+    if (entry.isSymbolicLink()) hash.update(await readlink(path));
+    else hash.update(String((await stat(path)).mode)).update(String((await stat(path)).mtimeMs));
+    if (entry.isFile()) hash.update(await readFile(path));
+  }
+  return hash.digest('hex');
+}
+
+describe('reading git tools', () => {
+  it.each(READS)('%s changes not a byte of the root, .git included', async (_name, read) => {
+    await put('a.txt', 'changed\n');
+    await put('new.txt', 'new\n');
+    git('add', 'new.txt');
+    // A file of the same content and another time makes git want to refresh its index.
+    await utimes(join(root, 'b c.txt'), new Date(1), new Date(1));
+    const before = await digest(root);
+    expect(await read()).not.toMatchObject({ status: 'error' });
+    expect(await digest(root)).toBe(before);
+  });
+
+  it.each(READS)('%s starts no program of a hostile configuration', async (_name, read) => {
+    const evil = join(outside, 'evil.sh');
+    await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`);
+    await chmod(evil, 0o755);
+    const hooks = ['pre-commit', 'post-checkout', 'post-index-change', 'reference-transaction', 'fsmonitor-watchman'];
+    for (const hook of hooks) await writeFile(join(root, '.git', 'hooks', hook), `#!/bin/sh\n${evil}\n`, { mode: 0o755 });
+    await put('.gitattributes', '* filter=evil diff=evil merge=evil\n');
+    await put('a.txt', 'changed\n');
+    for (const key of ['core.fsmonitor', 'core.pager', 'pager.log', 'core.editor', 'core.sshCommand', 'core.askPass', 'diff.external', 'diff.evil.command', 'diff.evil.textconv', 'filter.evil.clean', 'filter.evil.smudge', 'filter.evil.process', 'filter.e=v.clean', 'gpg.program', 'credential.helper', 'core.gitProxy', 'interactive.diffFilter']) git('config', key, evil);
+    git('config', 'core.hooksPath', join(root, '.git', 'hooks'));
+    for (const alias of ['status', 'diff', 'log', 'show', 'blame', 'rev-parse', 'x']) git('config', `alias.${alias}`, `!${evil}`);
+    git('config', 'log.showSignature', 'true');
+    git('config', 'filter.evil.required', 'true');
+    await rm(join(outside, 'MARKER'), { force: true }); // `git config` itself starts nothing, but let nothing be inherited.
+    expect(await read()).not.toMatchObject({ status: 'error' });
+    expect(marker()).toBe(false);
+  });
+
+  it.each(READS)('%s starts no program of a hostile submodule', async (_name, read) => {
+    const sub = join(root, 'sub');
+    await mkdir(sub);
+    const inSub = (...argv: string[]) => execFileSync('git', argv, { cwd: sub, stdio: 'ignore' });
+    inSub('init', '--quiet');
+    await put('sub/f', 'f\n');
+    inSub('add', '.');
+    inSub('commit', '--quiet', '-m', 'sub');
+    git('-c', 'advice.addEmbeddedRepo=false', 'add', 'sub');
+    git('commit', '--quiet', '-m', 'with sub');
+    await hostileSubmodule(sub, inSub);
+    git('config', 'diff.submodule', 'diff');
+    git('config', 'status.submoduleSummary', 'true');
+    expect(await read()).not.toMatchObject({ status: 'error' });
+    expect(marker()).toBe(false);
+  });
+
+  it.each(READS)('%s fetches nothing for a partial clone', async (_name, read) => {
+    for (const [key, value] of [['core.repositoryformatversion', '1'], ['extensions.partialClone', 'evil'], ['remote.evil.url', `ext::sh -c touch% ${join(outside, 'MARKER')}`], ['remote.evil.promisor', 'true'], ['remote.evil.uploadpack', `touch ${join(outside, 'MARKER')};`], ['protocol.ext.allow', 'always']] as const) git('config', key, value);
+    const blob = git('rev-parse', 'HEAD:a.txt').trim();
+    await rm(join(root, '.git', 'objects', blob.slice(0, 2), blob.slice(2)));
+    for (const url of [`ext::sh -c touch% ${join(outside, 'MARKER')}`, outside, `ssh://x/y`]) {
+      git('config', 'remote.evil.url', url);
+      await read();
+    }
+    expect(marker()).toBe(false);
+  });
+
+  it.each([
+    ['a repository above the root', async () => rm(join(root, '.git'), { recursive: true }).then(() => void execFileSync('git', ['init', '--quiet'], { cwd: outside }))],
+    ['no repository', async () => rm(join(root, '.git'), { recursive: true })],
+    ['a work tree elsewhere', async () => void git('config', 'core.worktree', outside)],
+    ['a .git file that leads out', async () => elsewhere().then((folder) => put('.git', `gitdir: ${folder}\n`))],
+    ['a .git link that leads out', async () => elsewhere().then((folder) => symlink(folder, join(root, '.git')))],
+    ['a bare repository', async () => void git('config', 'core.bare', 'true')],
+  ])('refuse %s', async (_case, arrange) => {
+    await arrange();
+    for (const [, read] of READS) await expect(read()).rejects.toMatchObject({ code: expect.stringMatching(/^(FORBIDDEN_PATH|EXECUTION_FAILED)$/) });
+    await expect(commit({ message: 'x' })).rejects.toMatchObject({ name: 'ToolError' });
+  });
+
+  it('take no settings from the environment of the process', async () => {
+    vi.stubEnv('GIT_EXTERNAL_DIFF', `touch ${join(outside, 'MARKER')};`);
+    vi.stubEnv('GIT_DIR', outside);
+    vi.stubEnv('GIT_PAGER', `touch ${join(outside, 'MARKER')};`);
+    await put('a.txt', 'changed\n');
+    expect(await diff()).toMatchObject({ identical: false });
+    expect(marker()).toBe(false);
+  });
+
+  it('stop when the call is aborted', async () => {
+    await expect(new GitStatus(repository).execute({ untracked: true }, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+});
+
+const elsewhere = async () => {
+  execFileSync('git', ['init', '--quiet', 'other'], { cwd: outside });
+  await rm(join(root, '.git'), { recursive: true });
+  return join(outside, 'other', '.git');
+};
+
+/** What a model, or whoever speaks through it, could write for a revision, branch or remote. */
+const HOSTILE_NAMES: readonly (readonly [string, string])[] = [
+  ['short option', '-p'],
+  ['option that writes a file', '--output=MARKER'],
+  ['option that writes a file, abbreviated', '--outp=MARKER'],
+  ['option that starts a differ', '--ext-diff'],
+  ['option that starts converters', '--textconv'],
+  ['option that starts a program on the other side', '--upload-pack=touch MARKER'],
+  ['option that receives', '--receive-pack=touch MARKER'],
+  ['option that executes', '--exec=touch MARKER'],
+  ['configuration', '-ccore.pager=touch MARKER'],
+  ['configuration with a blank', '-c core.pager=touch MARKER'],
+  ['files compared outside a repository', '--no-index'],
+  ['a repository elsewhere', '--git-dir=/tmp'],
+  ['end of options, then one', '-- --output=MARKER'],
+  ['pager', '-Otouch MARKER'],
+  ['contents', '--contents=/etc/passwd'],
+  ['revisions from standard input', '--stdin'],
+  ['all', '--all'],
+  ['range', 'main...main..main'],
+  ['a file of a commit', 'HEAD:a.txt'],
+  ['search through messages', ':/First'],
+  ['search from a commit', 'HEAD^{/(a+)+$}'],
+  ['transport that starts programs', 'ext::sh -c touch% MARKER'],
+  ['address', 'https://evil.example/x.git'],
+  ['address of ssh', 'git@evil.example:x'],
+  ['ssh host that is an option', 'ssh://-oProxyCommand=touch MARKER/x'],
+  ['substitution', '$(touch MARKER)'],
+  ['backticks', '`touch MARKER`'],
+  ['separator', 'main;touch MARKER'],
+  ['line break', 'main\n--output=MARKER'],
+  ['NUL', 'main\0--output=MARKER'],
+  ['blank', 'main --output=MARKER'],
+  ['refspec', '+main:main'],
+  ['deleting refspec', ':main'],
+  ['nothing', ''],
+  ['far too long', 'a'.repeat(300)],
+];
+
+describe('names given to git tools', () => {
+  it.each(HOSTILE_NAMES)('refuses as a revision, branch or remote: %s', async (_class, name) => {
+    git('remote', 'add', 'origin', outside);
+    const before = await digest(root);
+    const calls = [() => diff({ revision: name }), () => log({ revision: name }), () => show({ revision: name }), () => blame({ revision: name }), () => change({ branch: name }), () => change({ branch: name, create: true }), () => change({ branch: 'new', create: true, startPoint: name }), () => push({ remote: name }), () => push({ branch: name })];
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await digest(root)).toBe(before);
+    expect(marker()).toBe(false);
+  });
+
+  it.each(['/etc/passwd', '../work/a.txt', 'x/../../y', '..', '', 'a\0b', '.git/config', '.GIT/config', '\\..\\..\\x', 'a'.repeat(5_000)])('refuses the path %j', async (path) => {
+    for (const call of [() => diff({ paths: [path] }), () => log({ paths: [path] }), () => show({ paths: [path] }), () => blame({ path }), () => commit({ message: 'x', paths: ['a.txt', path] })]) {
+      await expect(call()).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
+    }
+  });
+
+  it.each(['--output=MARKER', '-p', ':(exclude)a.txt', ':/', '*', '$(touch MARKER)', ':!a.txt'])('takes the path %j literally', async (path) => {
+    await put('a.txt', 'changed\n');
+    expect(await diff({ paths: [path] })).toMatchObject({ identical: true });
+    expect(await log({ paths: [path] })).toMatchObject({ commits: [] });
+    expect(await commit({ message: 'x', paths: [path] })).toMatchObject({ status: 'error' });
+    expect(marker()).toBe(false);
+  });
+
+  it.each(['main', 'HEAD', 'HEAD~1', 'HEAD^', '@', 'HEAD@{0}', 'main^{commit}', 'v1.0'])('accepts the revision %s', async (revision) => {
+    git('tag', '-a', 'v1.0', '-m', 'tag');
+    expect(await show({ revision })).toMatchObject({ author: 'Ada' });
+  });
+});
+
+describe('git_commit and git_switch', () => {
+  it('runs no hooks, no signing program and no monitor', async () => {
+    const evil = `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\n`;
+    for (const hook of ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-commit', 'post-index-change', 'reference-transaction', 'post-checkout']) await writeFile(join(root, '.git', 'hooks', hook), evil, { mode: 0o755 });
+    await writeFile(join(outside, 'evil.sh'), evil, { mode: 0o755 });
+    for (const key of ['core.fsmonitor', 'core.editor', 'gpg.ssh.defaultKeyCommand']) git('config', key, join(outside, 'evil.sh'));
+    git('config', 'commit.gpgSign', 'true');
+    await rm(join(outside, 'MARKER'), { force: true });
+    await put('a.txt', 'changed\n');
+    expect(await commit({ message: 'x' })).toMatchObject({ subject: 'x' });
+    expect(await change({ branch: 'new', create: true })).toMatchObject({ created: true });
+    expect(marker()).toBe(false);
+  });
+
+  it.each(['filter.evil.clean', 'filter.evil.process', 'core.sshCommand', 'credential.helper', 'credential.https://x.helper', 'remote.origin.receivepack', 'merge.evil.driver'])('refuses a repository that configures %s itself', async (key) => {
+    await put('.gitattributes', '* filter=evil merge=evil\n');
+    await put('a.txt', 'changed\n');
+    git('config', key, `touch ${join(outside, 'MARKER')}`);
+    await expect(commit({ message: 'x' })).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
+    await expect(change({ branch: 'new', create: true })).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
+    expect(marker()).toBe(false);
+  });
+
+  it('starts no program of a hostile submodule', async () => {
+    const sub = join(root, 'sub');
+    const inSub = (...argv: string[]) => execFileSync('git', argv, { cwd: sub, stdio: 'ignore' });
+    await mkdir(sub);
+    inSub('init', '--quiet');
+    await put('sub/f', 'f\n');
+    inSub('add', '.');
+    inSub('commit', '--quiet', '-m', 'sub');
+    git('-c', 'advice.addEmbeddedRepo=false', 'add', 'sub');
+    await mkdir(join(root, 'folder'));
+    git('mv', 'sub', 'folder/sub');
+    git('commit', '--quiet', '-m', 'with sub');
+    await hostileSubmodule(join(root, 'folder', 'sub'), (...argv) => execFileSync('git', argv, { cwd: join(root, 'folder', 'sub') }));
+    await put('folder/b.txt', 'new\n');
+    expect(await commit({ message: 'w', paths: ['folder'] })).toMatchObject({ subject: 'w' });
+    await put('a.txt', 'changed\n');
+    expect(await commit({ message: 'x' })).toMatchObject({ subject: 'x' });
+    await put('a.txt', 'changed again\n');
+    expect(await commit({ message: 'y', paths: ['a.txt'] })).toMatchObject({ subject: 'y' });
+    expect(await change({ branch: 'new', create: true, startPoint: 'HEAD~4' })).toMatchObject({ created: true });
+    expect(marker()).toBe(false);
+  });
+});
+
+describe('git_push', () => {
+  it.each([
+    ['a transport that starts programs', { 'remote.origin.pushurl': 'ext::sh -c touch% MARKER', 'protocol.ext.allow': 'always' }],
+    ['an address rewritten to one that starts programs', { 'url.ext::sh -c touch% MARKER .pushInsteadOf': '/', 'protocol.ext.allow': 'always' }],
+    ['a program of the repository on the other side', { 'remote.origin.receivepack': 'touch MARKER;' }],
+    ['a helper of the remote', { 'remote.origin.vcs': 'evil' }],
+    ['a program for ssh', { 'core.sshCommand': 'touch MARKER;', 'remote.origin.pushurl': 'ssh://host/x' }],
+    ['an ssh host that is an option', { 'remote.origin.pushurl': 'ssh://-oProxyCommand=touch MARKER/x' }],
+  ])('starts nothing through %s', async (_case, settings) => {
+    await withRemote();
+    for (const [key, value] of Object.entries(settings)) git('config', key, value.replaceAll('MARKER', join(outside, 'MARKER')));
+    await push().catch((error: unknown) => expect(error).toMatchObject({ code: 'FORBIDDEN_PROGRAM' }));
+    expect(marker()).toBe(false);
+  });
+
+  it('runs no hook of the repository', async () => {
+    await withRemote();
+    await writeFile(join(root, '.git', 'hooks', 'pre-push'), `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\n`, { mode: 0o755 });
+    expect(await push()).toMatchObject({ branch: 'main' });
+    expect(marker()).toBe(false);
+  });
+});

@@ -1,0 +1,141 @@
+import { AccessMode, askUser, CostTier, DangerLevel, defineTool, ExecutionCategory, fail, halt, ok, Priority, SideEffect, Stage, type InputOf, type ToolContext } from 'tooldex';
+import { z } from 'zod';
+import { Forecast, ForeignForecast, ForeignPlace, JsonPlace, MutableJsonPlace, Place, Untyped } from './schemas.js';
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function assertType<_T extends true>(): void {}
+
+const basics = { name: 'forecast', description: 'Tells the weather of the next days' };
+
+// The input of execute is what the schema gives after parsing.
+defineTool({
+  ...basics,
+  inputSchema: Place,
+  execute(input, context) {
+    assertType<Equal<typeof input, { city: string; days: number }>>();
+    assertType<Equal<typeof context, ToolContext>>();
+    context.signal?.throwIfAborted();
+    return input.city.repeat(input.days);
+  },
+});
+defineTool({ ...basics, inputSchema: Place, execute: ({ city, days }) => city.repeat(days) });
+defineTool({ ...basics, inputSchema: Place, execute: async ({ city }) => city.length });
+defineTool({ ...basics, inputSchema: Place, execute: () => undefined });
+defineTool({ ...basics, inputSchema: z.object({}), execute: () => {} });
+// @ts-expect-error zip is not in the schema
+defineTool({ ...basics, inputSchema: Place, execute: ({ zip }) => zip });
+// @ts-expect-error days is a number
+defineTool({ ...basics, inputSchema: Place, execute: ({ days }) => days.trim() });
+// @ts-expect-error city is a string
+defineTool({ ...basics, inputSchema: Place, execute: (input: { city: number }) => input.city });
+// @ts-expect-error execute asks for more than the schema gives
+defineTool({ ...basics, inputSchema: Place, execute: (input: { city: string; zip: string }) => input.zip });
+// @ts-expect-error execute is called with two arguments
+defineTool({ ...basics, inputSchema: Place, execute: (input: { city: string }, context: ToolContext, third: string) => third });
+// @ts-expect-error execute is a function
+defineTool({ ...basics, inputSchema: Place, execute: 'forecast' });
+
+// The answer is what the output schema accepts, plain, promised or in a result.
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: () => ({ celsius: 20 }) });
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: async () => ({ celsius: 20 }) });
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: () => ok({ celsius: 20 }) });
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: () => halt('done', { celsius: 20 }) });
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: ({ city }) => (city === '' ? askUser('Which city?') : fail('no weather there')) });
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: ({ city }) => (city === '' ? fail('no city') : { celsius: 20 }) });
+// @ts-expect-error celsius is a number
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: () => ({ celsius: 'warm' }) });
+// @ts-expect-error celsius is missing
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: () => ({}) });
+// @ts-expect-error celsius is a number, promised too
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: async () => ({ celsius: 'warm' }) });
+// @ts-expect-error celsius is a number, in a result too
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: () => ok({ celsius: 'warm' }) });
+
+// Functions of the call get the same input.
+defineTool({
+  ...basics,
+  inputSchema: Place,
+  dangerFor: (input) => {
+    assertType<Equal<typeof input, { city: string; days: number }>>();
+    return input.days > 3 ? DangerLevel.HIGH : 'low';
+  },
+  conflictKeys: ({ city, days }) => [city, city.repeat(days)],
+});
+// @ts-expect-error zip is not in the schema
+defineTool({ ...basics, inputSchema: Place, conflictKeys: ({ zip }) => [zip] });
+// @ts-expect-error zip is not in the schema
+defineTool({ ...basics, inputSchema: Place, dangerFor: ({ zip }) => (zip ? 'high' : 'low') });
+// @ts-expect-error "dangerous" is no danger level
+defineTool({ ...basics, inputSchema: Place, dangerFor: () => 'dangerous' });
+// @ts-expect-error keys are a list
+defineTool({ ...basics, inputSchema: Place, conflictKeys: ({ city }) => city });
+
+// Plain JSON Schema says nothing to the compiler: parameters are what their author says.
+defineTool({ ...basics, inputSchema: { type: 'object', properties: { city: { type: 'string' } } }, execute: (input: { city: string }) => input.city });
+defineTool({ ...basics, inputSchema: JsonPlace, execute: (input: { city: string }) => input.city });
+defineTool({ ...basics, inputSchema: MutableJsonPlace, execute: async ({ city }: { city: string }) => city });
+defineTool({ ...basics, inputSchema: JsonPlace, outputSchema: { type: 'object' }, execute: (input: { city: string }) => ({ place: input.city }) });
+defineTool({ ...basics, inputSchema: JsonPlace, dangerFor: (input: { city: string }) => (input.city === '' ? 'high' : 'low') });
+// @ts-expect-error an annotated parameter is still checked where it is used
+defineTool({ ...basics, inputSchema: JsonPlace, execute: (input: { city: string }) => input.zip });
+
+// Other libraries that follow Standard Schema.
+defineTool({
+  ...basics,
+  inputSchema: ForeignPlace,
+  outputSchema: ForeignForecast,
+  execute(input) {
+    assertType<Equal<typeof input, { city: string; days: number }>>();
+    return { celsius: input.days };
+  },
+});
+// @ts-expect-error zip is not in the schema
+defineTool({ ...basics, inputSchema: ForeignPlace, execute: ({ zip }) => zip });
+// @ts-expect-error celsius is a number
+defineTool({ ...basics, inputSchema: ForeignPlace, outputSchema: ForeignForecast, execute: () => ({ celsius: 'warm' }) });
+defineTool({ ...basics, inputSchema: Untyped, execute: (input) => typeof input });
+// @ts-expect-error a schema without types gives unknown input
+defineTool({ ...basics, inputSchema: Untyped, execute: (input) => input.city });
+
+// Enums and their literals.
+defineTool({
+  ...basics,
+  inputSchema: Place,
+  priority: Priority.HIGH,
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.NETWORK,
+  costTier: CostTier.MEDIUM,
+  sideEffects: [SideEffect.NETWORK, 'database'],
+  stages: [Stage.READING, 'analysis', 'a stage of their own'],
+});
+defineTool({ ...basics, inputSchema: Place, priority: 1, accessMode: 'readonly', dangerLevel: 'safe', executionCategory: 'network', costTier: 'medium', sideEffects: 'none' });
+// @ts-expect-error "read" is no access mode
+defineTool({ ...basics, inputSchema: Place, accessMode: 'read' });
+// @ts-expect-error 4 is no priority
+defineTool({ ...basics, inputSchema: Place, priority: 4 });
+// @ts-expect-error "cheap" is no cost tier
+defineTool({ ...basics, inputSchema: Place, costTier: 'cheap' });
+// @ts-expect-error "disk" is no side effect
+defineTool({ ...basics, inputSchema: Place, sideEffects: ['disk'] });
+
+// What is required, and what does not exist.
+// @ts-expect-error name is missing
+defineTool({ description: basics.description, inputSchema: Place });
+// @ts-expect-error description is missing
+defineTool({ name: basics.name, inputSchema: Place });
+// @ts-expect-error inputSchema is missing
+defineTool({ ...basics });
+// @ts-expect-error a schema is an object
+defineTool({ ...basics, inputSchema: 'string' });
+// @ts-expect-error there is no such option
+defineTool({ ...basics, inputSchema: Place, acessMode: 'readonly' });
+
+// A definition carries its types.
+const forecast = defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: ({ days }) => ({ celsius: days }) });
+assertType<Equal<InputOf<typeof forecast.inputSchema>, { city: string; days: number }>>();
+void forecast.execute?.({ city: 'Rome', days: 2 }, {});
+// @ts-expect-error city is missing
+void forecast.execute?.({ days: 2 }, {});
+// @ts-expect-error definitions are frozen
+forecast.name = 'other';

@@ -1,0 +1,199 @@
+import { AccessMode, ok, tool, ToolMetadataRegistry, type InputOf, type ToolContext } from 'tooldex';
+import { Forecast, ForeignPlace, JsonPlace, Place } from '../both/schemas.js';
+
+const options = { name: 'forecast', description: 'Tells the weather', inputSchema: Place } as const;
+const checked = { ...options, outputSchema: Forecast } as const;
+
+@tool(options)
+export class Fits {
+  execute(input: InputOf<typeof Place>, context: ToolContext) {
+    return context.signal?.aborted ? '' : input.city.repeat(input.days);
+  }
+}
+
+@tool(options)
+export class TakesLess {
+  execute({ city }: { city: string }) {
+    return city;
+  }
+}
+
+@tool({ ...options, accessMode: 'readonly', dangerFor: ({ days }) => (days > 3 ? 'high' : 'low'), conflictKeys: ({ city }) => [city] })
+export class TakesNothing {
+  constructor(readonly apiKey: string) {}
+  execute() {}
+}
+
+@tool(checked)
+export class AnswersLater {
+  async execute({ days }: InputOf<typeof Place>) {
+    return ok({ celsius: days });
+  }
+}
+
+@tool(checked)
+export abstract class LeavesItToSubclasses {
+  abstract execute(input: { city: string }): { celsius: number };
+}
+
+@tool({ ...options, inputSchema: JsonPlace })
+export class PlainJsonSchema {
+  execute(input: { city: string }) {
+    return input.city;
+  }
+}
+
+@tool({ ...options, inputSchema: ForeignPlace })
+export class OtherLibrary {
+  execute(input: { city: string; days: number }) {
+    return input.city;
+  }
+}
+
+export class Toolkit {
+  readonly #unit = 'celsius';
+
+  @tool(options)
+  forecast({ city }: InputOf<typeof Place>) {
+    return `${city} ${this.#unit}`;
+  }
+
+  @tool({ ...checked, name: 'climate', accessMode: AccessMode.READONLY })
+  async climate(input: InputOf<typeof Place>, context: ToolContext) {
+    return { celsius: context.signal ? input.days : 0 };
+  }
+
+  @tool({ ...options, name: 'units' })
+  static units() {
+    return ['celsius'];
+  }
+}
+new ToolMetadataRegistry().registerAll([Fits, new TakesNothing('key'), LeavesItToSubclasses, Toolkit, new Toolkit()]);
+
+// @ts-expect-error city is a string
+@tool(options)
+export class WrongType {
+  execute(input: { city: number }) {
+    return input.city;
+  }
+}
+
+// @ts-expect-error the schema gives no zip
+@tool(options)
+export class AsksForMore {
+  execute(input: { city: string; zip: string }) {
+    return input.zip;
+  }
+}
+
+// @ts-expect-error celsius is a number
+@tool(checked)
+export class WrongAnswer {
+  execute() {
+    return { celsius: 'warm' };
+  }
+}
+
+// @ts-expect-error celsius is a number, promised too
+@tool(checked)
+export class WrongPromise {
+  async execute() {
+    return { celsius: 'warm' };
+  }
+}
+
+// @ts-expect-error there is no execute
+@tool(options)
+export class NoExecute {
+  run() {}
+}
+
+// @ts-expect-error execute is an instance method
+@tool(options)
+export class StaticExecute {
+  static execute() {}
+}
+
+// @ts-expect-error execute is public
+@tool(options)
+export class PrivateExecute {
+  private execute() {}
+}
+
+// @ts-expect-error zip is not in the schema of another library either
+@tool({ ...options, inputSchema: ForeignPlace })
+export class AsksOtherLibraryForMore {
+  execute(input: { zip: string }) {
+    return input.zip;
+  }
+}
+
+export class BadToolkit {
+  // @ts-expect-error city is a string
+  @tool(options)
+  wrongType(input: { city: number }) {
+    return input.city;
+  }
+
+  // @ts-expect-error the schema gives no zip
+  @tool(options)
+  asksForMore(input: { city: string; zip: string }) {
+    return input.zip;
+  }
+
+  // @ts-expect-error celsius is a number
+  @tool(checked)
+  wrongAnswer() {
+    return { celsius: 'warm' };
+  }
+
+  // @ts-expect-error static methods are checked as well
+  @tool(options)
+  static wrongStatic(input: { city: number }) {
+    return input.city;
+  }
+
+  // @ts-expect-error a property is no method
+  @tool(options)
+  property = 'forecast';
+
+  // @ts-expect-error a function in a property is no method
+  @tool(options)
+  arrow = ({ city }: { city: string }) => city;
+
+  // @ts-expect-error a getter is no method
+  @tool(options)
+  get getter() {
+    return 'forecast';
+  }
+}
+
+// @ts-expect-error description is missing
+@tool({ name: 'forecast', inputSchema: Place })
+export class NoDescription {
+  execute() {}
+}
+
+// @ts-expect-error inputSchema is missing
+@tool({ name: 'forecast', description: 'Tells the weather' })
+export class NoInputSchema {
+  execute() {}
+}
+
+// @ts-expect-error "read" is no access mode
+@tool({ ...options, accessMode: 'read' })
+export class WrongLiteral {
+  execute() {}
+}
+
+// @ts-expect-error zip is not in the schema
+@tool({ ...options, conflictKeys: ({ zip }) => [zip] })
+export class WrongKeys {
+  execute() {}
+}
+
+// @ts-expect-error the options are not optional
+@tool
+export class NoOptions {
+  execute() {}
+}

@@ -1,0 +1,45 @@
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Consumer } from '../package/consumer.js';
+import { compile, COMPILERS, type Compiler } from './compile.js';
+
+const CASES = import.meta.dirname;
+const MODES = ['standard', 'legacy'] as const;
+const compilers = Object.keys(COMPILERS) as Compiler[];
+
+// Compilers are slow on a busy machine.
+describe.concurrent('the published types', { timeout: 120_000 }, () => {
+  for (const compiler of compilers) {
+    it.each(MODES)(`hold for ${compiler} with %s decorators`, async (mode) => {
+      // Declaration files, ours and those they lead to, are the same in both modes: once is enough.
+      const skipLibCheck = String(mode === 'legacy');
+      expect((await compile(compiler, join(CASES, mode), '--skipLibCheck', skipLibCheck)).output).toBe('');
+      expect((await compile(compiler, join(CASES, mode), '--module', 'preserve', '--moduleResolution', 'bundler', '--skipLibCheck', 'true')).output).toBe('');
+    });
+  }
+});
+
+// A directive that expects an error is content with any: without them, every marked line and no other has to be wrong.
+describe.concurrent('the marked lines', { timeout: 120_000 }, () => {
+  const copy = new Consumer();
+  afterAll(() => copy.remove());
+  const marked = new Map(['both', ...MODES].map((folder) => [folder, unmark(folder)]));
+
+  function unmark(folder: string): readonly string[] {
+    cpSync(join(CASES, folder), copy.path(folder), { recursive: true });
+    return readdirSync(copy.path(folder)).flatMap((name) => {
+      const file = copy.path(join(folder, name));
+      const lines = readFileSync(file, 'utf8').split('\n');
+      writeFileSync(file, lines.map((line) => line.replace('@ts-expect-error', '')).join('\n'));
+      return lines.flatMap((line, index) => (line.includes('@ts-expect-error') ? [`${folder}/${name}:${index + 2}`] : []));
+    });
+  }
+
+  it.each(MODES)('are the wrong ones with %s decorators', async (mode) => {
+    const { places } = await compile('TypeScript 7.0', copy.path(mode));
+    const expected = [...marked.get('both')!, ...marked.get(mode)!];
+    expect(expected.length).toBeGreaterThan(40);
+    expect([...new Set(places.map((place) => place.split('/').slice(-2).join('/')))].sort()).toEqual([...expected].sort());
+  });
+});
