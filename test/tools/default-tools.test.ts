@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AccessMode, DangerLevel, lintTools, ToolMetadataRegistry } from '../../src/index.js';
+import { AccessMode, DangerLevel, lintTools, ToolMetadataRegistry, type StandardSchema } from '../../src/index.js';
 import { createDefaultTools } from '../../tools/index.js';
 
 const root = mkdtempSync(join(tmpdir(), 'tooldex-'));
@@ -20,7 +20,7 @@ const calls = (): Record<string, object> => ({
   list_directory: { path: '.' },
   read_file: { path: 'src/a.ts' },
   file_info: { path: 'src/a.ts' },
-  find_files: { pattern: '**/*.ts' },
+  find_files: { glob: '**/*.ts' },
   search_text: { query: 'answer' },
   outline_file: { path: 'src/a.ts' },
   count_lines: {},
@@ -42,10 +42,10 @@ const calls = (): Record<string, object> => ({
   diff_text: { before: 'a', after: 'b' },
   calculate: { expression: '6*7' },
   hash_text: { text: 'x' },
-  encode_text: { text: 'x', encoding: 'base64' },
+  encode_text: { text: 'x', format: 'base64', direction: 'encode' },
   random_id: {},
   current_time: {},
-  add_duration: { date: '2026-01-31', amount: 1, unit: 'months', months: 1, days: 1 },
+  add_duration: { date: '2026-01-31', months: 1 },
   date_difference: { from: '2026-01-01', to: '2026-02-01' },
   note_list: {},
   note_search: { query: 'x' },
@@ -111,9 +111,11 @@ describe('the bundled tools', () => {
   });
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))('%s, which is readonly, leaves every byte below the root as it was', async (name) => {
-    const { definition } = registry.require(name);
+    const { definition, inputSchema } = registry.require(name);
+    const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);
+    expect(parsed.issues).toBeUndefined();
     const before = digestOf(root);
-    const result = await definition.execute!(calls()[name] as never, {});
+    const result = await definition.execute!((parsed as { value: unknown }).value, {});
     expect(result).toBeDefined();
     expect((result as { status?: string }).status).not.toBe('error');
     expect(digestOf(root)).toBe(before);
