@@ -17,8 +17,9 @@ export class ImmutableSet<T> implements ReadonlySet<T> {
 
   constructor(values: Iterable<T> = [], omitted: readonly T[] = []) {
     // Another set of this class cannot change, so it is shared and not copied.
-    this.#values = values instanceof ImmutableSet ? (values as ImmutableSet<T>).#values : new Set(values);
-    this.#omitted = new Set(omitted.filter((value) => this.#values.has(value)));
+    const shared = values instanceof ImmutableSet ? (values as ImmutableSet<T>) : undefined;
+    this.#values = shared === undefined ? new Set(values) : shared.#values;
+    this.#omitted = new Set([...(shared === undefined ? [] : shared.#omitted), ...omitted].filter((value) => this.#values.has(value)));
     Object.freeze(this);
   }
 
@@ -40,7 +41,7 @@ export class ImmutableSet<T> implements ReadonlySet<T> {
 
   /** This set without one value, in constant time and space. */
   without(value: T): ImmutableSet<T> {
-    return new ImmutableSet(this, [...this.#omitted, value]);
+    return new ImmutableSet(this, [value]);
   }
 
   *keys(): Generator<T, undefined> {

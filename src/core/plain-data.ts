@@ -22,8 +22,8 @@ function clone(value: unknown, place: string, depth: number): unknown {
   if (depth > MAX_DATA_DEPTH) throw new TypeError(`plain data at most ${MAX_DATA_DEPTH} levels deep (or a cycle) at ${place || 'the top'}`);
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  if (Array.isArray(value)) return Object.freeze(value.map((item, index) => clone(item, `${place}[${index}]`, depth + 1)));
-  if (typeof value === 'object' && isPlainObject(value)) {
+  if (Array.isArray(value)) return Object.freeze(Array.from({ length: value.length }, (_, index) => clone((value as unknown[])[index], `${place}[${index}]`, depth + 1)));
+  if (isPlainObject(value)) {
     const copy: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue;
@@ -37,7 +37,9 @@ function clone(value: unknown, place: string, depth: number): unknown {
   throw new TypeError(`plain data (text, numbers, booleans, null, lists, objects), not ${describeValue(value)}${place ? ` at ${place.replace(/^\./, '')}` : ''}`);
 }
 
-function isPlainObject(value: object): boolean {
+/** Whether a value is an object of keys and values, and no instance of any class. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

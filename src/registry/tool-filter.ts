@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
+import { isPlainObject } from '../core/plain-data.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { formatIssues, toIssues } from '../tool/zod-issues.js';
@@ -65,7 +66,7 @@ export interface ToolFilter {
  * would be worse than an error.
  */
 export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean {
-  const parsed = filterSchema.safeParse(filter);
+  const parsed = filterSchema.safeParse(isPlainObject(filter) ? filter : undefined);
   if (!parsed.success) {
     const issues = toIssues(parsed.error, filter);
     throw new ToolError('INVALID_ARGUMENT', `The filter is refused:\n  ${formatIssues(issues)}`, { details: { issues } });

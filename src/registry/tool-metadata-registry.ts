@@ -2,7 +2,8 @@ import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } f
 import { conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from '../core/immutable-set.js';
-import { compareText, describeValue } from '../core/plain-data.js';
+import { Listeners } from '../core/listeners.js';
+import { cloneFrozen, compareText, describeValue } from '../core/plain-data.js';
 import { KeywordIndex } from '../search/keyword-index.js';
 import { scoreKeywords, type KeywordMatchResult } from '../search/keyword-score.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
@@ -62,7 +63,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #keywords = new KeywordIndex();
   readonly #mandatoryKeywords = new KeywordIndex();
   readonly #search = new SearchIndex();
-  readonly #listeners = new Set<(change: RegistryChange) => void>();
+  readonly #listeners = new Listeners<RegistryChange>();
   readonly #now: () => number;
   /** Answers that take more than one look-up; forgotten with every change. */
   readonly #answers = new Map<string, ImmutableSet<string>>();
@@ -126,8 +127,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** Calls the listener after every change, until the returned function is called. What a listener throws is ignored. */
   onChange(listener: (change: RegistryChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** The entry with this name or alias. */
@@ -219,7 +219,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     const entry = this.#names.resolve(name);
     if (entry === undefined) return new ImmutableSet<string>();
     // One set per category and not per tool: a list of its own for each of many tools would be quadratic in memory.
-    const others = this.#answer(`conflicts of ${entry.executionCategory}`, () => conflictingCategories(entry.executionCategory).flatMap((category) => [...this.#executionCategory.names(category)]));
+    const conflicting = conflictingCategories(entry.executionCategory);
+    const others = this.#answer(`conflicts of ${entry.executionCategory}`, () => [...this].filter((other) => conflicting.includes(other.executionCategory)).map(({ name }) => name));
     return others.without(entry.name);
   }
 
@@ -338,14 +339,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   #changed(change: Omit<RegistryChange, 'revision'>): void {
     this.#revision += 1;
     this.#answers.clear();
-    const event = Object.freeze({ revision: this.#revision, ...change });
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(event);
-      } catch {
-        // The change is done and consistent; a listener's trouble is not the registering caller's.
-      }
-    }
+    this.#listeners.tell(cloneFrozen({ revision: this.#revision, ...change }));
   }
 
   #answer(question: string, values: () => Iterable<string>): ImmutableSet<string> {

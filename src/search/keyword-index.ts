@@ -1,4 +1,5 @@
 import { LIMITS } from '../core/limits.js';
+import { compareText } from '../core/plain-data.js';
 import { splitWords, type Word } from './split-words.js';
 import { stem } from './stem.js';
 
@@ -53,7 +54,7 @@ export class KeywordIndex {
     const form = words.join(' ');
     const known = this.#forms.get(form);
     if (known === undefined) this.#formsOfLength.set(words.length, (this.#formsOfLength.get(words.length) ?? 0) + 1);
-    this.#forms.set(form, known === undefined ? keyword : [...asList(known), keyword]);
+    this.#forms.set(form, known === undefined ? keyword : [...asList(known), keyword].sort(compareText));
   }
 
   #addPending(): void {

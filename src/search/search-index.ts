@@ -1,7 +1,7 @@
 import { LIMITS } from '../core/limits.js';
 import { compareText } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { splitWords } from './split-words.js';
+import { splitWords, type Word } from './split-words.js';
 import { stem } from './stem.js';
 import { STOP_WORDS } from './stop-words.js';
 import { SEARCH_FIELDS, textOf, type SearchField } from './tool-text.js';
@@ -66,7 +66,7 @@ export class SearchIndex {
         let hit = hits.get(name);
         if (hit === undefined) hits.set(name, (hit = { score: 0, matches: [] }));
         hit.score += (rarity * weight * (K1 + 1)) / (weight + K1);
-        hit.matches.push({ word, fields });
+        hit.matches.push(Object.freeze({ word, fields }));
       }
     }
     return [...hits]
@@ -80,7 +80,7 @@ export class SearchIndex {
     for (const entry of this.#pending.values()) {
       const occurrences = new Map<string, { weight: number; fields: SearchField[] }>();
       for (const [field, text] of Object.entries(textOf(entry)) as [SearchField, string][]) {
-        const stems = splitWords(text).flatMap(({ parts }) => parts.map(stem));
+        const stems = splitWords(text).flatMap(termsOf).map(stem);
         const share = SEARCH_FIELDS[field] / Math.max(1, Math.sqrt(stems.length / 8));
         for (const each of stems) {
           const seen = occurrences.get(each);
@@ -92,6 +92,7 @@ export class SearchIndex {
         }
       }
       for (const [each, posting] of occurrences) {
+        Object.freeze(posting.fields);
         const tools = this.#postings.get(each);
         if (tools === undefined) this.#postings.set(each, new Map([[entry.name, posting]]));
         else tools.set(entry.name, posting);
@@ -102,11 +103,16 @@ export class SearchIndex {
   }
 }
 
+/** An identifier counts by its parts and as a whole: `GitHub` is found by github, hub and GitHub. */
+function termsOf({ whole, parts }: Word): readonly string[] {
+  return parts.length > 1 ? [...parts, whole] : parts;
+}
+
 /** The distinct stems of a request with the word each comes from, without the words that say nothing. */
 function queryStems(text: string): Map<string, string> {
   const stems = new Map<string, string>();
-  for (const { parts } of splitWords(text.slice(0, LIMITS.queryLength))) {
-    for (const part of parts) if (!STOP_WORDS.has(part) && !stems.has(stem(part))) stems.set(stem(part), part);
+  for (const word of splitWords(text.slice(0, LIMITS.queryLength))) {
+    for (const part of termsOf(word)) if (!STOP_WORDS.has(part) && !stems.has(stem(part))) stems.set(stem(part), part);
   }
   return stems;
 }

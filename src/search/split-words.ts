@@ -5,8 +5,8 @@ export interface Word {
   readonly parts: readonly string[];
 }
 
-/** Letters with their marks and digits; a trailing `+` or `#` belongs to the word, or `c++` and `c#` would both be `c`. */
-const WORD = /[\p{L}\p{M}\p{N}]+(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
+/** Letters with their marks and digits, beginning with one (emoji carry marks too); a trailing `+` or `#` belongs to the word, or `c++` and `c#` would both be `c`. */
+const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
 
 /** Where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;

@@ -1,14 +1,32 @@
 /**
  * The common form of a word's inflections: `tests`, `testing` and `tested` become `test`.
  *
- * These are the inflectional steps (1a, 1b, 1c and 5a) of M. F. Porter, "An algorithm for suffix stripping", 1980. The
+ * These are the inflectional steps (1a, 1b, 1c and 5) of M. F. Porter, "An algorithm for suffix stripping", 1980. The
  * derivational steps are left out on purpose: they would make one word of `universe` and `university`. Words ending in
- * `us` and `is` keep their `s` (status, analysis). Words with letters outside a–z are returned as they are.
+ * `us` and `is` keep their `s` (status, analysis), y becomes i after a consonant also in short words (try, tries), and a
+ * few words that only look inflected are listed. Words with letters outside a–z are returned as they are.
  */
 export function stem(word: string): string {
   if (word.length < 3 || !PLAIN.test(word)) return word;
-  return dropFinalE(yToI(dropPastAndGerund(dropPlural(word))));
+  const known = EXCEPTIONS.get(word) ?? EXCEPTIONS.get(dropPlural(word));
+  return known ?? dropDoubleL(dropFinalE(yToI(dropPastAndGerund(dropPlural(word)))));
 }
+
+/** Words that end like an inflection and are none, and their plurals. */
+const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
+  [
+    ['alias', 'aliases'],
+    ['atlas', 'atlases'],
+    ['bias', 'biases', 'biased'],
+    ['bus', 'buses'],
+    ['canvas', 'canvases'],
+    ['gas', 'gases'],
+    ['embed', 'embedded', 'embedding'],
+    ['exceed', 'exceeded', 'exceeding'],
+    ['proceed', 'proceeded', 'proceeding'],
+    ['succeed', 'succeeded', 'succeeding'],
+  ].flatMap((forms) => forms.map((form) => [form, forms[0]!] as const)),
+);
 
 const PLAIN = /^[a-z]+$/;
 
@@ -30,7 +48,7 @@ function dropPastAndGerund(word: string): string {
 }
 
 function yToI(word: string): string {
-  return word.endsWith('y') && hasVowel(word.slice(0, -1)) ? `${word.slice(0, -1)}i` : word;
+  return word.endsWith('y') && !isVowel(word, word.length - 2) ? `${word.slice(0, -1)}i` : word;
 }
 
 function dropFinalE(word: string): string {
@@ -38,6 +56,11 @@ function dropFinalE(word: string): string {
   const base = word.slice(0, -1);
   const size = measure(base);
   return size > 1 || (size === 1 && !endsShort(base)) ? base : word;
+}
+
+/** `control` and `controlled` alike: one l after more than one vowel group. */
+function dropDoubleL(word: string): string {
+  return word.endsWith('ll') && measure(word) > 1 ? word.slice(0, -1) : word;
 }
 
 function isVowel(word: string, index: number): boolean {

@@ -18,7 +18,7 @@ export interface Axes {
  * A tool that declares nothing is `mixed`, of high danger, runs alone and counts as dear: it is never taken for harmless.
  */
 export function inferAxes(declared: DeclaredMetadata): { readonly axes: Axes; readonly inferred: readonly (keyof Axes)[] } {
-  const accessMode = declared.accessMode ?? accessFrom(declared.sideEffects ?? []);
+  const accessMode = declared.accessMode ?? strictest(accessFrom(declared.sideEffects ?? []), ACCESS_OF_CATEGORY[declared.executionCategory!]);
   const executionCategory = declared.executionCategory ?? CATEGORY_OF_ACCESS[accessMode];
   const axes: Axes = {
     priority: declared.priority ?? Priority.MEDIUM,
@@ -41,6 +41,17 @@ function accessFrom(effects: readonly SideEffect[]): AccessMode {
   if (beyondReading.every((effect) => effect === SideEffect.WRITE)) return AccessMode.WRITE;
   if (beyondReading.every((effect) => effect === SideEffect.SYSTEM)) return AccessMode.EXECUTE;
   return AccessMode.MIXED;
+}
+
+/** A declared category can give away more access than the side effects do. */
+const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
+  [ExecutionCategory.WRITE]: AccessMode.WRITE,
+  [ExecutionCategory.EXECUTE]: AccessMode.EXECUTE,
+};
+
+function strictest(a: AccessMode, b: AccessMode = AccessMode.READONLY): AccessMode {
+  if (a === b || b === AccessMode.READONLY) return a;
+  return a === AccessMode.READONLY ? b : AccessMode.MIXED;
 }
 
 const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { LIMITS } from '../core/limits.js';
+import { isPlainObject } from '../core/plain-data.js';
 
 /** Tool names: what MCP allows. Model APIs with narrower rules get an encoded name on export. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
@@ -20,18 +21,25 @@ const label = text(LIMITS.labelLength).transform(normalizeLabel);
 const labels = list(label).transform(unique);
 const words = list(text(LIMITS.labelLength)).transform(unique);
 const sentence = text(LIMITS.sentenceLength);
-const plainObject = z.record(z.string(), z.unknown());
+/** Not `z.record`, which silently drops a key called `__proto__`. */
+const plainObject = z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
 
 const sideEffect = z.enum(SideEffect);
 const sideEffects = z
   .preprocess((value) => (typeof value === 'string' ? [value] : value), list(sideEffect))
   .refine((effects) => !effects.includes(SideEffect.NONE) || effects.length === 1, { error: '"none" alone, or the effects without it' });
 
+const environment = z.custom<Readonly<Record<string, 'required' | 'optional'>>>(isPlainObject, { error: 'an object of variable names' }).superRefine((variables, context) => {
+  for (const [variable, need] of Object.entries(variables)) {
+    if (need !== 'required' && need !== 'optional') context.addIssue({ code: 'custom', path: [variable], message: 'one of "required", "optional"' });
+  }
+});
+
 const auth = z.strictObject({
   required: z.boolean(),
   type: text(LIMITS.labelLength).optional(),
   scopes: words.optional(),
-  env: z.record(z.string(), z.enum(['required', 'optional'])).optional(),
+  env: environment.optional(),
   docs: sentence.optional(),
 });
 
@@ -66,7 +74,7 @@ export const metadataSchema = z
     auth,
     allowParallel: z.boolean(),
     requiresConsent: z.boolean(),
-    invalidates: labels,
+    invalidates: words,
     cacheTtlMs: z.number().min(0).max(LIMITS.timerMs),
     costPerCall: z.number().min(0),
     idempotencyKey: z.boolean(),

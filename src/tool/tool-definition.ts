@@ -1,5 +1,3 @@
-import { ToolError } from '../core/errors.js';
-import { describeValue } from '../core/plain-data.js';
 import type { ToolResult } from './outcome.js';
 import type { InputOf, SchemaInput, ToolSchema } from './standard-schema.js';
 import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool-metadata.js';
@@ -58,12 +56,6 @@ export function createDefinition({ declared, metadata }: ResolvedOptions, execut
  * @throws ToolError `INVALID_METADATA` naming every wrong field, what is allowed there and what was found.
  */
 export function defineTool<In extends ToolSchema, Out extends ToolSchema = ToolSchema>(options: ToolDefinition<In, Out>): ToolDefinition<In, Out> {
-  if (typeof options !== 'object' || options === null) return createDefinition(resolveMetadata(options), undefined) as never;
-  const { execute, ...declared } = options;
-  const resolved = resolveMetadata(declared);
-  if (execute !== undefined && typeof execute !== 'function') {
-    const issues = [{ path: ['execute'], message: `expected a function, found ${describeValue(execute)}` }];
-    throw new ToolError('INVALID_METADATA', `Tool "${resolved.declared.name}" is refused:\n  execute: ${issues[0]?.message}`, { details: { name: resolved.declared.name, issues } });
-  }
-  return createDefinition(resolved, execute) as ToolDefinition<In, Out>;
+  const resolved = resolveMetadata(options, ['execute']);
+  return createDefinition(resolved, resolved.execute as Execute<never> | undefined) as ToolDefinition<In, Out>;
 }

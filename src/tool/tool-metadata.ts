@@ -44,15 +44,19 @@ export interface ToolMetadata extends Axes, Omit<ToolOptions, ListOption | keyof
 export interface ResolvedOptions {
   readonly declared: ToolOptions;
   readonly metadata: ToolMetadata;
+  /** The tool's work, where it may be given among the options. */
+  readonly execute?: unknown;
 }
 
 /**
  * Checks a tool's options and resolves them.
  *
+ * @param extra names `execute` where it is allowed among the options.
  * @throws ToolError `INVALID_METADATA` with every issue: the field, what is allowed, and what was found.
  */
-export function resolveMetadata(options: unknown): ResolvedOptions {
-  const { plain, references, issues } = separate(options);
+export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = []): ResolvedOptions {
+  const { plain, references: given, issues } = separate(options, [...FUNCTION_OPTIONS, ...extra]);
+  const { execute, ...references } = given;
   const parsed = metadataSchema.safeParse(plain);
   if (!parsed.success) issues.push(...toIssues(parsed.error, plain));
   else issues.push(...contradictionsIn(parsed.data).map((message) => ({ path: [], message })));
@@ -68,6 +72,7 @@ export function resolveMetadata(options: unknown): ResolvedOptions {
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
   const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions });
   return {
+    execute,
     declared: Object.freeze({ ...declared, ...references }) as unknown as ToolOptions,
     metadata: Object.freeze({ ...data, ...references, inputJsonSchema, digest }) as unknown as ToolMetadata,
   };
@@ -96,19 +101,19 @@ interface Separated {
   readonly issues: Issue[];
 }
 
-function separate(options: unknown): Separated {
+function separate(options: unknown, functions: readonly string[]): Separated {
   const plain: Record<string, unknown> = {};
   const references: Record<string, unknown> = {};
   const issues: Issue[] = [];
   if (typeof options !== 'object' || options === null) {
     return { plain, references, issues: [{ path: [], message: `expected the options of a tool as an object, found ${describeValue(options)}` }] };
   }
-  for (const key of Object.keys(options)) {
+  for (const key of keysOf(options, issues)) {
     try {
       const value: unknown = (options as Record<string, unknown>)[key];
       if (value === undefined) continue;
       if ((SCHEMA_OPTIONS as readonly string[]).includes(key)) references[key] = value;
-      else if ((FUNCTION_OPTIONS as readonly string[]).includes(key)) {
+      else if (functions.includes(key)) {
         if (typeof value !== 'function') throw new TypeError(`a function, found ${describeValue(value)}`);
         references[key] = value;
       } else if (key === '__proto__') throw new TypeError('only known options');
@@ -118,6 +123,16 @@ function separate(options: unknown): Separated {
     }
   }
   return { plain, references, issues };
+}
+
+/** The keys of an object that may be a hostile proxy. */
+function keysOf(options: object, issues: Issue[]): string[] {
+  try {
+    return Object.keys(options);
+  } catch {
+    issues.push({ path: [], message: 'expected options that can be read' });
+    return [];
+  }
 }
 
 /** Replaces a plain JSON Schema by its frozen copy, so that the digest stays true; other schemas stay by reference. */

@@ -36,5 +36,8 @@ function formatPath(path: Issue['path']): string {
 }
 
 function valueAt(input: unknown, path: Issue['path']): unknown {
-  return path.reduce<unknown>((value, step) => (typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[step] : undefined), input);
+  return path.reduce<unknown>((value, step) => {
+    if (typeof value === 'object' && value !== null) return (value as Record<PropertyKey, unknown>)[step];
+    return step === 0 ? value : undefined; // One value where a list may be given counts as a list of it.
+  }, input);
 }

@@ -122,7 +122,7 @@ describe('the bundled tools', () => {
   });
 
   it('call a forced push and the deletion of everything critical', () => {
-    expect(registry.require('git_push').dangerFor!({ force: true } as never)).toBe(DangerLevel.CRITICAL);
-    expect(registry.require('run_shell').dangerFor!({ command: 'rm -rf /' } as never)).toBe(DangerLevel.CRITICAL);
+    expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
+    expect(registry.require('run_shell').dangerFor!({ command: 'rm -rf /' })).toBe(DangerLevel.CRITICAL);
   });
 });

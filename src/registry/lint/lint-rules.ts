@@ -1,6 +1,7 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../../core/enums.js';
 import { isDangerous, isWriting } from '../../core/enum-order.js';
 import { keywordForm } from '../../search/keyword-index.js';
+import { normalizeLabel } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 
@@ -64,7 +65,7 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
     severity: 'warning',
     *check(entry, registry) {
       const categories = registry.getAllCategories();
-      for (const name of entry.invalidates) if (!registry.has(name) && !categories.has(name)) yield `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`;
+      for (const name of entry.invalidates) if (!registry.has(name) && !categories.has(normalizeLabel(name))) yield `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`;
     },
   },
 };

@@ -1,0 +1,177 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { keywordForm } from '../../src/search/keyword-index.js';
+import { splitWords } from '../../src/search/split-words.js';
+import { stem } from '../../src/search/stem.js';
+import { activeRows, declaredAs, declaredList, present, readShared, registryOfRows, Tally, warnIfAbsent } from './victor-catalogue.js';
+
+// Recorded answers to texts, of the system whose design tooldex started from. It looks for keywords as substrings; every
+// keyword that is found by one and not by the other must be explained by a rule, and every score by the formula.
+warnIfAbsent('golden-victor-text.test.ts');
+
+interface Scored {
+  readonly tool: string;
+  readonly matched: readonly string[];
+  readonly score: number;
+  readonly total_score: number;
+}
+interface Query {
+  readonly text: string;
+  readonly scored: readonly Scored[];
+  readonly mandatory: readonly string[];
+  readonly categories: readonly string[];
+  readonly fallback: readonly string[];
+}
+interface Golden {
+  readonly derived: { readonly by_keyword: Readonly<Record<string, readonly string[]>>; readonly by_category: Readonly<Record<string, readonly string[]>> };
+  readonly matching_substring: { readonly queries: readonly Query[] };
+}
+
+const golden = present ? (readShared('golden/victor.json') as Golden) : undefined;
+const queries = golden?.matching_substring.queries ?? [];
+const rows = new Map(activeRows().map((row) => [row.name, row]));
+const registry = registryOfRows([...rows.values()]);
+const tallies = { keywords: new Tally(), scores: new Tally(), mandatory: new Tally(), categories: new Tally(), fallback: new Tally() };
+afterAll(() => {
+  if (present) for (const [what, tally] of Object.entries(tallies)) tally.print(`Recorded texts, ${what}:`);
+});
+
+const INVENTED = 'keywords of undeclared tools are not invented';
+const INSIDE = 'keyword only inside another word';
+const INFLECTION = 'keyword in another inflection, or across other separators';
+const SHORT = 'keyword under three letters';
+
+/** Whether a keyword is in a text, but only where a letter or digit goes on before or after it. */
+function onlyInsideWords(keyword: string, text: string): boolean {
+  const lower = text.toLowerCase();
+  const goesOn = /[\p{L}\p{N}]/u;
+  let at = lower.indexOf(keyword);
+  if (at < 0) return false;
+  for (; at >= 0; at = lower.indexOf(keyword, at + 1)) {
+    const [before, after] = [lower[at - 1] ?? ' ', lower[at + keyword.length] ?? ' '];
+    const free = !(goesOn.test(before) && goesOn.test(lower[at]!)) && !(goesOn.test(after) && goesOn.test(lower[at + keyword.length - 1]!));
+    if (free) return false;
+  }
+  return true;
+}
+
+/** Whether the words of a keyword are in a text one after the other in some inflection, though the keyword as written is not. */
+function onlyInflected(keyword: string, text: string): boolean {
+  if (text.toLowerCase().includes(keyword) && !onlyInsideWords(keyword, text)) return false;
+  const stems = splitWords(text).map(({ whole }) => stem(whole));
+  const form = keywordForm(keyword);
+  return stems.some((_, start) => form.every((each, offset) => stems[start + offset] === each));
+}
+
+/** The rule by which a keyword of a tool was found before and is not found now, or the other way round. */
+function ruleFor(tool: string, list: 'keywords' | 'mandatory_keywords', keyword: string, text: string, before: boolean): string | undefined {
+  if (before && rows.get(tool)!.declared[list] === undefined) return INVENTED;
+  if (before) return onlyInsideWords(keyword, text) && !onlyInflected(keyword, text) ? INSIDE : undefined;
+  if (keyword.length < 3 && list === 'keywords') return SHORT;
+  return onlyInflected(keyword, text) ? INFLECTION : undefined;
+}
+
+const BOOST: Readonly<Record<string, number>> = { CRITICAL: 0.3, HIGH: 0.2, MEDIUM: 0.1, LOW: 0.05, CONTEXTUAL: 0 };
+
+describe.skipIf(!present)('the recorded texts', () => {
+  it('are all there', () => {
+    expect(queries).toHaveLength(36);
+  });
+
+  it.each(queries.map((query) => [query.text.slice(0, 60), query] as const))('%j differs by keywords inside words, inflections, short and invented keywords only', (_, { text, scored }) => {
+    const before = new Map(scored.map(({ tool, matched }) => [tool, matched]));
+    const now = new Map(registry.getToolsMatchingTextScored(text).map(({ toolName, matchedKeywords }) => [toolName, matchedKeywords]));
+    for (const tool of new Set([...before.keys(), ...now.keys()])) {
+      const [then, today] = [before.get(tool) ?? [], now.get(tool) ?? []];
+      for (const keyword of new Set([...then, ...today])) {
+        if (then.includes(keyword) === today.includes(keyword)) {
+          tallies.keywords.add('agree');
+          continue;
+        }
+        const rule = ruleFor(tool, 'keywords', keyword, text, then.includes(keyword));
+        expect(rule, `${tool}: ${JSON.stringify(keyword)} in ${JSON.stringify(text.slice(0, 80))}`).toBeDefined();
+        tallies.keywords.add(rule!);
+      }
+    }
+  });
+
+  it('have the recorded scores wherever the same keywords were found, but for the cap, the short keywords and the lowest priority', () => {
+    for (const { text, scored } of queries) {
+      const now = new Map(registry.getToolsMatchingTextScored(text).map((result) => [result.toolName, result]));
+      for (const { tool, matched, total_score: total } of scored) {
+        const result = now.get(tool);
+        if (result === undefined || [...result.matchedKeywords].sort().join() !== [...matched].sort().join()) continue;
+        const declared = [...new Set(declaredList(rows.get(tool)!, 'keywords').map((keyword) => keyword.toLowerCase()))];
+        const counted = declared.filter(({ length }) => length >= 3);
+        const priority = declaredAs(rows.get(tool)!, 'priority')!;
+        const uncapped = matched.length / counted.length + 0.2;
+        expect(total, `${tool} as recorded`).toBeCloseTo(Math.min(uncapped, 1) + BOOST[priority]!, 12);
+        const rules = [uncapped > 1 && 'score is not cut at 1', declared.length > counted.length && SHORT, priority === 'CONTEXTUAL' && 'priority CONTEXTUAL is LOW'].filter((rule) => rule !== false);
+        const expected = matched.length / declared.length + 0.2 + (priority === 'CONTEXTUAL' ? BOOST['LOW']! : BOOST[priority]!);
+        expect(result.score, `${tool} for ${text}`).toBeCloseTo(expected, 12);
+        if (rules.length === 0) expect(result.score).toBeCloseTo(total, 12);
+        tallies.scores.add(rules.length === 0 ? 'agree' : rules.join(' + '));
+      }
+    }
+    expect(tallies.scores.get('agree')).toBeGreaterThan(50);
+  });
+
+  it('have the recorded order among tools whose score is the recorded one', () => {
+    for (const { text, scored } of queries) {
+      const now = registry.getToolsMatchingTextScored(text);
+      const same = new Set(scored.filter(({ tool, total_score: total }) => now.some(({ toolName, score }) => toolName === tool && Math.abs(score - total) < 1e-9)).map(({ tool }) => tool));
+      // Recorded ties are ordered by name alone; here priority comes first, so only the scores are compared in order.
+      const scores = now.filter(({ toolName }) => same.has(toolName)).map(({ score }) => score.toFixed(9));
+      expect(scores).toEqual(scored.filter(({ tool }) => same.has(tool)).map(({ total_score: total }) => total.toFixed(9)));
+    }
+  });
+
+  it('have the recorded mandatory tools, but for keywords inside words and inflections', () => {
+    for (const { text, mandatory } of queries) {
+      const now = registry.getToolsMatchingMandatoryKeywords(text);
+      for (const tool of new Set([...mandatory, ...now])) {
+        const before = mandatory.includes(tool);
+        if (before === now.has(tool)) {
+          tallies.mandatory.add('agree');
+          continue;
+        }
+        const keywords = declaredList(rows.get(tool)!, 'mandatory_keywords').map((keyword) => keyword.toLowerCase());
+        const candidates = keywords.filter((keyword) => (before ? text.toLowerCase().includes(keyword) : onlyInflected(keyword, text)));
+        expect(candidates.length, `${tool} for ${text}`).toBeGreaterThan(0);
+        const rules = candidates.map((keyword) => ruleFor(tool, 'mandatory_keywords', keyword, text, before));
+        expect(rules, `${tool} for ${text}: ${candidates.join()}`).not.toContain(undefined);
+        tallies.mandatory.add(rules[0]!);
+      }
+    }
+  });
+
+  it('have the recorded categories, but for those whose every tool came or went by a rule above', () => {
+    for (const { text, categories, scored } of queries) {
+      const now = registry.detectCategoriesFromText(text);
+      for (const category of new Set([...categories, ...now])) {
+        const before = categories.includes(category);
+        if (before === now.has(category)) {
+          tallies.categories.add('agree');
+          continue;
+        }
+        const found = before ? scored : registry.getToolsMatchingTextScored(text).map(({ toolName, matchedKeywords }) => ({ tool: toolName, matched: matchedKeywords }));
+        const owners = found.filter(({ tool }) => (before ? golden!.derived.by_category[category]!.includes(tool) : registry.require(tool).category === category));
+        expect(owners.length).toBeGreaterThan(0);
+        const rules = owners.flatMap(({ tool, matched }) => matched.map((keyword) => ruleFor(tool, 'keywords', keyword, text, before)));
+        expect(rules, `${category} for ${text}`).not.toContain(undefined);
+        tallies.categories.add([...new Set(rules)].join(' + '));
+      }
+    }
+  });
+
+  it('that match nothing give nothing, where the original put in a fixed list', () => {
+    const FIXED = ['read', 'write', 'edit', 'ls', 'shell', 'search', 'glob', 'grep'];
+    for (const { text, fallback, scored } of queries) {
+      expect(fallback.length > 0).toBe(scored.length === 0);
+      if (fallback.length === 0) continue;
+      expect(fallback).toEqual(FIXED.filter((name) => registry.has(name)).sort());
+      // Only what a rule above finds is found now.
+      for (const { toolName, matchedKeywords } of registry.getToolsMatchingTextScored(text)) for (const keyword of matchedKeywords) expect([SHORT, INFLECTION]).toContain(ruleFor(toolName, 'keywords', keyword, text, false));
+      tallies.fallback.add('no tools are put in for texts without keywords');
+    }
+  });
+});

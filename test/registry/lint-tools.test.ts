@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { lintTools } from '../../src/index.js';
+import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
+
+/** Declares everything; every rule likes it. */
+const GOOD: LooseOptions = {
+  name: 'read_file',
+  description: 'Reads the text of a file below the root',
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
+  category: 'files',
+  priority: 1,
+  costTier: 'free',
+  accessMode: 'readonly',
+  dangerLevel: 'low',
+  executionCategory: 'read_only',
+  keywords: ['read'],
+  stages: ['reading'],
+  progressParams: ['path'],
+  invalidates: ['files'],
+};
+const WRITES: LooseOptions = { ...GOOD, accessMode: 'write', executionCategory: 'write' };
+
+const findings = (...tools: readonly LooseOptions[]) => lintTools(registryOf(...tools)).map(({ rule, severity, toolName, message }) => ({ rule, severity, toolName, message }));
+const rulesOf = (...tools: readonly LooseOptions[]) => findings(...tools).map(({ rule }) => rule);
+
+/** For every rule one tool it reports, one it does not, and what its message names. */
+const CASES: readonly (readonly [rule: string, severity: string, bad: LooseOptions, good: LooseOptions, named: string])[] = [
+  ['missing-metadata', 'warning', { ...GOOD, category: undefined }, GOOD, 'category'],
+  ['missing-metadata', 'warning', { ...GOOD, priority: undefined }, GOOD, 'priority'],
+  ['missing-metadata', 'warning', { ...GOOD, costTier: undefined }, GOOD, 'costTier'],
+  ['inferred-safety', 'warning', { ...GOOD, dangerLevel: undefined }, GOOD, 'dangerLevel'],
+  ['inferred-safety', 'warning', { ...GOOD, accessMode: undefined, sideEffects: 'none' }, GOOD, 'accessMode'],
+  ['inferred-safety', 'warning', { ...GOOD, executionCategory: undefined }, { ...GOOD, allowParallel: undefined }, 'executionCategory'],
+  ['no-keywords', 'warning', { ...GOOD, keywords: [] }, { ...GOOD, mandatoryKeywords: ['x'] }, 'keywords'],
+  ['unmatchable-keyword', 'error', { ...GOOD, keywords: ['read', '🔥'] }, { ...GOOD, keywords: ['ls', 'c++', '文件'] }, '🔥'],
+  ['unmatchable-keyword', 'error', { ...GOOD, mandatoryKeywords: ['!!!'] }, { ...GOOD, mandatoryKeywords: ['ls'] }, '!!!'],
+  ['unmatchable-keyword', 'error', { ...GOOD, keywords: ['❤️'] }, GOOD, '❤️'],
+  ['unknown-stage', 'warning', { ...GOOD, stages: ['reading', 'exploration'] }, { ...GOOD, stages: ['Verification'] }, 'exploration'],
+  ['unknown-parameter', 'error', { ...GOOD, progressParams: ['path', 'paht'] }, GOOD, 'paht'],
+  ['unknown-parameter', 'error', { ...GOOD, progressParams: ['constructor'] }, GOOD, 'constructor'],
+  ['unknown-reference', 'warning', { ...GOOD, invalidates: ['nobody'] }, { ...GOOD, invalidates: ['read_file', 'files'] }, 'nobody'],
+  ['suspicious-pair', 'warning', { ...GOOD, executionCategory: 'mixed' }, GOOD, 'executionCategory mixed'],
+  ['suspicious-pair', 'warning', { ...GOOD, dangerLevel: 'high' }, { ...GOOD, dangerLevel: 'medium' }, 'dangerLevel high'],
+  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'read_only' }, WRITES, 'accessMode write'],
+  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'compute' }, { ...WRITES, executionCategory: 'network' }, 'compute'],
+  ['suspicious-pair', 'warning', { ...WRITES, dangerLevel: 'safe' }, WRITES, 'dangerLevel safe'],
+  ['suspicious-pair', 'warning', { ...WRITES, sideEffects: 'none' }, { ...WRITES, sideEffects: 'write' }, 'sideEffects none'],
+  ['suspicious-pair', 'warning', { ...GOOD, sideEffects: ['filesystem'] }, { ...GOOD, sideEffects: 'none' }, 'filesystem'],
+  ['suspicious-pair', 'warning', { ...GOOD, sideEffects: ['network'] }, { ...GOOD, executionCategory: 'network', sideEffects: ['network'] }, 'network'],
+  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'mixed', allowParallel: true }, { ...WRITES, executionCategory: 'mixed', allowParallel: false }, 'allowParallel'],
+  ['suspicious-pair', 'warning', { ...WRITES, cacheTtlMs: 5 }, { ...GOOD, cacheTtlMs: 5 }, 'cacheTtlMs'],
+  ['suspicious-pair', 'warning', { ...GOOD, costPerCall: 1 }, { ...GOOD, costPerCall: 0 }, 'costPerCall 1'],
+];
+
+describe('lintTools', () => {
+  it('finds nothing in tools that declare everything', () => {
+    expect(findings(GOOD)).toEqual([]);
+    expect(findings({ ...WRITES, name: 'write_file', description: 'Puts a text into a place on disk' }, GOOD)).toEqual([]);
+  });
+
+  it.each(CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const))('%s reports %s', (rule, named, severity, bad, good) => {
+    const found = findings(bad).filter((finding) => finding.rule === rule);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
+    expect(found[0]!.message).toContain(named);
+    expect(rulesOf(good)).not.toContain(rule);
+  });
+
+  it('reports a description that is nearly that of an earlier tool', () => {
+    const tools = [GOOD, { ...GOOD, name: 'other', description: 'Compares two branches' }, { ...GOOD, name: 'second', description: 'reads the texts of a file, below the root!' }];
+    expect(findings(...tools)).toEqual([{ rule: 'near-duplicate-description', severity: 'warning', toolName: 'second', message: 'the description is nearly that of read_file: a model cannot tell them apart' }]);
+    expect(rulesOf(GOOD, { ...GOOD, name: 'second', description: 'Reads the lines of a web page' })).toEqual([]);
+  });
+
+  it('takes names of tools in invalidates as they are written', () => {
+    expect(rulesOf({ ...GOOD, name: 'ReadFile' }, { ...WRITES, name: 'other', description: 'Puts a text somewhere', invalidates: ['ReadFile'] })).toEqual([]);
+  });
+
+  it('orders findings by tool in registration order, and freezes them', () => {
+    const found = lintTools(registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }));
+    expect(found.map(({ toolName }) => toolName)).toEqual(['z', 'z', 'z', 'a', 'a', 'a']);
+    expect(found.map(({ rule }) => rule).slice(0, 3)).toEqual(['missing-metadata', 'inferred-safety', 'no-keywords']);
+    expect(Object.isFrozen(found) && found.every(Object.isFrozen)).toBe(true);
+  });
+});

@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { ToolMetadataRegistry } from '../../src/index.js';
+import { refusal, registryOf, sample } from '../tool/sample-tools.js';
+
+const names = (entries: Iterable<{ readonly name: string }>) => [...entries].map(({ name }) => name);
+
+describe('looking up by label', () => {
+  const registry = registryOf({ name: 'a', category: 'Code Search', keywords: ['Git Diff'], stages: ['Reading'], taskTypes: ['Edit'] });
+
+  it.each(['code search', 'CODE SEARCH', '  Code Search '])('takes any case and surrounding blanks: %j', (category) => {
+    expect(names(registry.getByCategory(category))).toEqual(['a']);
+    expect([...registry.getCategoryKeywords(category)]).toEqual(['git diff']);
+  });
+
+  it('does so for keywords, stages and task types too', () => {
+    expect(names(registry.getByKeyword(' GIT DIFF'))).toEqual(['a']);
+    expect(names(registry.getByStage('READING'))).toEqual(['a']);
+    expect([...registry.getToolsByStage('Reading ')]).toEqual(['a']);
+    expect(names(registry.getByTaskType('EDIT'))).toEqual(['a']);
+    expect([...registry.getToolsByTaskType('eDit')]).toEqual(['a']);
+  });
+
+  it.each([undefined, null, 5, {}, Symbol('git'), '', '  '])('finds nothing for %s', (label) => {
+    const any = label as never;
+    expect([registry.getByCategory(any), registry.getByKeyword(any), registry.getByStage(any), registry.getByTaskType(any), registry.getByPriority(any), registry.getByAccessMode(any)]).toEqual([[], [], [], [], [], []]);
+    expect([registry.get(any), registry.has(any), registry.isAvailable(any), registry.unregister(any)]).toEqual([undefined, false, false, false]);
+  });
+
+  it('takes names as they are written', () => {
+    const cased = registryOf({ name: 'Read', aliases: ['Cat'] });
+    expect([cased.has('Read'), cased.has('read'), cased.has('Cat'), cased.has('cat')]).toEqual([true, false, true, false]);
+  });
+});
+
+describe('the derived sets', () => {
+  const registry = registryOf(
+    { name: 'reads', accessMode: 'readonly', priority: 0 },
+    { name: 'writes', accessMode: 'write' },
+    { name: 'runs', accessMode: 'execute' },
+    { name: 'fetches', accessMode: 'readonly', executionCategory: 'network', dangerLevel: 'medium' },
+    { name: 'asks', accessMode: 'readonly', requiresConsent: true },
+    { name: 'harms', accessMode: 'readonly', dangerLevel: 'critical' },
+    { name: 'unknown' },
+  );
+
+  it('follow their rules', () => {
+    expect([...registry.getWriteTools()]).toEqual(['writes', 'runs', 'unknown']);
+    expect([...registry.getCacheInvalidatingTools()]).toEqual(['writes', 'runs', 'unknown']);
+    expect([...registry.getIdempotentTools()]).toEqual(['reads', 'fetches', 'asks', 'harms']);
+    expect([...registry.getParallelizableTools()]).toEqual(['reads', 'fetches', 'asks', 'harms']);
+    expect([...registry.getDangerousTools()]).toEqual(['runs', 'harms', 'unknown']);
+    expect([...registry.getToolsRequiringApproval()]).toEqual(['writes', 'runs', 'asks', 'harms', 'unknown']);
+    expect([...registry.getCriticalTools()]).toEqual(['reads']);
+  });
+
+  it('never call a tool that declares nothing idempotent or parallelizable', () => {
+    expect([registry.getIdempotentTools().has('unknown'), registry.getParallelizableTools().has('unknown'), registry.getToolsRequiringApproval().has('unknown')]).toEqual([false, false, true]);
+  });
+
+  it('name as conflicting who may not run at the same time, from both sides', () => {
+    for (const { name: a } of registry) {
+      expect(registry.getConflictingTools(a).has(a)).toBe(false);
+      for (const { name: b } of registry) expect(registry.getConflictingTools(a).has(b), `${a}, ${b}`).toBe(registry.getConflictingTools(b).has(a));
+    }
+    expect(new Set(registry.getConflictingTools('writes'))).toEqual(new Set(['runs', 'unknown']));
+    expect(new Set(registry.getConflictingTools('reads'))).toEqual(new Set(['unknown']));
+    expect(registry.getConflictingTools('unknown').size).toBe(6);
+  });
+
+  it('answer conflicts by alias too, and with nothing for nobody', () => {
+    const two = registryOf({ name: 'a', aliases: ['x'], accessMode: 'write' }, { name: 'b', accessMode: 'write' });
+    expect([...two.getConflictingTools('x')]).toEqual(['b']);
+    expect([...two.getConflictingTools('nobody')]).toEqual([]);
+  });
+});
+
+describe('the vocabularies', () => {
+  it('hold what at least one tool has, sorted, and forget the rest', () => {
+    const registry = registryOf({ name: 'a', category: 'Web', keywords: ['b', 'a'], stages: ['reading'], taskTypes: ['x'] }, { name: 'b', category: 'git', keywords: ['c', 'B'], stages: ['analysis'], taskTypes: ['x'] });
+    const vocabularies = () => [registry.getAllCategories(), registry.getAllKeywords(), registry.getAllStages(), registry.getAllTaskTypes()].map((set) => [...set]);
+    expect(vocabularies()).toEqual([['git', 'web'], ['a', 'b', 'c'], ['analysis', 'reading'], ['x']]);
+    registry.unregister('a');
+    expect(vocabularies()).toEqual([['git'], ['b', 'c'], ['analysis'], ['x']]);
+  });
+
+  it('give the keywords of all tools of a category', () => {
+    const registry = registryOf({ name: 'a', category: 'git', keywords: ['diff', 'commit'] }, { name: 'b', category: 'git', keywords: ['diff', 'branch'] }, { name: 'c', keywords: ['other'] });
+    expect([...registry.getCategoryKeywords('git')]).toEqual(['branch', 'commit', 'diff']);
+    expect([...registry.getCategoryKeywords('none')]).toEqual([]);
+  });
+});
+
+describe('availability', () => {
+  it.each([
+    ['without a check', undefined, true],
+    ['whose check says yes', () => true, true],
+    ['whose check says no', () => false, false],
+    ['whose check says something else', () => 'yes', false],
+    ['whose check answers later', () => Promise.resolve(true), false],
+    ['whose check throws', () => { throw new Error('down'); }, false],
+  ])('of a tool %s', (_, available, expected) => {
+    const registry = registryOf({ name: 'a', aliases: ['b'], available });
+    expect([registry.isAvailable('a'), registry.isAvailable('b')]).toEqual([expected, expected]);
+    expect(registry.filter({ available: true })).toHaveLength(expected ? 1 : 0);
+    expect(registry.filter({ available: false })).toHaveLength(expected ? 0 : 1);
+    expect(registry.summary().unavailable).toBe(expected ? 0 : 1);
+  });
+
+  it('is asked each time and never while registering', () => {
+    let calls = 0;
+    const registry = registryOf({ name: 'a', available: () => calls++ > 0 });
+    expect(calls).toBe(0);
+    expect([registry.isAvailable('a'), registry.isAvailable('a'), registry.isAvailable('nobody')]).toEqual([false, true, false]);
+    expect(calls).toBe(2);
+  });
+});
+
+describe('require', () => {
+  const registry = registryOf({ name: 'git_diff', aliases: ['changes'] }, { name: 'git_commit' }, { name: 'read_file' });
+
+  it('gives the entry of a name or alias', () => {
+    expect([registry.require('git_diff').name, registry.require('changes').name]).toEqual(['git_diff', 'git_diff']);
+  });
+
+  it('names what looks alike for a name it does not know', () => {
+    const error = refusal(() => registry.require('git_dif'));
+    expect(error.code).toBe('TOOL_NOT_FOUND');
+    expect(error.message).toContain('"git_dif"');
+    expect(error.message).toContain('Did you mean git_diff');
+    expect(error.details['suggestions']).toContain('git_diff');
+  });
+
+  it('says how many tools there are when nothing looks alike', () => {
+    expect(refusal(() => registry.require('zzzzzzzz')).message).toContain('3 tools are registered');
+    expect(refusal(() => new ToolMetadataRegistry().require('a')).message).toContain('0 tools are registered');
+  });
+
+  it('refuses a name of any length without repeating it', () => {
+    const error = refusal(() => registry.require('g'.repeat(1 << 20)));
+    expect(error.code).toBe('TOOL_NOT_FOUND');
+    expect(error.message.length).toBeLessThan(300);
+    expect(String(error.details['name']).length).toBeLessThanOrEqual(128);
+  });
+});
+
+describe('the summary', () => {
+  it('counts by every axis, label and derived set', () => {
+    const registry = registryOf({ name: 'a', accessMode: 'readonly', priority: 0, category: 'Git', stages: ['reading', 'analysis'], taskTypes: ['search'], costTier: 'free' }, { name: 'b', accessMode: 'write', category: 'git', costTier: 'free', available: () => false }, { name: 'c' });
+    expect(registry.summary()).toEqual({
+      revision: 1,
+      tools: 3,
+      unavailable: 1,
+      byPriority: { CRITICAL: 1, HIGH: 0, MEDIUM: 2, LOW: 0 },
+      byAccessMode: { readonly: 1, write: 1, execute: 0, mixed: 1 },
+      byDangerLevel: { safe: 0, low: 1, medium: 1, high: 1, critical: 0 },
+      byExecutionCategory: { read_only: 1, write: 1, execute: 0, compute: 0, network: 0, mixed: 1 },
+      byCostTier: { free: 2, low: 0, medium: 0, high: 1 },
+      byCategory: { git: 2 },
+      byStage: { reading: 1, analysis: 1 },
+      byTaskType: { search: 1 },
+      derived: { write: 2, idempotent: 1, parallelizable: 1, dangerous: 1, requiringApproval: 2, cacheInvalidating: 2, critical: 1 },
+    });
+  });
+
+  it('counts nothing in an empty registry', () => {
+    expect(new ToolMetadataRegistry().summary()).toMatchObject({ tools: 0, unavailable: 0, byCategory: {}, derived: { write: 0, requiringApproval: 0 } });
+  });
+});
+
+describe('the matching metrics', () => {
+  function measured() {
+    let time = 0;
+    const registry = new ToolMetadataRegistry({ now: () => (time += 4) });
+    registry.registerAll([sample({ name: 'a', category: 'vcs', keywords: ['git', 'diff'] }), sample({ name: 'b', category: 'files', keywords: ['git'] })]);
+    return registry;
+  }
+
+  it('are empty before the first text', () => {
+    expect(measured().metrics.toJSON()).toEqual({ queries: 0, matches: 0, emptyResults: 0, averageTimeMs: 0, topKeywords: [], topCategories: [] });
+  });
+
+  it('count texts, results, empty answers, time, keywords and categories', () => {
+    const registry = measured();
+    registry.getToolsMatchingTextScored('git git git');
+    registry.getToolsMatchingTextScored('diff');
+    registry.getToolsMatchingTextScored('nothing');
+    registry.getToolsMatchingTextScored('git', { maxResults: 1 });
+    registry.detectCategoriesFromText('diff');
+    registry.detectCategoriesFromText('git');
+    registry.getToolsMatchingMandatoryKeywords('git');
+    registry.search('git');
+    expect(JSON.parse(JSON.stringify(registry.metrics))).toEqual({
+      queries: 4,
+      matches: 4,
+      emptyResults: 1,
+      averageTimeMs: 4,
+      topKeywords: [{ name: 'git', hits: 2 }, { name: 'diff', hits: 1 }],
+      topCategories: [{ name: 'vcs', hits: 2 }, { name: 'files', hits: 1 }],
+    });
+  });
+
+  it('name at most ten keywords and five categories, equal ones by name', () => {
+    const registry = registryOf(...Array.from({ length: 12 }, (_, index) => ({ name: `t${index}`, category: `c${index}`, keywords: [`k${index}`] })));
+    const text = Array.from({ length: 12 }, (_, index) => `k${index}`).join(' ');
+    registry.getToolsMatchingTextScored(text);
+    registry.detectCategoriesFromText(text);
+    expect(registry.metrics.topKeywords.map(({ name }) => name)).toEqual(['k0', 'k1', 'k10', 'k11', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7']);
+    expect(registry.metrics.topCategories.map(({ name }) => name)).toEqual(['c0', 'c1', 'c10', 'c11', 'c2']);
+  });
+
+  it('start anew after a reset, and survive changes of the registry', () => {
+    const registry = measured();
+    registry.getToolsMatchingTextScored('git');
+    registry.detectCategoriesFromText('git');
+    registry.unregister('a');
+    expect(registry.metrics.queries).toBe(1);
+    registry.metrics.reset();
+    expect(registry.metrics.toJSON()).toEqual(measured().metrics.toJSON());
+  });
+
+  it('stay as small as the vocabulary, whatever the texts', () => {
+    const registry = measured();
+    for (let index = 0; index < 1_000; index++) registry.getToolsMatchingTextScored(`git word${index}`);
+    expect(registry.metrics.topKeywords).toEqual([{ name: 'git', hits: 1_000 }]);
+  });
+});

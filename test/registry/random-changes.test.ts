@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isToolError, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
+import { registryOf, sample, sampleEntry, type LooseOptions } from '../tool/sample-tools.js';
+import { NAMES, toolOptions } from './arbitrary-tools.js';
+import { answersOf, naiveAnswers, TEXTS } from './naive-registry.js';
+
+type Step = { readonly register: readonly LooseOptions[]; readonly replace: boolean } | { readonly unregister: string };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ register: fc.array(toolOptions, { maxLength: 3 }), replace: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ unregister: fc.constantFrom<string>(...NAMES, 'one', 'nobody') }) },
+);
+
+/** What a step makes of a plain list of entries; nothing when it is refused. */
+function applied(entries: readonly ToolEntry[], change: Step): readonly ToolEntry[] | undefined {
+  if ('unregister' in change) return entries.filter(({ name }) => name !== change.unregister);
+  const added = change.register.map(sampleEntry);
+  if (!change.replace) {
+    const taken = new Set(entries.flatMap(({ name, aliases }) => [name, ...aliases]));
+    for (const { name, aliases } of added) {
+      const own = new Set([name, ...aliases]);
+      for (const each of own) if (taken.has(each)) return undefined;
+      for (const each of own) taken.add(each);
+    }
+  }
+  return added.reduce((list, entry) => [...list.filter(({ name }) => name !== entry.name), entry], entries);
+}
+
+/** Does the step to a registry; says whether it was taken. */
+function apply(registry: ToolMetadataRegistry, change: Step): boolean {
+  if ('unregister' in change) {
+    registry.unregister(change.unregister);
+    return true;
+  }
+  try {
+    registry.registerAll(change.register.map(sample), { replace: change.replace });
+    return true;
+  } catch (error) {
+    if (!isToolError(error, 'DUPLICATE_TOOL')) throw error;
+    return false;
+  }
+}
+
+describe('a registry after any 200 changes', () => {
+  it('answers every query like a recount of its entries, after every change', () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 200, maxLength: 200, size: 'max' }), (steps) => {
+        const registry = new ToolMetadataRegistry();
+        let entries: readonly ToolEntry[] = [];
+        for (const [index, change] of steps.entries()) {
+          const revision = registry.revision;
+          const next = applied(entries, change);
+          expect(apply(registry, change)).toBe(next !== undefined);
+          const changed = next !== undefined && !('register' in change ? change.register.length === 0 : next.length === entries.length);
+          expect(registry.revision).toBe(revision + (changed ? 1 : 0));
+          entries = next ?? entries;
+          if (index % 10 === 9) expect(answersOf(registry)).toEqual(naiveAnswers(entries));
+          else expect([...registry].map(({ digest }) => digest)).toEqual(entries.map(({ digest }) => digest));
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('has no row left when all tools are gone', () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), (steps) => {
+        const registry = new ToolMetadataRegistry();
+        for (const change of steps) apply(registry, change);
+        for (const text of TEXTS) registry.search(text);
+        for (const { name } of [...registry]) expect(registry.unregister(name)).toBe(true);
+        expect(answersOf(registry)).toEqual(naiveAnswers([]));
+        expect({ ...registry.summary(), revision: 0 }).toEqual({ ...new ToolMetadataRegistry().summary(), revision: 0 });
+        for (const text of TEXTS) expect(registry.search(text)).toEqual([]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('searches like a registry that never had anything else', () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }), (steps) => {
+        const registry = new ToolMetadataRegistry();
+        for (const change of steps) {
+          apply(registry, change);
+          registry.search('git tests file');
+        }
+        const fresh = new ToolMetadataRegistry();
+        fresh.registerAll([...registry].map(({ definition }) => definition), { replace: true });
+        for (const text of [...TEXTS, 'read a file', 'shows alpha']) expect(registry.search(text)).toEqual(fresh.search(text));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('the order of registration', () => {
+  const different = fc.uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 2 }).map((tools) => tools.map((tool): LooseOptions => ({ ...tool, aliases: [] })));
+
+  it('shows only where answers are in that order, and not in scores, sets, vocabularies and searches', () => {
+    fc.assert(
+      fc.property(different, fc.nat(), (tools, seed) => {
+        const turn = seed % tools.length;
+        const first = registryOf(...tools);
+        const second = registryOf(...[...tools.slice(turn), ...tools.slice(0, turn)].reverse());
+        for (const text of TEXTS) {
+          expect(second.search(text)).toEqual(first.search(text));
+          expect([...second.getToolsMatchingMandatoryKeywords(text)]).toEqual([...first.getToolsMatchingMandatoryKeywords(text)]);
+          expect([...second.detectCategoriesFromText(text)]).toEqual([...first.detectCategoriesFromText(text)]);
+          expect(second.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score])).toEqual(first.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score]));
+        }
+        expect([...second.getAllKeywords()]).toEqual([...first.getAllKeywords()]);
+        expect([...second.getAllCategories()]).toEqual([...first.getAllCategories()]);
+        expect(new Set(second.getWriteTools())).toEqual(new Set(first.getWriteTools()));
+        expect(second.summary()).toMatchObject({ ...first.summary(), byCategory: {}, byStage: {}, byTaskType: {} });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('does not show in the order of matched keywords', () => {
+    const tools: LooseOptions[] = [{ name: 'a', keywords: ['test', 'tests'] }, { name: 'b', keywords: ['tests', 'test'] }];
+    const matched = (...order: readonly LooseOptions[]) => registryOf(...order).getToolsMatchingTextScored('test').map(({ toolName, matchedKeywords }) => [toolName, matchedKeywords]);
+    expect(matched(...tools)).toEqual(matched(...tools.toReversed()));
+  });
+});

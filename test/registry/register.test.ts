@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { defaultRegistry, ToolMetadataRegistry, type ToolSource } from '../../src/index.js';
+import { refusal, registryOf, sample } from '../tool/sample-tools.js';
+import { answersOf } from './naive-registry.js';
+
+const named = (registry: ToolMetadataRegistry) => [...registry].map(({ name }) => name);
+
+/** Everything that must be the same after a refused step. */
+const stateOf = (registry: ToolMetadataRegistry) => JSON.stringify([answersOf(registry), registry.revision, registry.summary(), registry.search('sample git')]);
+
+describe('ToolMetadataRegistry', () => {
+  it('starts empty, and so does the default one', () => {
+    for (const registry of [new ToolMetadataRegistry(), defaultRegistry]) expect([registry.size, registry.revision, named(registry)]).toEqual([0, 0, []]);
+  });
+
+  it('returns the entries it registered, in order, and lists them in that order', () => {
+    const registry = new ToolMetadataRegistry();
+    const entries = registry.registerAll([sample({ name: 'b' }), sample({ name: 'a' })]);
+    expect(entries.map(({ name }) => name)).toEqual(['b', 'a']);
+    expect([...registry]).toEqual(entries);
+    expect(registry.get('b')).toBe(entries[0]);
+    expect(registry.require('a')).toBe(entries[1]);
+  });
+
+  it('takes any iterable of sources', () => {
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(new Set([sample({ name: 'a' }), sample({ name: 'b' })]));
+    registry.registerAll((function* () { yield sample({ name: 'c' }); })());
+    expect(named(registry)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('refuses plain options and says to wrap them', () => {
+    const error = refusal(() => new ToolMetadataRegistry().register({ name: 'a', description: 'b', inputSchema: {} }));
+    expect(error.code).toBe('NOT_A_TOOL');
+    expect(error.message).toContain('defineTool({…})');
+  });
+
+  it.each([undefined, null, 5, 'read', [], {}, () => 1, class Plain {}])('refuses %s, which is no tool', (source) => {
+    expect(refusal(() => new ToolMetadataRegistry().register(source as ToolSource)).code).toBe('NOT_A_TOOL');
+  });
+});
+
+describe('a batch', () => {
+  const before = () => registryOf({ name: 'a', aliases: ['a2'], keywords: ['git'] });
+
+  it.each<readonly [string, () => Iterable<unknown>]>([
+    ['a name is taken', () => [sample({ name: 'b' }), sample({ name: 'a' })]],
+    ['a name is an alias of another', () => [sample({ name: 'b' }), sample({ name: 'a2' })]],
+    ['an alias is taken', () => [sample({ name: 'b' }), sample({ name: 'c', aliases: ['a2'] })]],
+    ['an alias is a name', () => [sample({ name: 'b' }), sample({ name: 'c', aliases: ['a'] })]],
+    ['a name comes twice', () => [sample({ name: 'b' }), sample({ name: 'b' })]],
+    ['an alias comes twice', () => [sample({ name: 'b', aliases: ['x'] }), sample({ name: 'c', aliases: ['x'] })]],
+    ['an alias is a name that comes later', () => [sample({ name: 'b', aliases: ['c'] }), sample({ name: 'c' })]],
+    ['one is no tool', () => [sample({ name: 'b' }), {}]],
+    ['its iterable throws', () => (function* () { yield sample({ name: 'b' }); throw new Error('source'); })()],
+  ])('is refused whole when %s', (_, sources) => {
+    const registry = before();
+    const events: unknown[] = [];
+    registry.onChange((change) => events.push(change));
+    const state = stateOf(registry);
+    expect(() => registry.registerAll(sources() as Iterable<ToolSource>)).toThrow();
+    expect(stateOf(registry)).toBe(state);
+    expect(events).toEqual([]);
+  });
+
+  it.each([
+    ['is no tool', () => [sample({ name: 'a' }), sample({ name: 'b' }), {}]],
+    ['is an undecorated class', () => [sample({ name: 'a', keywords: ['other'] }), class Plain {}]],
+  ])('that replaces is refused whole when one %s', (_, sources) => {
+    const registry = before();
+    const state = stateOf(registry);
+    expect(() => registry.registerAll(sources(), { replace: true })).toThrow();
+    expect(stateOf(registry)).toBe(state);
+  });
+
+  it('says which name is taken by whom, and how to go on', () => {
+    const error = refusal(() => before().registerAll([sample({ name: 'c', aliases: ['a2'] })]));
+    expect(error.code).toBe('DUPLICATE_TOOL');
+    expect(error.details).toEqual({ name: 'a2', tool: 'c', takenBy: 'a' });
+    expect(error.message).toMatch(/"a2".*"c".*"a".*replace: true/);
+  });
+
+  it('is one step: one revision and one event', () => {
+    const registry = new ToolMetadataRegistry();
+    const revisions: number[] = [];
+    registry.onChange(({ revision }) => revisions.push(revision));
+    registry.registerAll(['a', 'b', 'c'].map((name) => sample({ name })));
+    expect(revisions).toEqual([1]);
+    expect(registry.revision).toBe(1);
+  });
+
+  it('of nothing changes nothing', () => {
+    const registry = before();
+    const state = stateOf(registry);
+    expect(registry.registerAll([])).toEqual([]);
+    expect(stateOf(registry)).toBe(state);
+  });
+
+  it('may hold a tool that has its own name as alias', () => {
+    const registry = registryOf({ name: 'a', aliases: ['a', 'b'] });
+    expect(registry.get('b')?.name).toBe('a');
+    expect(registry.unregister('a')).toBe(true);
+    expect([registry.has('a'), registry.has('b')]).toEqual([false, false]);
+  });
+});
+
+describe('replacing', () => {
+  it('leaves no trace of the tool before', () => {
+    const registry = registryOf({ name: 'a', aliases: ['old'], keywords: ['git'], mandatoryKeywords: ['must'], category: 'vcs', stages: ['reading'], taskTypes: ['search'], accessMode: 'readonly', priority: 0 });
+    registry.search('git');
+    registry.getToolsMatchingTextScored('git must');
+    registry.register(sample({ name: 'a', priority: 3 }), { replace: true });
+    expect(answersOf(registry)).toEqual(answersOf(registryOf({ name: 'a', priority: 3 })));
+    expect([registry.has('old'), registry.getByPriority(0), registry.search('git')]).toEqual([false, [], []]);
+  });
+
+  it('moves the tool to the end of the order', () => {
+    const registry = registryOf({ name: 'a' }, { name: 'b' });
+    registry.register(sample({ name: 'a' }), { replace: true });
+    expect(named(registry)).toEqual(['b', 'a']);
+    expect(registry.getByAccessMode('mixed').map(({ name }) => name)).toEqual(['b', 'a']);
+  });
+
+  it('with the same definition is a change all the same', () => {
+    const definition = sample({ name: 'a', keywords: ['git'] });
+    const registry = new ToolMetadataRegistry();
+    registry.register(definition);
+    expect(refusal(() => registry.register(definition)).code).toBe('DUPLICATE_TOOL');
+    registry.register(definition, { replace: true });
+    expect([registry.revision, registry.size, registry.getByKeyword('git').length, registry.getToolsMatchingTextScored('git').length]).toEqual([2, 1, 1, 1]);
+  });
+
+  it('by two tools of one name in a batch keeps the last', () => {
+    const registry = registryOf({ name: 'a', version: '0' });
+    const changes: unknown[] = [];
+    registry.onChange(({ added, replaced }) => changes.push([added, replaced]));
+    registry.registerAll([sample({ name: 'a', version: '1' }), sample({ name: 'b', version: '1' }), sample({ name: 'a', version: '2' }), sample({ name: 'b', version: '2' })], { replace: true });
+    expect([registry.require('a').version, registry.require('b').version, registry.size]).toEqual(['2', '2', 2]);
+    expect(changes).toEqual([[['b'], ['a']]]);
+  });
+});
+
+describe('unregistering', () => {
+  it('says whether there was a tool of that name, and takes no alias for one', () => {
+    const registry = registryOf({ name: 'a', aliases: ['b'] });
+    expect([registry.unregister('b'), registry.unregister('nobody'), registry.revision]).toEqual([false, false, 1]);
+    expect([registry.unregister('a'), registry.unregister('a'), registry.revision]).toEqual([true, false, 2]);
+    expect([registry.size, registry.has('a'), registry.has('b')]).toEqual([0, false, false]);
+  });
+
+  it('frees the names for others', () => {
+    const registry = registryOf({ name: 'a', aliases: ['b'] });
+    registry.unregister('a');
+    registry.register(sample({ name: 'b', aliases: ['a'] }));
+    expect(registry.get('a')?.name).toBe('b');
+  });
+});
+
+describe('aliases under replacement', () => {
+  const replace = { replace: true };
+
+  it('never hide a tool from its own name', () => {
+    const registry = registryOf({ name: 'search' });
+    registry.register(sample({ name: 'code_search', aliases: ['search'] }), replace);
+    expect(registry.get('search')?.name).toBe('search');
+    registry.unregister('search');
+    expect(registry.get('search')?.name).toBe('code_search');
+    registry.register(sample({ name: 'search' }), replace);
+    expect(registry.get('search')?.name).toBe('search');
+  });
+
+  it('go to the latest tool that claims them, and back when it goes', () => {
+    const registry = registryOf({ name: 'a', aliases: ['x'] });
+    registry.register(sample({ name: 'b', aliases: ['x'] }), replace);
+    registry.register(sample({ name: 'c', aliases: ['x'] }), replace);
+    expect(registry.get('x')?.name).toBe('c');
+    registry.unregister('b');
+    expect(registry.get('x')?.name).toBe('c');
+    registry.unregister('c');
+    expect(registry.get('x')?.name).toBe('a');
+    registry.register(sample({ name: 'a' }), replace);
+    expect(registry.get('x')).toBeUndefined();
+  });
+
+  it('count as claimed anew when their tool is replaced', () => {
+    const registry = registryOf({ name: 'a', aliases: ['x'] });
+    registry.register(sample({ name: 'b', aliases: ['x'] }), replace);
+    registry.register(sample({ name: 'a', aliases: ['x'] }), replace);
+    expect(registry.get('x')?.name).toBe('a');
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { type ToolMetadataRegistry } from '../../src/index.js';
+import { isDeepFrozen } from '../core/json-values.js';
+import { registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
+
+const FULL: LooseOptions = { keywords: ['git', 'diff'], mandatoryKeywords: ['show'], category: 'vcs', stages: ['reading'], taskTypes: ['search'], priority: 0, accessMode: 'readonly', dangerLevel: 'high', executionCategory: 'read_only', costTier: 'free', requiresConsent: true };
+const WRITING: LooseOptions = { ...FULL, accessMode: 'write', executionCategory: 'write' };
+
+const LISTS: Readonly<Record<string, (registry: ToolMetadataRegistry) => readonly unknown[]>> = {
+  register: (registry) => registry.register(sample({ name: `n${registry.revision}` })),
+  getByPriority: (registry) => registry.getByPriority(0),
+  getByAccessMode: (registry) => registry.getByAccessMode('readonly'),
+  getByDangerLevel: (registry) => registry.getByDangerLevel('high'),
+  getByExecutionCategory: (registry) => registry.getByExecutionCategory('read_only'),
+  getByCostTier: (registry) => registry.getByCostTier('free'),
+  getByCategory: (registry) => registry.getByCategory('vcs'),
+  getByKeyword: (registry) => registry.getByKeyword('git'),
+  getByStage: (registry) => registry.getByStage('reading'),
+  getByTaskType: (registry) => registry.getByTaskType('search'),
+  'getByStage of nothing': (registry) => registry.getByStage('nothing'),
+  filter: (registry) => registry.filter({ category: 'vcs' }),
+  getToolsMatchingTextScored: (registry) => registry.getToolsMatchingTextScored('git diff'),
+  search: (registry) => registry.search('git diff'),
+};
+
+const SETS: Readonly<Record<string, (registry: ToolMetadataRegistry) => ReadonlySet<string>>> = {
+  getWriteTools: (registry) => registry.getWriteTools(),
+  getIdempotentTools: (registry) => registry.getIdempotentTools(),
+  getToolsByStage: (registry) => registry.getToolsByStage('reading'),
+  'getToolsByStage of nothing': (registry) => registry.getToolsByStage('nothing'),
+  getToolsByTaskType: (registry) => registry.getToolsByTaskType('search'),
+  getParallelizableTools: (registry) => registry.getParallelizableTools(),
+  getConflictingTools: (registry) => registry.getConflictingTools('w'),
+  'getConflictingTools of nobody': (registry) => registry.getConflictingTools('nobody'),
+  getDangerousTools: (registry) => registry.getDangerousTools(),
+  getToolsRequiringApproval: (registry) => registry.getToolsRequiringApproval(),
+  getCacheInvalidatingTools: (registry) => registry.getCacheInvalidatingTools(),
+  getCriticalTools: (registry) => registry.getCriticalTools(),
+  getAllCategories: (registry) => registry.getAllCategories(),
+  getAllStages: (registry) => registry.getAllStages(),
+  getAllTaskTypes: (registry) => registry.getAllTaskTypes(),
+  getAllKeywords: (registry) => registry.getAllKeywords(),
+  getCategoryKeywords: (registry) => registry.getCategoryKeywords('vcs'),
+  'getCategoryKeywords of nothing': (registry) => registry.getCategoryKeywords('nothing'),
+  getToolsMatchingMandatoryKeywords: (registry) => registry.getToolsMatchingMandatoryKeywords('show'),
+  detectCategoriesFromText: (registry) => registry.detectCategoriesFromText('git'),
+};
+
+const filled = () => registryOf({ name: 'a', ...FULL }, { name: 'w', ...WRITING }, { name: 'x', ...WRITING });
+
+describe('a returned list', () => {
+  it.each(Object.entries(LISTS))('of %s is frozen to the leaves', (_, ask) => {
+    const list = ask(filled());
+    expect(() => (list as unknown[]).push('x')).toThrow(TypeError);
+    expect(isDeepFrozen(list)).toBe(true);
+  });
+
+  it.each(Object.entries(LISTS).filter(([name]) => name !== 'register'))('of %s is not altered by later changes', (_, ask) => {
+    const registry = filled();
+    const list = ask(registry);
+    const before = [...list];
+    registry.registerAll([sample({ name: 'later', ...FULL }), sample({ name: 'a', ...WRITING })], { replace: true });
+    registry.unregister('w');
+    ask(registry);
+    expect([...list]).toEqual(before);
+  });
+
+  it('of search does not let its reader change what is found next', () => {
+    const registry = filled();
+    const before = JSON.stringify(registry.search('git'));
+    try {
+      (registry.search('git')[0]!.matches[0]!.fields as string[]).push('forged');
+      (registry.search('git')[0]!.matches[0] as { word: string }).word = 'forged';
+    } catch (error) {
+      expect(error).toBeInstanceOf(TypeError);
+    }
+    expect(JSON.stringify(registry.search('git'))).toBe(before);
+  });
+});
+
+describe('a returned set', () => {
+  it.each(Object.entries(SETS))('of %s cannot be changed by any means', (_, ask) => {
+    const registry = filled();
+    const set = ask(registry);
+    const before = [...set];
+    expect(() => Set.prototype.add.call(set, 'forged')).toThrow(TypeError);
+    expect(() => Set.prototype.delete.call(set, before[0])).toThrow(TypeError);
+    expect(() => { Set.prototype.clear.call(set); }).toThrow(TypeError);
+    expect(() => Object.assign(set, { has: () => true })).toThrow(TypeError);
+    expect(Object.isFrozen(set)).toBe(true);
+    expect([...ask(registry)]).toEqual(before);
+  });
+
+  it.each(Object.entries(SETS))('of %s is not altered by later changes', (_, ask) => {
+    const registry = filled();
+    const set = ask(registry);
+    const before = [...set];
+    registry.registerAll([sample({ name: 'later', ...WRITING, category: 'other', stages: ['new'] }), sample({ name: 'a', ...WRITING })], { replace: true });
+    registry.unregister('w');
+    ask(registry);
+    expect([...set]).toEqual(before);
+  });
+
+  it('is the same object until the registry changes', () => {
+    const registry = filled();
+    expect(registry.getWriteTools()).toBe(registry.getWriteTools());
+    expect(registry.getByCategory('VCS')).toBe(registry.getByCategory('vcs'));
+    expect(registry.getAllKeywords()).toBe(registry.getAllKeywords());
+  });
+
+  it('has the members in registration order', () => {
+    const registry = registryOf({ name: 'mixed', accessMode: 'mixed' }, { name: 'b', ...WRITING }, { name: 'execute', accessMode: 'execute' }, { name: 'a', ...WRITING });
+    expect([...registry.getWriteTools()]).toEqual(['mixed', 'b', 'execute', 'a']);
+    expect([...registry.getConflictingTools('a')]).toEqual(['mixed', 'b', 'execute']);
+  });
+});
+
+describe('an iteration', () => {
+  it('over a registry gives its entries and cannot change it', () => {
+    const registry = filled();
+    const entries = [...registry];
+    entries.length = 0;
+    expect(registry.size).toBe(3);
+  });
+});
+
+describe('the summary', () => {
+  it('is a fresh object whose change harms nothing', () => {
+    const registry = filled();
+    const summary = registry.summary();
+    Object.assign(summary.byCategory, { forged: 1 });
+    expect(registry.summary().byCategory).toEqual({ vcs: 3 });
+  });
+});

@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, type ToolEntry, type ToolFilter } from '../../src/index.js';
+import { refusal, registryOf } from '../tool/sample-tools.js';
+import { CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES, toolOptions } from './arbitrary-tools.js';
+
+const DERIVED = ['write', 'idempotent', 'parallelizable', 'dangerous', 'requiringApproval', 'cacheInvalidating', 'critical'] as const;
+const oneOrMore = <T extends string | number>(values: readonly T[]) => fc.oneof(fc.constant(undefined), fc.constantFrom(...values), fc.uniqueArray(fc.constantFrom(...values), { maxLength: 3 }));
+const maybe = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+
+const conditions = {
+  name: oneOrMore(NAMES),
+  priority: oneOrMore(Object.values(Priority)),
+  accessMode: oneOrMore(Object.values(AccessMode)),
+  dangerLevel: oneOrMore(Object.values(DangerLevel)),
+  executionCategory: oneOrMore(Object.values(ExecutionCategory)),
+  costTier: oneOrMore(Object.values(CostTier)),
+  sideEffect: oneOrMore(Object.values(SideEffect)),
+  category: oneOrMore(CATEGORIES),
+  keyword: oneOrMore(KEYWORDS),
+  stage: oneOrMore(STAGES),
+  taskType: oneOrMore(TASK_TYPES),
+  capability: oneOrMore(['vision', 'Vision']),
+  derived: oneOrMore(DERIVED),
+  maxDanger: maybe(Object.values(DangerLevel)),
+  maxCostTier: maybe(Object.values(CostTier)),
+  available: maybe([true, false]),
+} satisfies Record<keyof ToolFilter, unknown>;
+
+/** One condition, or all of them. */
+const filters: fc.Arbitrary<ToolFilter> = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom(...(Object.keys(conditions) as (keyof ToolFilter)[])).chain((key) => (conditions[key] as fc.Arbitrary<unknown>).map((value) => ({ [key]: value }))) },
+  { weight: 1, arbitrary: fc.record(conditions, { requiredKeys: [] }) as fc.Arbitrary<ToolFilter> },
+);
+
+const writes = ({ accessMode }: ToolEntry) => accessMode !== 'readonly';
+const dangerous = ({ dangerLevel }: ToolEntry) => dangerLevel === 'high' || dangerLevel === 'critical';
+const DERIVED_RULES: Readonly<Record<(typeof DERIVED)[number], (entry: ToolEntry) => boolean>> = {
+  write: writes,
+  idempotent: (entry) => !writes(entry),
+  parallelizable: ({ executionCategory }) => ['read_only', 'compute', 'network'].includes(executionCategory),
+  dangerous,
+  requiringApproval: (entry) => writes(entry) || dangerous(entry) || entry.requiresConsent,
+  cacheInvalidating: writes,
+  critical: ({ priority }) => priority === 0,
+};
+
+function passesNaively(entry: ToolEntry, filter: ToolFilter): boolean {
+  const list = <T>(value: T | readonly T[] | undefined) => (value === undefined ? undefined : Array.isArray(value) ? (value as readonly T[]) : [value as T]);
+  const has = <T>(wanted: T | readonly T[] | undefined, values: readonly (T | undefined)[], normalize: (value: T) => T = (value) => value) => list(wanted)?.some((value) => values.includes(normalize(value))) ?? true;
+  const low = (label: string) => label.toLowerCase();
+  const rank = (values: object, value: string) => Object.values(values).indexOf(value);
+  const available = (() => {
+    try {
+      return entry.available === undefined || entry.available() === true;
+    } catch {
+      return false;
+    }
+  })();
+  return (
+    has(filter.name, [entry.name]) &&
+    has(filter.priority, [entry.priority]) &&
+    has(filter.accessMode, [entry.accessMode]) &&
+    has(filter.dangerLevel, [entry.dangerLevel]) &&
+    has(filter.executionCategory, [entry.executionCategory]) &&
+    has(filter.costTier, [entry.costTier]) &&
+    has(filter.sideEffect, entry.sideEffects) &&
+    has(filter.category, [entry.category], low) &&
+    has(filter.keyword, entry.keywords, low) &&
+    has(filter.stage, entry.stages, low) &&
+    has(filter.taskType, entry.taskTypes, low) &&
+    has(filter.capability, entry.capabilities) &&
+    (list(filter.derived)?.some((set) => DERIVED_RULES[set](entry)) ?? true) &&
+    (filter.maxDanger === undefined || rank(DangerLevel, entry.dangerLevel) <= rank(DangerLevel, filter.maxDanger)) &&
+    (filter.maxCostTier === undefined || rank(CostTier, entry.costTier) <= rank(CostTier, filter.maxCostTier)) &&
+    (filter.available === undefined || filter.available === available)
+  );
+}
+
+describe('filter', () => {
+  it('keeps exactly the tools that pass every condition, in registration order', () => {
+    const tools = fc.uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 3 });
+    fc.assert(
+      fc.property(tools, fc.array(filters, { minLength: 5, maxLength: 20 }), (options, asked) => {
+        const registry = registryOf(...options.map((each) => ({ ...each, aliases: [] })));
+        for (const filter of asked) expect(registry.filter(filter).map(({ name }) => name)).toEqual([...registry].filter((entry) => passesNaively(entry, filter)).map(({ name }) => name));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  const registry = registryOf({ name: 'a', aliases: ['b'], category: 'git', accessMode: 'readonly' }, { name: 'c' });
+
+  it('without conditions keeps all, and with an empty list none', () => {
+    expect(registry.filter({})).toHaveLength(2);
+    expect(registry.filter({ category: [] })).toEqual([]);
+  });
+
+  it('goes by own names, not by aliases', () => {
+    expect(registry.filter({ name: 'b' })).toEqual([]);
+    expect(registry.filter({ name: ['a', 'b'] })).toHaveLength(1);
+  });
+
+  it.each([
+    ['an unknown condition', { categories: 'git' }, 'only known options, found "categories"'],
+    ['a condition of another spelling', { accessmode: 'readonly' }, '"accessmode"'],
+    ['a condition called __proto__', JSON.parse('{"__proto__":{"accessMode":"write"}}'), '"__proto__"'],
+    ['an unknown value', { accessMode: 'read' }, 'accessMode'],
+    ['an unknown value in a list', { dangerLevel: ['safe', 'HIGH'] }, 'dangerLevel'],
+    ['null', { category: null }, 'category'],
+    ['a list for a bound', { maxDanger: ['low'] }, 'maxDanger'],
+    ['a priority by name', { priority: 'HIGH' }, 'priority'],
+    ['a derived set that is none', { derived: 'constructor' }, 'derived'],
+    ['a word for yes', { available: 'yes' }, 'available'],
+    ['no object', 'git', 'object'],
+    ['nothing', undefined, 'object'],
+    ['a map', new Map([['accessMode', 'write']]), 'object'],
+  ])('refuses %s instead of letting everything through', (_, filter, found) => {
+    const error = refusal(() => registry.filter(filter as ToolFilter));
+    expect(error.code).toBe('INVALID_ARGUMENT');
+    expect(error.message).toContain(found);
+  });
+
+  it('says what a wrong value was, in a list and alone', () => {
+    expect(refusal(() => registry.filter({ accessMode: ['readonly', 'read'] } as never)).message).toMatch(/accessMode\[1\]: expected one of .*, found "read"/);
+    expect(refusal(() => registry.filter({ accessMode: 'read' } as never)).message).toContain('found "read"');
+  });
+
+  it('asks availability last, only of tools that pass the rest', () => {
+    const asked: string[] = [];
+    const many = registryOf(...['a', 'b'].map((name) => ({ name, category: name, available: () => asked.push(name) > 0 })));
+    expect(many.filter({ available: true, category: 'b' })).toHaveLength(1);
+    expect(asked).toEqual(['b']);
+  });
+});

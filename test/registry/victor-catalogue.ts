@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ToolMetadataRegistry } from '../../src/index.js';
+import { sample, type LooseOptions } from '../tool/sample-tools.js';
+
+/** A tool of the recorded catalogue; `declared` is what its author wrote. */
+export interface Row {
+  readonly name: string;
+  readonly kind: string;
+  readonly active: boolean;
+  readonly description: string;
+  readonly is_available: boolean;
+  readonly parameters: object;
+  readonly declared: Readonly<Partial<Record<string, unknown>>>;
+}
+
+const folder = resolve(import.meta.dirname, '../../../shared');
+
+/** Whether the recorded data lies beside the checkout. */
+export const present = existsSync(resolve(folder, 'data/victor-tools.json')) && existsSync(resolve(folder, 'golden/victor.json'));
+
+/** Says once that the tests of a file do not run. */
+export function warnIfAbsent(what: string): void {
+  if (!present) console.warn(`${what}: skipped, the recorded data is not beside the checkout`);
+}
+
+export function readShared(path: string): unknown {
+  return JSON.parse(readFileSync(resolve(folder, path), 'utf8'));
+}
+
+/** All rows, in the order in which the original imports them: also those that others of the same name replace. */
+export function allRows(): readonly Row[] {
+  return present ? (readShared('data/victor-tools.json') as Row[]) : [];
+}
+
+/** The 64 rows that survive their name collisions. */
+export function activeRows(): readonly Row[] {
+  return allRows().filter(({ active }) => active);
+}
+
+/** What an author declared, as a member name of an enum: `AccessMode.READONLY` and `readonly` are both `READONLY`. */
+export function declaredAs(row: Row, field: string): string | undefined {
+  const value = row.declared[field];
+  return typeof value === 'string' ? value.replace(/^\w+\./, '').toUpperCase() : undefined;
+}
+
+export function declaredList(row: Row, field: string): readonly string[] {
+  return (row.declared[field] as string[] | undefined) ?? [];
+}
+
+const PRIORITIES: Readonly<Record<string, number>> = { CRITICAL: 0, HIGH: 1, MEDIUM: 2, LOW: 3, CONTEXTUAL: 3 };
+
+/**
+ * The options that say what an author declared.
+ *
+ * Two values have no counterpart: access `network` says that something is touched but not what, so it is `mixed`; priority
+ * `CONTEXTUAL` means only on request, which is `LOW`.
+ */
+export function optionsOf(row: Row): LooseOptions {
+  const access = declaredAs(row, 'access_mode');
+  const priority = declaredAs(row, 'priority');
+  return {
+    name: row.name,
+    description: row.description,
+    inputSchema: row.parameters,
+    aliases: declaredList(row, 'aliases'),
+    priority: priority === undefined ? undefined : PRIORITIES[priority],
+    accessMode: access === 'NETWORK' ? 'mixed' : access?.toLowerCase(),
+    dangerLevel: declaredAs(row, 'danger_level')?.toLowerCase(),
+    executionCategory: declaredAs(row, 'execution_category')?.toLowerCase(),
+    costTier: declaredAs(row, 'cost_tier')?.toLowerCase(),
+    category: row.declared['category'],
+    keywords: declaredList(row, 'keywords'),
+    mandatoryKeywords: declaredList(row, 'mandatory_keywords'),
+    stages: declaredList(row, 'stages'),
+    taskTypes: declaredList(row, 'task_types'),
+    examples: declaredList(row, 'examples'),
+    progressParams: declaredList(row, 'signature_params'),
+    timeoutMs: typeof row.declared['timeout'] === 'number' ? row.declared['timeout'] * 1_000 : undefined,
+    available: row.is_available ? undefined : () => false,
+  };
+}
+
+/**
+ * A registry of rows.
+ *
+ * It replaces, because two of the tools claim as alias what another tool is called (`search`, `web`): the original keeps
+ * both silently, here that is an error unless asked for. A tool's own name wins in either case.
+ */
+export function registryOfRows(rows: readonly Row[]): ToolMetadataRegistry {
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(rows.map((row) => sample(optionsOf(row))), { replace: true });
+  return registry;
+}
+
+/** Counts why recorded and present answers agree or differ. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+
+  add(reason: string): void {
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
+  }
+
+  get(reason: string): number {
+    return this.#counts.get(reason) ?? 0;
+  }
+
+  print(title: string): void {
+    const lines = [...this.#counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `  ${String(count).padStart(5)} ${reason}`);
+    console.info([title, ...lines].join('\n'));
+  }
+}

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/core/limits.js';
+import { registryOf } from '../tool/sample-tools.js';
+
+const registry = registryOf({ name: 'git', description: 'Shows changes', keywords: ['git', 'git diff'], mandatoryKeywords: ['show'], category: 'vcs' }, { name: 'emoji', keywords: ['❤️', '🔥', 'fire'], mandatoryKeywords: ['☁️'] });
+
+const ask = (text: string) => [registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName), [...registry.getToolsMatchingMandatoryKeywords(text)], [...registry.detectCategoriesFromText(text)], registry.search(text).map(({ toolName }) => toolName)];
+const NOTHING = [[], [], [], []];
+
+const HOSTILE: readonly (readonly [what: string, text: string])[] = [
+  ['only emoji', '🔥🚀🙂'.repeat(1_000)],
+  ['only emoji of several code points', '❤️☁️👩‍👩‍👧🏳️‍🌈'.repeat(500)],
+  ['lone surrogates', '\ud800\udfff '.repeat(2_000)],
+  ['NUL and control characters', '\u0000\u0007\u001b[31m'.repeat(2_000)],
+  ['combining marks', '\u0301'.repeat(8_000)],
+  ['right-to-left overrides', '\u202e\u2066\u2069'.repeat(2_000)],
+  ['characters that grow when normalized', '\ufdfa'.repeat(8_192)],
+  ['one letter', 'a'.repeat(1 << 20)],
+  ['capitals and small letters in turn', 'aA'.repeat(1 << 19)],
+  ['plus signs', 'x++++'.repeat(200_000)],
+  ['regular expressions', '(a+)+$|[^'.repeat(10_000)],
+];
+
+describe('a hostile text', () => {
+  it.each(HOSTILE)('of %s finds nothing and harms nothing', (_, text) => {
+    expect(ask(text)).toEqual(NOTHING);
+    expect(ask('show git')).toEqual([['git'], ['git'], ['vcs'], ['git']]);
+  });
+
+  it('of any kind is answered', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 500 }), (text) => void expect(ask(text)).toHaveLength(4)), { numRuns: 300 });
+  });
+
+  it('of right-to-left words between marks is read by its words', () => {
+    expect(ask('\u202bgit\u202c عرض')[0]).toEqual(['git']);
+  });
+});
+
+describe('a long text', () => {
+  const filler = (length: number) => 'x '.repeat(length / 2);
+
+  it('is read up to 8,192 characters and ignored from there on', () => {
+    expect(LIMITS.queryLength).toBe(8_192);
+    expect(ask(`${filler(8_192 - 8)}show git`)).toEqual([['git'], ['git'], ['vcs'], ['git']]);
+    expect(ask(`${filler(8_192)}show git`)).toEqual(NOTHING);
+  });
+
+  it('of 1 MiB gives what its beginning gives', () => {
+    expect(ask(`show git ${filler(1 << 20)}`)).toEqual(ask('show git'));
+  });
+
+  it('that is cut within a word or a character is read up to there', () => {
+    expect(ask(`${filler(8_190)}gitx`)[0]).toEqual([]);
+    expect(ask(`${filler(8_186)}git  🔥`)[0]).toEqual(['git']);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { defineTool } from '../../src/index.js';
+import { LEAST, registryOf } from '../tool/sample-tools.js';
+
+const names = (registry: ReturnType<typeof registryOf>, text: string, options?: { limit?: number }) => registry.search(text, options).map(({ toolName }) => toolName);
+
+describe('search', () => {
+  it.each([
+    ['name', { name: 'weather_report' }, 'the weather'],
+    ['alias', { name: 'one', aliases: ['weather'] }, 'weather'],
+    ['keyword', { name: 'one', keywords: ['Weather'] }, 'weather'],
+    ['mandatory keyword', { name: 'one', mandatoryKeywords: ['weather'] }, 'weather'],
+    ['example', { name: 'one', examples: ['What is the weather?'] }, 'weather'],
+    ['description', { name: 'one', description: 'Tells the weather' }, 'weather'],
+    ['category', { name: 'one', category: 'weather' }, 'weather'],
+    ['parameter name', { name: 'one', inputSchema: { type: 'object', properties: { weather_code: {} } } }, 'weather'],
+    ['parameter description', { name: 'one', inputSchema: { type: 'object', properties: { c: { description: 'A weather code' } } } }, 'weather'],
+    ['inflection', { name: 'one', description: 'Compares texts' }, 'comparing'],
+    ['part of an identifier', { name: 'getWeather' }, 'weather'],
+  ])('finds a tool by its %s', (_, tool, text) => {
+    expect(names(registryOf(tool, { name: 'other', description: 'Something else' }), text)).toEqual([tool.name]);
+  });
+
+  it.each([
+    ['GitHub', { keywords: ['github'] }],
+    ['create a GitHub issue', { name: 'github_issues' }],
+    ['github', { description: 'Talks to GitHub' }],
+    ['PostgreSQL', { keywords: ['postgresql'] }],
+    ['javascript', { description: 'Runs JavaScript' }],
+  ])('finds %j whatever the capitals within the word', (text, tool) => {
+    expect(registryOf({ name: 'one', ...tool }).search(text)).toHaveLength(1);
+  });
+
+  it('says for each word in which fields it was found', () => {
+    const [result] = registryOf({ name: 'git_diff', keywords: ['diff'], description: 'Shows changes' }).search('show the diff');
+    expect(result!.matches).toEqual([
+      { word: 'show', fields: ['description'] },
+      { word: 'diff', fields: ['name', 'keywords'] },
+    ]);
+    expect(result!.explanation).toBe('"show" in description; "diff" in name, keywords');
+  });
+
+  it('ranks a rare word above a common one, and a name above a description', () => {
+    const registry = registryOf({ name: 'a', description: 'read the file' }, { name: 'b', description: 'write the file' }, { name: 'c', description: 'file the tax' }, { name: 'tax', description: 'other work' });
+    expect(names(registry, 'file with tax').slice(0, 2)).toEqual(['tax', 'c']);
+    expect(names(registry, 'tax')).toEqual(['tax', 'c']);
+    expect(names(registry, 'read a file')[0]).toBe('a');
+  });
+
+  it('orders equal scores by priority, then by name', () => {
+    const tool = (name: string, priority: number) => ({ name, priority, keywords: ['apple'] });
+    expect(names(registryOf(tool('d', 2), tool('c', 2), tool('b', 3), tool('a', 2), tool('z', 0)), 'apple')).toEqual(['z', 'a', 'c', 'd', 'b']);
+  });
+
+  it('gives at most ten results, or as many as asked', () => {
+    const registry = registryOf(...Array.from({ length: 15 }, (_, index) => ({ name: `t${index}`, keywords: ['apple'] })));
+    expect(names(registry, 'apple')).toHaveLength(10);
+    expect(names(registry, 'apple', { limit: 3 })).toHaveLength(3);
+    expect(names(registry, 'apple', { limit: 100 })).toHaveLength(15);
+    expect(names(registry, 'apple', { limit: 0 })).toEqual([]);
+    expect(names(registry, 'apple', { limit: -1 })).toEqual([]);
+  });
+
+  it('finds nothing by words that say nothing', () => {
+    expect(names(registryOf({ description: 'What it is and how to do this' }), 'what is this and how')).toEqual([]);
+  });
+
+  it('knows tools that came, changed and went after the first search', () => {
+    const registry = registryOf({ name: 'a', keywords: ['apple'] });
+    expect(names(registry, 'apple')).toEqual(['a']);
+    registry.register(defineTool({ ...LEAST, name: 'b', keywords: ['apple'] }));
+    expect(names(registry, 'apple')).toEqual(['a', 'b']);
+    registry.register(defineTool({ ...LEAST, name: 'a', keywords: ['pear'] }), { replace: true });
+    expect(names(registry, 'apple')).toEqual(['b']);
+    expect(names(registry, 'pear')).toEqual(['a']);
+    registry.unregister('b');
+    expect(names(registry, 'apple')).toEqual([]);
+  });
+
+  it('gives the same scores whether a tool was there from the start or came later', () => {
+    const tools = [{ name: 'a', keywords: ['apple', 'tree'] }, { name: 'b', description: 'An apple a day' }, { name: 'c', examples: ['plant a tree'] }];
+    const together = registryOf(...tools);
+    const later = registryOf(tools[2]!, { name: 'gone', keywords: ['apple'] });
+    later.search('apple');
+    later.unregister('gone');
+    later.registerAll([tools[1]!, tools[0]!].map((tool) => defineTool({ ...LEAST, ...tool })));
+    expect(later.search('apple tree')).toEqual(together.search('apple tree'));
+  });
+});

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { splitWords } from '../../src/search/split-words.js';
+
+const wholes = (text: string) => splitWords(text).map(({ whole }) => whole);
+const parts = (text: string) => splitWords(text).map((word) => word.parts);
+
+describe('splitWords', () => {
+  it.each([
+    ['', []],
+    ['  \t\n ', []],
+    ['run the tests', ['run', 'the', 'tests']],
+    ['git_diff git-diff git.diff git/diff', ['git', 'diff', 'git', 'diff', 'git', 'diff', 'git', 'diff']],
+    ['c++ and C# (not c)', ['c++', 'and', 'c#', 'not', 'c']],
+    ['a+b, x#y', ['a', 'b', 'x', 'y']],
+    ['c+++ c++17', ['c', 'c', '17']],
+    ['ci/cd', ['ci', 'cd']],
+    ['.NET', ['net']],
+    ['utf8 sha256', ['utf8', 'sha256']],
+    ['Ｇｉｔ ﬁle', ['git', 'file']],
+    ['naïve Ünïcode', ['naïve', 'ünïcode']],
+    ['naïve'.normalize('NFD'), ['naïve']],
+    ['إظهار الملف', ['إظهار', 'الملف']],
+    ['搜索 文件', ['搜索', '文件']],
+    ['\ud800 broken \udfff', ['broken']],
+    ['(?:regex|[injection)', ['regex', 'injection']],
+    ['🔥🚀', []],
+    ['run🔥tests', ['run', 'tests']],
+  ])('%j has the words %j', (text, expected) => {
+    expect(wholes(text)).toEqual(expected);
+  });
+
+  it.each(['❤️', '☁️ ⚠️', '🏳️‍🌈', '✔︎'])('finds no word in the emoji %s', (text) => {
+    expect(wholes(text)).toEqual([]);
+  });
+
+  it('does not put a word between two others for the emoji between them', () => {
+    expect(wholes('run ⚠️ tests')).toEqual(['run', 'tests']);
+  });
+
+  it.each([
+    ['gitDiff', ['git', 'diff']],
+    ['GitHub', ['git', 'hub']],
+    ['HTTPServer', ['http', 'server']],
+    ['parseJSON', ['parse', 'json']],
+    ['utf8Decoder', ['utf8', 'decoder']],
+    ['README', ['readme']],
+    ['git', ['git']],
+    ['Git', ['git']],
+  ])('splits the identifier %s into %j', (identifier, expected) => {
+    expect(parts(identifier)).toEqual([expected]);
+  });
+
+  it('gives for any text only words in lower case, whose parts make up the whole', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })), (text) => {
+        for (const word of splitWords(text)) {
+          expect(word.whole).not.toBe('');
+          expect(word.whole).not.toMatch(/[\s_./-]/);
+          expect(word.whole).toBe(word.whole.toLowerCase());
+          expect(word.parts.join('')).toBe(word.whole);
+          expect(word.parts.every((part) => part !== '')).toBe(true);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('gives the same words whatever separates them', () => {
+    const separator = fc.constantFrom(' ', '_', '-', '.', ', ', '\n', ' / ', '…');
+    fc.assert(
+      fc.property(fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1 }), separator, separator, (words, a, b) => {
+        expect(wholes(words.join(a))).toEqual(wholes(words.join(b)));
+      }),
+    );
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { defaultRegistry, isToolError, lintTools, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
+import { LEAST } from './sample-tools.js';
+
+/** A class of which the cases only need that it can be made. */
+export type AnyClass = new (...args: never[]) => object;
+
+/**
+ * The classes that both decorator modes are tried with, each written down in a file of its mode.
+ *
+ * `made` counts the instances of the classes that say so.
+ */
+export interface DecoratedClasses {
+  readonly made: { count: number };
+  /** Tool `greet`; counts its instances; `execute({name})` answers `${greeting} ${name}` with greeting `Hello` unless made with another. */
+  readonly Greet: AnyClass;
+  /** Extends `Greet`, undecorated, answers in capitals. */
+  readonly LoudGreet: AnyClass;
+  /** Extends `Greet`, decorated as `greet_again` with access readonly. */
+  readonly GreetAgain: AnyClass;
+  /** Tool `explosive`, whose constructor throws. */
+  readonly Explosive: AnyClass;
+  /** Tools `add`, `subtract` (a symbol's method) and, static, `version`; `add({a, b})` counts calls on the instance; counts its instances. */
+  readonly Calculator: AnyClass;
+  /** Extends `Calculator`: overrides `add` undecorated (answers ten times as much), decorates `subtract` again as `minus`, adds `multiply`. */
+  readonly BetterCalculator: AnyClass;
+  /** Tool `whole` by its `execute`, and tool `part` by a method. */
+  readonly Both: AnyClass;
+  /** Looks like a tool and is none. */
+  readonly Plain: AnyClass;
+  /** Definitions of classes that decorate what cannot be a tool. */
+  readonly refused: readonly (readonly [what: string, define: () => unknown])[];
+}
+
+/** Cases that hold whatever the decorator mode. */
+export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosive, Calculator, BetterCalculator, Both, Plain, refused }: DecoratedClasses): void {
+  const register = (...sources: object[]) => {
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(sources);
+    return registry;
+  };
+  const names = (source: object) => [...register(source)].map(({ name }) => name);
+  const call = (entry: ToolEntry, input?: unknown): unknown => entry.definition.execute!(input, {});
+
+  describe('a decorated class', () => {
+    it('becomes a tool when it is registered, and not before', () => {
+      const registry = new ToolMetadataRegistry();
+      expect([registry.size, defaultRegistry.size]).toEqual([0, 0]);
+      expect(registry.register(Greet).map(({ name }) => name)).toEqual(['greet']);
+    });
+
+    it('is read without being instantiated, even when its constructor throws', () => {
+      const registry = register(Explosive);
+      expect(registry.require('explosive')).toMatchObject({ accessMode: 'readonly', keywords: ['bang'] });
+      expect(lintTools(registry)).toBeInstanceOf(Array);
+      expect(registry.search('bang')).toHaveLength(1);
+      expect(() => call(registry.require('explosive'))).toThrow('constructed');
+    });
+
+    it('is instantiated once, when one of its tools first runs', () => {
+      made.count = 0;
+      const entry = register(Greet).require('greet');
+      expect(made.count).toBe(0);
+      expect(call(entry, { name: 'Ada' })).toBe('Hello Ada');
+      expect(call(entry, { name: 'Bob' })).toBe('Hello Bob');
+      expect(made.count).toBe(1);
+    });
+
+    it('hands its declaration on to a subclass without one, which runs its own code', () => {
+      const entry = register(LoudGreet).require('greet');
+      expect(call(entry, { name: 'Ada' })).toBe('HELLO ADA');
+      expect(entry.description).toBe(register(Greet).require('greet').description);
+    });
+
+    it('keeps its own declaration when a subclass has another', () => {
+      expect(names(GreetAgain)).toEqual(['greet_again']);
+      expect(register(GreetAgain).require('greet_again').accessMode).toBe('readonly');
+      expect(names(Greet)).toEqual(['greet']);
+      expect(register(Greet).require('greet').accessMode).toBe('mixed');
+      expect([...register(Greet, GreetAgain)]).toHaveLength(2);
+    });
+
+    it('may have decorated methods too', () => {
+      const registry = register(Both);
+      expect([...registry].map(({ name }) => name)).toEqual(['whole', 'part']);
+      expect([call(registry.require('whole')), call(registry.require('part'))]).toEqual(['whole', 'part']);
+    });
+  });
+
+  describe('an instance', () => {
+    it('runs the tools that it is registered for, and no other is made', () => {
+      const instance = new (Greet as new (greeting: string) => object)('Good day');
+      made.count = 0;
+      expect(call(register(instance).require('greet'), { name: 'Ada' })).toBe('Good day Ada');
+      expect(made.count).toBe(0);
+    });
+
+    it('of a subclass has the inherited declaration', () => {
+      expect(names(new LoudGreet())).toEqual(['greet']);
+      expect(call(register(new LoudGreet()).require('greet'), { name: 'Ada' })).toBe('HELLO ADA');
+    });
+
+    it('of a toolkit brings its instance methods only', () => {
+      expect(names(new Calculator())).toEqual(['add', 'subtract']);
+    });
+  });
+
+  describe('a toolkit', () => {
+    it('has one tool for each decorated method, static and symbol ones too', () => {
+      const registry = register(Calculator);
+      expect([...registry].map(({ name }) => name)).toEqual(['add', 'subtract', 'version']);
+      expect(call(registry.require('add'), { a: 1, b: 2 })).toEqual({ sum: 3, calls: 1 });
+      expect(call(registry.require('subtract'), { a: 5, b: 2 })).toBe(3);
+      expect(call(registry.require('version'))).toBe('1 of Calculator');
+    });
+
+    it('has one instance for all its tools, made when the first runs', () => {
+      made.count = 0;
+      const registry = register(Calculator);
+      call(registry.require('version'));
+      expect(made.count).toBe(0);
+      call(registry.require('add'), { a: 1, b: 2 });
+      call(registry.require('subtract'), { a: 1, b: 2 });
+      expect(call(registry.require('add'), { a: 1, b: 2 })).toEqual({ sum: 3, calls: 2 });
+      expect(made.count).toBe(1);
+    });
+
+    it('is changed by a subclass only for the subclass', () => {
+      const better = register(BetterCalculator);
+      expect([...better].map(({ name }) => name).sort()).toEqual(['add', 'minus', 'multiply', 'version']);
+      expect(call(better.require('add'), { a: 1, b: 2 })).toBe(30);
+      expect(call(better.require('minus'), { a: 5, b: 2 })).toBe(3);
+      expect(call(better.require('multiply'), { a: 5, b: 2 })).toBe(10);
+      expect(names(Calculator)).toEqual(['add', 'subtract', 'version']);
+    });
+
+    it('runs inherited static methods on the subclass', () => {
+      expect(call(register(BetterCalculator).require('version'))).toBe('1 of BetterCalculator');
+    });
+  });
+
+  describe('@tool', () => {
+    it.each(refused)('on %s is refused where it is written, naming the tool', (_, define) => {
+      let error: unknown;
+      try {
+        define();
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(isToolError(error, 'INVALID_DECORATION')).toBe(true);
+      expect((error as Error).message).toContain('"misplaced"');
+      expect((error as Error).message).toContain('a class or a public method');
+    });
+
+    it('is what a registry asks for when a class or instance has none', () => {
+      for (const source of [Plain, new Plain(), {}, [], () => 1, Object.create(null) as object]) {
+        expect(() => register(source)).toThrow(/@tool/);
+        expect(() => register(Greet, source)).toThrow(/@tool/);
+      }
+    });
+
+    it('declares what defineTool declares', () => {
+      expect(register(Both).require('part').inputJsonSchema).toEqual(LEAST.inputSchema);
+      expect(Object.isFrozen(register(Both).require('part'))).toBe(true);
+    });
+  });
+}

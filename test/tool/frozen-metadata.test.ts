@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
+import { isDeepFrozen } from '../core/json-values.js';
+import { LEAST, sampleEntry } from './sample-tools.js';
+
+/** Options of which every part can be changed by whoever holds them. */
+function changeableOptions() {
+  return {
+    ...LEAST,
+    inputSchema: { type: 'object', properties: { path: { type: 'string', enum: ['a'] } }, required: ['path'] },
+    outputSchema: { type: 'object', properties: { lines: { type: 'array' } } },
+    aliases: ['alias'],
+    keywords: ['keyword'],
+    mandatoryKeywords: ['must'],
+    stages: ['reading'],
+    taskTypes: ['search'],
+    examples: ['find it'],
+    progressParams: ['path'],
+    sideEffects: ['network' as const],
+    invalidates: ['other'],
+    capabilities: ['vision'],
+    personaAllowlist: ['analyst'],
+    auth: { required: true, scopes: ['read'], env: { TOKEN: 'required' as const } },
+    providers: [{ name: 'p', config: { hosts: [{ url: 'x' }] } }],
+    metadata: { owner: { teams: ['a'] } },
+    execute: () => 1,
+  };
+}
+
+/** Changes everything reachable from a value, in place. */
+function spoil(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
+  for (const [key, item] of Object.entries(value)) {
+    spoil(item);
+    (value as Record<string, unknown>)[key] = 'spoilt';
+  }
+  if (Array.isArray(value)) value.push('spoilt');
+  else (value as Record<string, unknown>)['spoilt'] = 'spoilt';
+}
+
+function entryFrom(options: object): ToolEntry {
+  return new ToolMetadataRegistry().register(defineTool(options as never))[0]!;
+}
+
+describe('metadata', () => {
+  it('is frozen to the leaves, on the entry and on the definition', () => {
+    const entry = entryFrom(changeableOptions());
+    expect(isDeepFrozen(entry)).toBe(true);
+    expect(isDeepFrozen(entry.definition)).toBe(true);
+    expect(() => (entry.keywords as string[]).push('x')).toThrow(TypeError);
+    expect(() => Object.assign(entry, { accessMode: 'readonly' })).toThrow(TypeError);
+    expect(() => Object.assign(entry.definition, { execute: () => 2 })).toThrow(TypeError);
+    expect(() => Object.assign(entry.metadata!['owner'] as object, { x: 1 })).toThrow(TypeError);
+  });
+
+  it('is frozen also where nothing was declared', () => {
+    expect(isDeepFrozen(sampleEntry())).toBe(true);
+  });
+
+  it('does not change when the caller changes what was handed in', () => {
+    const options = changeableOptions();
+    const entry = entryFrom(options);
+    const before = JSON.stringify(entry);
+    spoil(options);
+    expect(JSON.stringify(entry)).toBe(before);
+    expect(before).not.toContain('spoilt');
+    expect(entry.inputSchema).toEqual(changeableOptions().inputSchema);
+    expect(entry.inputJsonSchema).toEqual(changeableOptions().inputSchema);
+    expect(entry.outputSchema).toEqual(changeableOptions().outputSchema);
+    expect(entry.digest).toBe(entryFrom(changeableOptions()).digest);
+  });
+
+  it('does not freeze what was handed in', () => {
+    const options = changeableOptions();
+    defineTool(options as never);
+    spoil(options);
+    expect(options.keywords).toBe('spoilt');
+  });
+
+  it('keeps functions, zod schemas and other Standard Schemas as they are', () => {
+    const inputSchema = z.object({ path: z.string() });
+    const outputSchema = { '~standard': { version: 1 as const, vendor: 'acme', validate: (value: unknown) => ({ value }), jsonSchema: { output: () => ({ type: 'string' }) } } };
+    const dangerFor = () => 'high' as const;
+    const conflictKeys = () => ['a'];
+    const available = () => true;
+    const execute = () => 'done';
+    const definition = defineTool({ ...LEAST, inputSchema, outputSchema, dangerFor, conflictKeys, available, execute });
+    const entry = entryFrom(definition);
+    for (const each of [definition, entry]) {
+      expect(each.inputSchema).toBe(inputSchema);
+      expect(each.outputSchema).toBe(outputSchema);
+      expect([each.dangerFor, each.conflictKeys, each.available]).toEqual([dangerFor, conflictKeys, available]);
+    }
+    expect(definition.execute).toBe(execute);
+    expect(Object.isFrozen(outputSchema)).toBe(false);
+  });
+
+  it('has one entry per definition, whoever registers it', () => {
+    const definition = defineTool(changeableOptions());
+    const [first] = new ToolMetadataRegistry().register(definition);
+    const [second] = new ToolMetadataRegistry().register(definition);
+    expect(second).toBe(first);
+    expect(first!.definition).toBe(definition);
+  });
+});
+
+describe('an input schema', () => {
+  it('of zod is shown as JSON Schema of what goes in, without its dialect', () => {
+    const schema = z.object({ path: z.string().describe('Where'), depth: z.coerce.number().default(1), since: z.date().optional() });
+    const { inputJsonSchema } = sampleEntry({ inputSchema: schema });
+    expect(inputJsonSchema).toMatchObject({ type: 'object', properties: { path: { type: 'string', description: 'Where' } }, required: ['path'] });
+    expect(inputJsonSchema).not.toHaveProperty('$schema');
+    expect(isDeepFrozen(inputJsonSchema)).toBe(true);
+  });
+
+  it('of another library is asked for its JSON Schema once, and copied', () => {
+    const json = { $schema: 'x', type: 'object', properties: { a: { type: 'string' } } };
+    let asked = 0;
+    const schema = { '~standard': { version: 1, vendor: 'acme', validate: (value: unknown) => ({ value }), jsonSchema: { input: () => (asked++, json) } } };
+    const entry = sampleEntry({ inputSchema: schema });
+    spoil(json);
+    expect(asked).toBe(1);
+    expect(entry.inputJsonSchema).toEqual({ type: 'object', properties: { a: { type: 'string' } } });
+  });
+
+  it.each([
+    ['without JSON Schema', { version: 1, vendor: 'acme', validate: () => ({ value: 1 }) }, /carries JSON Schema.*"acme"/],
+    ['that throws', { version: 1, vendor: 'acme', validate: () => ({ value: 1 }), jsonSchema: { input: () => { throw new Error('cannot convert'); } } }, /cannot convert/],
+    ['that only says it is zod', { version: 1, vendor: 'zod', validate: () => ({ value: 1 }) }, /carries JSON Schema/],
+    ['that answers with no object', { version: 1, vendor: 'acme', validate: () => ({ value: 1 }), jsonSchema: { input: () => ({ type: 'string' }) } }, /schema of an object/],
+  ])('of another library %s is refused', (_, standard, message) => {
+    expect(() => sampleEntry({ inputSchema: { '~standard': standard } })).toThrow(message);
+  });
+
+  it('with a property called __proto__ keeps it', () => {
+    const schema: unknown = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}');
+    expect(Object.keys(sampleEntry({ inputSchema: schema }).inputJsonSchema['properties'] as object)).toEqual(['__proto__']);
+  });
+});

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { askUser, fail, halt, ok } from '../../src/index.js';
+import { isToolResult } from '../../src/tool/outcome.js';
+
+describe('the result helpers', () => {
+  it('make results that say what they are', () => {
+    expect(ok(5)).toEqual({ status: 'ok', value: 5 });
+    expect(fail('no such file', { path: 'a' })).toEqual({ status: 'error', message: 'no such file', details: { path: 'a' } });
+    expect(askUser('Which one?', ['a', 'b'])).toEqual({ status: 'ask_user', question: 'Which one?', options: ['a', 'b'] });
+    expect(halt('done', 5)).toEqual({ status: 'halt', reason: 'done', value: 5 });
+    expect(fail('no')).not.toHaveProperty('details');
+    expect(askUser('?')).not.toHaveProperty('options');
+  });
+
+  it('make frozen results that are known as such, and nothing else is', () => {
+    for (const result of [ok(1), fail('x'), askUser('?'), halt('r', 1)]) {
+      expect(Object.isFrozen(result)).toBe(true);
+      expect(isToolResult(result)).toBe(true);
+      expect(isToolResult({ ...result })).toBe(false);
+    }
+    for (const value of [undefined, null, 'ok', { status: 'ok', value: 1 }]) expect(isToolResult(value)).toBe(false);
+  });
+
+  it('copy the details of a failure', () => {
+    const details = { path: 'a' };
+    const result = fail('no', details);
+    details.path = 'b';
+    expect(result).toMatchObject({ details: { path: 'a' } });
+  });
+});
