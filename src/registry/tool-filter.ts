@@ -3,9 +3,9 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEff
 import { costRank, dangerRank } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { isPlainObject } from '../core/plain-data.js';
-import { normalizeLabel } from '../tool/metadata-schema.js';
+import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { formatIssues, toIssues } from '../tool/zod-issues.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 
 const oneOrMore = <T extends z.ZodType>(item: T) => z.preprocess((value) => (Array.isArray(value) || value === undefined ? value : [value]), z.array(item).optional());

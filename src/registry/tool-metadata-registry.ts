@@ -3,19 +3,19 @@ import { conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from '../core/immutable-set.js';
 import { Listeners } from '../core/listeners.js';
-import { cloneFrozen, compareText, describeValue } from '../core/plain-data.js';
+import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
+import { suggestNames } from '../core/suggest-names.js';
 import { KeywordIndex } from '../search/keyword-index.js';
 import { scoreKeywords, type KeywordMatchResult } from '../search/keyword-score.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
-import { normalizeLabel } from '../tool/metadata-schema.js';
+import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
-import { derivedSetsOf, type DerivedSet } from './derived-sets.js';
+import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
 import { FacetIndex } from './facet-index.js';
 import { MatchingMetrics } from './matching-metrics.js';
 import { NameTable } from './name-table.js';
 import { summarize, type RegistrySummary } from './registry-summary.js';
-import { suggestNames } from './suggest-names.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 
 export interface RegisterOptions {
@@ -100,6 +100,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */
   registerAll(sources: Iterable<ToolSource>, { replace = false }: RegisterOptions = {}): readonly ToolEntry[] {
+    if (!isIterable(sources)) throw invalidArgument('a list of tools (register takes a single one)', sources);
     const entries = Object.freeze([...sources].flatMap(findDefinitions).map(entryOf));
     if (!replace) this.#names.assertFree(entries);
     if (entries.length === 0) return entries;
@@ -127,6 +128,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** Calls the listener after every change, until the returned function is called. What a listener throws is ignored. */
   onChange(listener: (change: RegistryChange) => void): () => void {
+    if (typeof listener !== 'function') throw invalidArgument('a function', listener);
     return this.#listeners.add(listener);
   }
 
@@ -214,10 +216,10 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#derived.names('parallelizable');
   }
 
-  /** The other tools that may not run at the same time as this one; empty for an unknown name. */
+  /** The other tools that may not run at the same time as this one; for an unknown name all, as nothing is known of it. */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
-    if (entry === undefined) return new ImmutableSet<string>();
+    if (entry === undefined) return this.#answer('all', () => this.#names.names());
     // One set per category and not per tool: a list of its own for each of many tools would be quadratic in memory.
     const conflicting = conflictingCategories(entry.executionCategory);
     const others = this.#answer(`conflicts of ${entry.executionCategory}`, () => [...this].filter((other) => conflicting.includes(other.executionCategory)).map(({ name }) => name));
@@ -232,6 +234,16 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** Tools that write, are dangerous, or ask for consent. */
   getToolsRequiringApproval(): ReadonlySet<string> {
     return this.#derived.names('requiringApproval');
+  }
+
+  /**
+   * Whether a person must say yes before a call of this tool.
+   *
+   * Takes names as models write them: aliases count as their tool, and an unknown name needs a yes.
+   */
+  requiresApproval(name: string): boolean {
+    const entry = this.#names.resolve(name);
+    return entry === undefined || requiresApproval(entry);
   }
 
   /** Tools after whose calls cached results may be stale: the same as the write tools. */
@@ -281,7 +293,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    *
    * @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all).
    */
-  getToolsMatchingTextScored(text: string, { minScore = 0, maxResults = Infinity }: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
+  getToolsMatchingTextScored(text: string, options: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
+    requireOptions(options, ['minScore', 'maxResults']);
+    const { minScore = 0, maxResults = Infinity } = options;
     const started = this.#now();
     const keywords = this.#keywords.find(requireText(text));
     const matched = new Map<ToolEntry, string[]>();
@@ -306,8 +320,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /** The tools that fit a request best, by everything known of them; see docs/search-and-scoring.md. */
-  search(text: string, { limit = 10 }: { readonly limit?: number } = {}): readonly SearchResult[] {
-    return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit)));
+  search(text: string, options: { readonly limit?: number } = {}): readonly SearchResult[] {
+    requireOptions(options, ['limit']);
+    return Object.freeze(this.#search.search(requireText(text), Math.max(0, options.limit ?? 10)));
   }
 
   /** The tools that pass a filter, in registration order. */
@@ -351,7 +366,24 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
 function requireText(text: unknown): string {
   if (typeof text === 'string') return text;
-  throw new ToolError('INVALID_ARGUMENT', `Expected a text, found ${describeValue(text)}`);
+  throw invalidArgument('a text', text);
+}
+
+/** A misspelt option that was ignored would change an answer without a word. */
+function requireOptions(options: unknown, known: readonly string[]): void {
+  if (!isPlainObject(options)) throw invalidArgument('options as an object', options);
+  for (const [option, value] of Object.entries(options)) {
+    if (!known.includes(option)) throw invalidArgument(`only the options ${known.join(', ')}`, option);
+    if (value !== undefined && (typeof value !== 'number' || Number.isNaN(value))) throw invalidArgument(`${option} as a number`, value);
+  }
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
+}
+
+function invalidArgument(expected: string, found: unknown): ToolError {
+  return new ToolError('INVALID_ARGUMENT', `Expected ${expected}, found ${describeValue(found)}`);
 }
 
 function sorted(values: Iterable<string>): string[] {

@@ -12,8 +12,8 @@ import { stem } from './stem.js';
  * keyword is the whole identifier: then `GitHub` is github and not git.
  */
 export class KeywordIndex {
-  /** form → the keywords that have it; a list only where there are several, as most have one. */
-  readonly #forms = new Map<string, string | readonly string[]>();
+  /** form → the keywords that have it; a set only where there are several, as most have one. */
+  readonly #forms = new Map<string, string | Set<string>>();
   /** How many forms have how many words: a text is searched for runs up to the longest. */
   readonly #formsOfLength = new Map<number, number>();
   /** Keywords get their form when somebody first asks: many programs register tools and match no text. */
@@ -29,9 +29,11 @@ export class KeywordIndex {
     const words = keywordForm(keyword);
     const form = words.join(' ');
     const known = this.#forms.get(form);
-    if (known === undefined) return;
-    const left = asList(known).filter((other) => other !== keyword);
-    if (left.length > 0) return void this.#forms.set(form, left.length === 1 ? left[0]! : left);
+    if (known === undefined || (typeof known === 'string' && known !== keyword)) return;
+    if (known instanceof Set) {
+      known.delete(keyword);
+      if (known.size > 0) return;
+    }
     this.#forms.delete(form);
     const forms = this.#formsOfLength.get(words.length)! - 1;
     if (forms > 0) this.#formsOfLength.set(words.length, forms);
@@ -54,7 +56,8 @@ export class KeywordIndex {
     const form = words.join(' ');
     const known = this.#forms.get(form);
     if (known === undefined) this.#formsOfLength.set(words.length, (this.#formsOfLength.get(words.length) ?? 0) + 1);
-    this.#forms.set(form, known === undefined ? keyword : [...asList(known), keyword].sort(compareText));
+    if (known instanceof Set) known.add(keyword);
+    else this.#forms.set(form, known === undefined ? keyword : new Set([known, keyword]));
   }
 
   #addPending(): void {
@@ -73,14 +76,13 @@ export class KeywordIndex {
       let form = '';
       for (let length = 1; length <= longest && start + length <= stems.length; length++) {
         form = length === 1 ? stems[start]! : `${form} ${stems[start + length - 1]!}`;
-        for (const keyword of asList(this.#forms.get(form) ?? [])) found.add(keyword);
+        const known = this.#forms.get(form);
+        if (typeof known === 'string') found.add(known);
+        // Sorted, so that the order does not tell which tool came first.
+        else if (known !== undefined) for (const keyword of [...known].sort(compareText)) found.add(keyword);
       }
     }
   }
-}
-
-function asList(value: string | readonly string[]): readonly string[] {
-  return typeof value === 'string' ? [value] : value;
 }
 
 /** The stems of a keyword's words; empty for one without letters or digits, which can never match. */

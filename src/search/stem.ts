@@ -15,6 +15,10 @@ export function stem(word: string): string {
 /** Words that end like an inflection and are none, and their plurals. */
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
   [
+    ['id', 'ids'],
+    ['db', 'dbs'],
+    ['pr', 'prs'],
+    ['vm', 'vms'],
     ['alias', 'aliases'],
     ['atlas', 'atlases'],
     ['bias', 'biases', 'biased'],
@@ -33,7 +37,8 @@ const PLAIN = /^[a-z]+$/;
 function dropPlural(word: string): string {
   if (word.endsWith('sses')) return word.slice(0, -2);
   if (word.endsWith('ies')) return word.length > 4 ? word.slice(0, -2) : word.slice(0, -1);
-  if (word.endsWith('s') && !word.endsWith('ss') && !word.endsWith('us') && !word.endsWith('is')) return word.slice(0, -1);
+  // Three letters are as often a name (dns, ios, aws) as a plural.
+  if (word.length > 3 && word.endsWith('s') && !word.endsWith('ss') && !word.endsWith('us') && !word.endsWith('is')) return word.slice(0, -1);
   return word;
 }
 
@@ -41,6 +46,7 @@ function dropPastAndGerund(word: string): string {
   if (word.endsWith('eed')) return measure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
   const base = word.endsWith('ed') ? word.slice(0, -2) : word.endsWith('ing') ? word.slice(0, -3) : undefined;
   if (base === undefined || base.length < 2 || !hasVowel(base)) return word;
+  if (base.length === 2) return `${base}e`; // used, using: use
   if (base.endsWith('at') || base.endsWith('bl') || base.endsWith('iz')) return `${base}e`;
   if (endsInDoubleConsonant(base) && !/[lsz]$/.test(base)) return base.slice(0, -1);
   if (measure(base) === 1 && endsShort(base)) return `${base}e`;
@@ -54,6 +60,7 @@ function yToI(word: string): string {
 function dropFinalE(word: string): string {
   if (!word.endsWith('e')) return word;
   const base = word.slice(0, -1);
+  if (base.length < 3) return word; // `use` is not `us`.
   const size = measure(base);
   return size > 1 || (size === 1 && !endsShort(base)) ? base : word;
 }

@@ -1,5 +1,5 @@
 import { defineMetadata, getOwnMetadata } from 'reflect-metadata/no-conflict';
-import type { ResolvedOptions } from './tool-metadata.js';
+import type { ResolvedOptions } from './metadata/tool-metadata.js';
 
 /**
  * Where decorators leave what they were given.

@@ -1,5 +1,5 @@
 import type { ToolEntry } from './tool-definition.js';
-import { FUNCTION_OPTIONS } from './tool-options.js';
+import { FUNCTION_OPTIONS } from './metadata/tool-options.js';
 
 /** An entry as plain JSON: schemas as JSON Schema, and the names of the functions it has instead of the functions. */
 export function entryToJson(entry: ToolEntry): Record<string, unknown> {

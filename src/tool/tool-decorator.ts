@@ -1,10 +1,10 @@
 import { ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
 import { storeOnClass, storeOnLegacyMethod, storeOnStandardMethod } from './decoration-store.js';
-import type { InputOf, SchemaInput, ToolSchema } from './standard-schema.js';
+import type { InputOf, SchemaInput, ToolSchema } from './schema/standard-schema.js';
 import type { Execute } from './tool-definition.js';
-import { resolveMetadata } from './tool-metadata.js';
-import type { ToolOptions } from './tool-options.js';
+import { resolveMetadata } from './metadata/tool-metadata.js';
+import type { ToolOptions } from './metadata/tool-options.js';
 
 /** Any class with a fitting `execute`. A property of function type: a method signature would also accept stricter inputs. */
 export interface Executable<In, Out> {

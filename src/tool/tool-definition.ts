@@ -1,7 +1,7 @@
 import type { ToolResult } from './outcome.js';
-import type { InputOf, SchemaInput, ToolSchema } from './standard-schema.js';
-import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool-metadata.js';
-import type { ToolContext, ToolOptions } from './tool-options.js';
+import type { InputOf, SchemaInput, ToolSchema } from './schema/standard-schema.js';
+import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './metadata/tool-metadata.js';
+import type { ToolContext, ToolOptions } from './metadata/tool-options.js';
 
 /** A tool's work: from checked input to a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
 export type Execute<In = unknown, Out = unknown> = (input: In, context: ToolContext) => Returned<Out> | Promise<Returned<Out>>;
@@ -20,11 +20,16 @@ export interface ToolEntry extends ToolMetadata {
 }
 
 /** Where a definition keeps its entry; shared between loaded copies of the package. */
-const ENTRY = Symbol.for('tooldex/entry/v1');
+const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries: other shapes are not recognized.
 
 /** Whether a value was made by `defineTool` or found on a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, ENTRY);
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    return Object.hasOwn(value, ENTRY) && (value as Record<typeof ENTRY, unknown>)[ENTRY] instanceof Object;
+  } catch {
+    return false; // A revoked proxy.
+  }
 }
 
 /** The entry of a definition: always the same object. */

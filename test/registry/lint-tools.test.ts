@@ -17,6 +17,7 @@ const GOOD: LooseOptions = {
   stages: ['reading'],
   progressParams: ['path'],
   invalidates: ['files'],
+  execute: () => '',
 };
 const WRITES: LooseOptions = { ...GOOD, accessMode: 'write', executionCategory: 'write' };
 
@@ -42,7 +43,10 @@ const CASES: readonly (readonly [rule: string, severity: string, bad: LooseOptio
   ['suspicious-pair', 'warning', { ...GOOD, executionCategory: 'mixed' }, GOOD, 'executionCategory mixed'],
   ['suspicious-pair', 'warning', { ...GOOD, dangerLevel: 'high' }, { ...GOOD, dangerLevel: 'medium' }, 'dangerLevel high'],
   ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'read_only' }, WRITES, 'accessMode write'],
-  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'compute' }, { ...WRITES, executionCategory: 'network' }, 'compute'],
+  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'compute' }, WRITES, 'compute'],
+  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'network' }, { ...GOOD, executionCategory: 'network' }, 'network'],
+  ['same-keyword', 'warning', { ...GOOD, keywords: ['test', 'tests'] }, { ...GOOD, keywords: ['test', 'run tests'] }, '"tests"'],
+  ['no-handler', 'warning', { ...GOOD, execute: undefined }, { ...GOOD, execute: undefined, manual: true }, 'execute'],
   ['suspicious-pair', 'warning', { ...WRITES, dangerLevel: 'safe' }, WRITES, 'dangerLevel safe'],
   ['suspicious-pair', 'warning', { ...WRITES, sideEffects: 'none' }, { ...WRITES, sideEffects: 'write' }, 'sideEffects none'],
   ['suspicious-pair', 'warning', { ...GOOD, sideEffects: ['filesystem'] }, { ...GOOD, sideEffects: 'none' }, 'filesystem'],
@@ -78,7 +82,7 @@ describe('lintTools', () => {
 
   it('orders findings by tool in registration order, and freezes them', () => {
     const found = lintTools(registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }));
-    expect(found.map(({ toolName }) => toolName)).toEqual(['z', 'z', 'z', 'a', 'a', 'a']);
+    expect(found.map(({ toolName }) => toolName)).toEqual(['z', 'z', 'z', 'z', 'a', 'a', 'a', 'a']);
     expect(found.map(({ rule }) => rule).slice(0, 3)).toEqual(['missing-metadata', 'inferred-safety', 'no-keywords']);
     expect(Object.isFrozen(found) && found.every(Object.isFrozen)).toBe(true);
   });

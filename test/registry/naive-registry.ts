@@ -107,7 +107,7 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
     derived: [changes, (entry: ToolEntry) => !changes(entry), together, dangerous, approval, changes, ({ priority }: ToolEntry) => priority === 0].map(names),
     conflicting: each(NAMES, (name) => {
       const entry = resolveNaively(entries, name);
-      return sorted(entry === undefined ? [] : names((other) => other !== entry && conflict(entry, other)));
+      return sorted(entry === undefined ? names(() => true) : names((other) => other !== entry && conflict(entry, other)));
     }),
     vocabulary: [entries.flatMap(({ category }) => category ?? []), entries.flatMap(({ stages }) => stages), entries.flatMap(({ taskTypes }) => taskTypes), vocabulary].map(sorted),
     categoryKeywords: each(CATEGORIES, (value) => sorted(entries.filter(inCategory(value)).flatMap(({ keywords }) => keywords))),

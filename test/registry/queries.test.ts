@@ -67,10 +67,15 @@ describe('the derived sets', () => {
     expect(registry.getConflictingTools('unknown').size).toBe(6);
   });
 
-  it('answer conflicts by alias too, and with nothing for nobody', () => {
+  it('say of a name as models write it whether a yes is needed: by alias too, and for unknown names', () => {
+    const registry = registryOf({ name: 'read', accessMode: 'readonly' }, { name: 'remove', accessMode: 'write', aliases: ['rm'] });
+    expect(['read', 'remove', 'rm', 'raed', '__proto__'].map((name) => registry.requiresApproval(name))).toEqual([false, true, true, true, true]);
+  });
+
+  it('answer conflicts by alias too, and with everything for a name that nobody knows', () => {
     const two = registryOf({ name: 'a', aliases: ['x'], accessMode: 'write' }, { name: 'b', accessMode: 'write' });
     expect([...two.getConflictingTools('x')]).toEqual(['b']);
-    expect([...two.getConflictingTools('nobody')]).toEqual([]);
+    expect([...two.getConflictingTools('nobody')]).toEqual(['a', 'b']);
   });
 });
 

@@ -136,14 +136,14 @@ describe('what a tool does not declare', () => {
     );
   });
 
-  it('never runs beside itself when its category conflicts with itself', () => {
+  it('runs beside itself only when it is readonly and its category allows it', () => {
     fc.assert(
       fc.property(declarations, (declared) => {
         const entry = acceptedEntry(declared);
         if (entry === undefined) return;
-        const { allowParallel, executionCategory, inferred } = entry;
+        const { accessMode, allowParallel, executionCategory, inferred } = entry;
         fc.pre(inferred.includes('allowParallel'));
-        expect(allowParallel).toBe(!conflictingCategories(executionCategory).includes(executionCategory));
+        expect(allowParallel).toBe(accessMode === 'readonly' && !conflictingCategories(executionCategory).includes(executionCategory));
       }),
       { numRuns: 500 },
     );

@@ -44,7 +44,7 @@ const FULL: LooseOptions = {
 /** A value of the same kind that says something else and is allowed in the same place. */
 function another(path: readonly (string | number)[], leaf: unknown): unknown {
   const place = path.join('.');
-  const known: Readonly<Record<string, unknown>> = { accessMode: 'execute', dangerLevel: 'high', executionCategory: 'network', costTier: 'high', 'sideEffects.0': 'system', 'inputSchema.type': undefined, 'auth.env.TOKEN': 'optional' };
+  const known: Readonly<Record<string, unknown>> = { accessMode: 'execute', dangerLevel: 'high', executionCategory: 'network', costTier: 'high', 'sideEffects.0': 'system', 'inputSchema.type': undefined, 'inputSchema.properties.path.type': 'number', 'outputSchema.type': 'string', 'outputSchema.properties.lines.type': 'string', 'auth.env.TOKEN': 'optional' };
   if (place in known) return known[place];
   if (typeof leaf === 'boolean') return !leaf;
   if (typeof leaf === 'number') return leaf + 1;

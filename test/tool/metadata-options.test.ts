@@ -110,7 +110,7 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['auth', {}, ['auth', 'required'], 'boolean', 'undefined'],
   ['auth', { required: true, token: 'x' }, ['auth'], 'only known options', '"token"'],
   ['auth', { required: true, env: { KEY: 'maybe' } }, ['auth', 'env', 'KEY'], 'one of "required", "optional"', '"maybe"'],
-  ['providers', [{ name: 'a', priority: 1.5 }], ['providers', 0, 'priority'], 'int', '1.5'],
+  ['providers', [{ name: 'a', priority: 1.5 }], ['providers', 0, 'priority'], 'a whole number', '1.5'],
   ['allowParallel', 'yes', ['allowParallel'], 'boolean', '"yes"'],
   ['requiresConsent', 1, ['requiresConsent'], 'boolean', '1'],
   ['manual', null, ['manual'], 'boolean', 'null'],

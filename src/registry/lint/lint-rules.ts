@@ -1,7 +1,7 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../../core/enums.js';
-import { isDangerous, isWriting } from '../../core/enum-order.js';
+import { isDangerous, isParallelizable, isWriting } from '../../core/enum-order.js';
 import { keywordForm } from '../../search/keyword-index.js';
-import { normalizeLabel } from '../../tool/metadata-schema.js';
+import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 
@@ -46,6 +46,24 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
       }
     },
   },
+  'same-keyword': {
+    severity: 'warning',
+    *check(entry) {
+      const seen = new Map<string, string>();
+      for (const keyword of entry.keywords) {
+        const form = keywordForm(keyword).join(' ');
+        const same = seen.get(form);
+        if (form !== '' && same !== undefined) yield `keywords ${JSON.stringify(same)} and ${JSON.stringify(keyword)} match the same words: keep one, or both count in the score`;
+        else seen.set(form, keyword);
+      }
+    },
+  },
+  'no-handler': {
+    severity: 'warning',
+    *check({ definition, manual, handlerRef, providers }) {
+      if (definition.execute === undefined && !manual && handlerRef === undefined && providers.length === 0) yield 'nothing answers its calls: give execute, or declare manual, handlerRef or providers';
+    },
+  },
   'suspicious-pair': { severity: 'warning', check: suspiciousPairs },
   'unknown-stage': {
     severity: 'warning',
@@ -77,7 +95,7 @@ function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
   const reads = accessMode === AccessMode.READONLY;
   if (reads && executionCategory === ExecutionCategory.MIXED) yield 'accessMode readonly with executionCategory mixed: what changes?';
   if (reads && isDangerous(dangerLevel)) yield `accessMode readonly with dangerLevel ${dangerLevel}: what can go wrong?`;
-  if (isWriting(accessMode) && (executionCategory === ExecutionCategory.READ_ONLY || executionCategory === ExecutionCategory.COMPUTE)) {
+  if (isWriting(accessMode) && isParallelizable(executionCategory)) {
     yield `accessMode ${accessMode} with executionCategory ${executionCategory}: calls that change something would run side by side`;
   }
   if (isWriting(accessMode) && dangerLevel === DangerLevel.SAFE) yield `accessMode ${accessMode} with dangerLevel safe`;

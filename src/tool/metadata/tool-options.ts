@@ -1,5 +1,5 @@
-import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from '../core/enums.js';
-import type { InputOf, ToolSchema } from './standard-schema.js';
+import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from '../../core/enums.js';
+import type { InputOf, ToolSchema } from '../schema/standard-schema.js';
 
 /** A string with known usual values that editors offer, and any other allowed. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);
@@ -71,7 +71,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   /** 1 to 2³¹−1 milliseconds. */
   readonly timeoutMs?: number;
   readonly auth?: ToolAuth;
-  /** Whether two calls of this tool may run at the same time. Default: whether its execution category allows it. */
+  /** Whether two calls of this tool may run at the same time. Default: if it is readonly and its category allows it. */
   readonly allowParallel?: boolean;
   /** Whether every call needs a person's yes. @default false */
   readonly requiresConsent?: boolean;

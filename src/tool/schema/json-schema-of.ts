@@ -1,6 +1,6 @@
 import { toJSONSchema } from 'zod';
 import type { $ZodType } from 'zod/v4/core';
-import { cloneFrozen, describeValue } from '../core/plain-data.js';
+import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { isStandardSchema, type JsonSchema, type StandardSchema, type ToolSchema } from './standard-schema.js';
 
 /** The draft in which schemas are shown to models and clients. */
@@ -20,6 +20,7 @@ interface WithJsonSchema {
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
   const json = cloneFrozen(convert(schema, side)) as JsonSchema;
+  assertWellFormed(json);
   if (side === 'input' && json['type'] !== undefined && json['type'] !== 'object') {
     throw new TypeError(`a schema of an object (a tool's input has named parameters), found one of type ${describeValue(json['type'])}`);
   }
@@ -28,9 +29,8 @@ export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): Json
 
 function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   if (!isStandardSchema(schema)) {
-    if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-      throw new TypeError(`a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, found ${describeValue(schema)}`);
-    }
+    if (!isPlainObject(schema)) throw new TypeError(`a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, found ${describeValue(schema)}`);
+    if (Object.values(schema).some(isStandardSchema)) throw new TypeError('a schema, found an object of schemas; wrap it in z.object({…})');
     return schema;
   }
   if (isZod(schema)) return withoutDialect(toJSONSchema(schema, { target: TARGET, io: side, unrepresentable: 'any' }));
@@ -51,4 +51,30 @@ function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
 /** The `$schema` line is the same for every tool and costs the model tokens; `~standard` is zod's own addition. */
 function withoutDialect(json: object): object {
   return Object.fromEntries(Object.entries(json).filter(([keyword]) => keyword !== '$schema' && keyword !== '~standard'));
+}
+
+const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+const KEYWORDS = ['type', 'properties', 'required', 'additionalProperties', 'patternProperties', 'anyOf', 'oneOf', 'allOf', 'not', 'if', '$ref', '$defs', 'definitions', 'description', 'title', '$schema', '$id', 'enum', 'const'];
+
+/** Refuses what is no JSON Schema at all: it would be taken for one that allows everything. */
+function assertWellFormed(json: unknown): asserts json is JsonSchema {
+  if (!isPlainObject(json)) throw new TypeError(`a JSON Schema object, found ${describeValue(json)}`);
+  const { type, properties, required } = json;
+  const keys = Object.keys(json);
+  if (keys.length > 0 && !keys.some((key) => KEYWORDS.includes(key))) {
+    throw new TypeError(`a JSON Schema, found an object with none of its keywords (${keys.slice(0, 3).join(', ')}); give {type: 'object', properties: {…}}`);
+  }
+  if (!isType(type)) throw new TypeError(`a JSON Schema type, found ${describeValue(type)}`);
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) throw new TypeError(`"required" as a list of names, found ${describeValue(required)}`);
+  if (properties === undefined) return;
+  if (!isPlainObject(properties)) throw new TypeError(`"properties" as an object of schemas, found ${describeValue(properties)}`);
+  for (const [name, property] of Object.entries(properties)) {
+    if (typeof property === 'boolean') continue;
+    if (!isPlainObject(property)) throw new TypeError(`a schema of the property ${JSON.stringify(name)}, found ${describeValue(property)}`);
+    if (!isType(property['type'])) throw new TypeError(`a JSON Schema type of the property ${JSON.stringify(name)}, found ${describeValue(property['type'])}`);
+  }
+}
+
+function isType(type: unknown): boolean {
+  return type === undefined || (Array.isArray(type) ? type.every((each) => TYPES.has(each)) : TYPES.has(type));
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Issue } from '../core/errors.js';
-import { describeValue } from '../core/plain-data.js';
+import type { Issue } from '../../core/errors.js';
+import { describeValue } from '../../core/plain-data.js';
 
 /** zod's issues in the house's form: where, what was expected, what was found. */
 export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
@@ -16,12 +16,15 @@ export function formatIssues(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => (path.length > 0 ? `${formatPath(path)}: ${message}` : message)).join('\n  ');
 }
 
+/** zod's words for types, where they are not everybody's. */
+const EXPECTED: Readonly<Record<string, string>> = { nonoptional: 'a value (it is required)', int: 'a whole number' };
+
 function expectation(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_value':
       return `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'invalid_type':
-      return issue.expected;
+      return EXPECTED[issue.expected] ?? issue.expected;
     case 'too_big':
       return `at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : issue.origin === 'array' ? ' entries' : ''}`;
     case 'too_small':

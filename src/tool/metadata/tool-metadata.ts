@@ -1,10 +1,11 @@
-import { ToolError, type Issue } from '../core/errors.js';
-import { cloneFrozen, describeValue, digestOf } from '../core/plain-data.js';
-import type { SideEffect } from '../core/enums.js';
+import { ToolError, type Issue } from '../../core/errors.js';
+import { cloneFrozen, describeValue, digestOf } from '../../core/plain-data.js';
+import { suggestNames } from '../../core/suggest-names.js';
+import type { SideEffect } from '../../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
-import { jsonSchemaOf } from './json-schema-of.js';
+import { jsonSchemaOf } from '../schema/json-schema-of.js';
 import { metadataSchema } from './metadata-schema.js';
-import type { JsonSchema, ToolSchema } from './standard-schema.js';
+import type { JsonSchema, ToolSchema } from '../schema/standard-schema.js';
 import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type ToolOptions } from './tool-options.js';
 import { formatIssues, toIssues } from './zod-issues.js';
 
@@ -116,13 +117,31 @@ function separate(options: unknown, functions: readonly string[]): Separated {
       else if (functions.includes(key)) {
         if (typeof value !== 'function') throw new TypeError(`a function, found ${describeValue(value)}`);
         references[key] = value;
-      } else if (key === '__proto__') throw new TypeError('only known options');
+      } else if (!Object.hasOwn(metadataSchema.shape, key)) throw new TypeError(`only known options, found ${describeValue(key)}${hintFor(key, functions)}`);
       else plain[key] = cloneFrozen(value);
     } catch (error) {
       issues.push({ path: [key], message: `expected ${error instanceof Error ? error.message : 'a readable value'}` });
     }
   }
   return { plain, references, issues };
+}
+
+/** What other libraries call an option. */
+const KNOWN_AS: ReadonlyMap<string, string> = new Map([
+  ['parameters', 'inputSchema'],
+  ['schema', 'inputSchema'],
+  ['input', 'inputSchema'],
+  ['handler', 'execute'],
+  ['run', 'execute'],
+  ['func', 'execute'],
+  ['timeout', 'timeoutMs'],
+  ['tags', 'keywords'],
+]);
+
+function hintFor(key: string, functions: readonly string[]): string {
+  const options = [...Object.keys(metadataSchema.shape), ...SCHEMA_OPTIONS, ...functions];
+  const known = KNOWN_AS.get(key) ?? options.find((option) => option.toLowerCase() === key.replaceAll('_', '').toLowerCase()) ?? suggestNames(key, options)[0];
+  return known !== undefined && options.includes(known) ? `; did you mean ${known}?` : '';
 }
 
 /** The keys of an object that may be a hostile proxy. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
-import { LIMITS } from '../core/limits.js';
-import { isPlainObject } from '../core/plain-data.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../core/enums.js';
+import { LIMITS } from '../../core/limits.js';
+import { isPlainObject } from '../../core/plain-data.js';
 
 /** Tool names: what MCP allows. Model APIs with narrower rules get an encoded name on export. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
@@ -12,10 +12,10 @@ const text = (longest: number) => z.string().max(longest).refine((value) => valu
 const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const unique = (values: readonly string[]) => [...new Set(values)];
 
-/** Labels are compared, so they are stored as they are asked for: trimmed and in lower case. */
+/** Labels are compared, so they are stored as they are asked for: trimmed, with single blanks, in lower case, composed. */
 export function normalizeLabel(label: string): string {
   // Callers without types may pass anything; what is no text is nobody's label.
-  return typeof label === 'string' ? label.trim().toLowerCase() : '';
+  return typeof label === 'string' ? label.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase() : '';
 }
 const label = text(LIMITS.labelLength).transform(normalizeLabel);
 const labels = list(label).transform(unique);

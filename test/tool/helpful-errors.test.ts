@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, lintTools, ToolMetadataRegistry } from '../../src/index.js';
+import { refusal } from './sample-tools.js';
+
+const least = { name: 'a', description: 'A', inputSchema: {} };
+const messageOf = (act: () => unknown) => refusal(act).message;
+
+describe('a refusal', () => {
+  it.each([
+    [{ ...least, acessMode: 'readonly' }, 'did you mean accessMode?'],
+    [{ ...least, access_mode: 'readonly' }, 'did you mean accessMode?'],
+    [{ ...least, handler: () => 1 }, 'did you mean execute?'],
+    [{ ...least, parameters: {} }, 'did you mean inputSchema?'],
+    [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
+    [{ ...least, inputSchema: { city: z.string() } }, 'wrap it in z.object({…})'],
+    [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],
+    [{ ...least, inputSchema: { properties: 'city' } }, '"properties" as an object of schemas, found "city"'],
+    [{ ...least, inputSchema: { required: 5 } }, '"required" as a list of names, found 5'],
+    [{ ...least, inputSchema: { properties: { a: { type: 'strng' } } } }, 'property "a", found "strng"'],
+    [{ description: 'A', inputSchema: {} }, 'name: expected a value (it is required)'],
+  ])('of the options %# says what to do', (options, help) => {
+    expect(messageOf(() => defineTool(options as never))).toContain(help);
+  });
+
+  it('of a second registration of the same tool says that it is there already', () => {
+    const registry = new ToolMetadataRegistry();
+    const tool = defineTool(least);
+    registry.register(tool);
+    expect(messageOf(() => registry.register(tool))).toContain('there already');
+  });
+
+  it.each([
+    ['registerAll without a list', (registry: ToolMetadataRegistry) => registry.registerAll(defineTool(least) as never), 'register takes a single one'],
+    ['an unknown option of keyword matching', (registry: ToolMetadataRegistry) => registry.getToolsMatchingTextScored('x', { limit: 1 } as never), 'minScore, maxResults'],
+    ['an unknown option of search', (registry: ToolMetadataRegistry) => registry.search('x', { maxResults: 1 } as never), 'limit'],
+    ['an option that is no number', (registry: ToolMetadataRegistry) => registry.getToolsMatchingTextScored('x', { minScore: 'x' } as never), 'minScore as a number'],
+    ['a listener that is no function', (registry: ToolMetadataRegistry) => registry.onChange('x' as never), 'a function'],
+    ['a text that is none', (registry: ToolMetadataRegistry) => registry.search(undefined as never), 'a text, found undefined'],
+    ['lint of a list of tools', () => lintTools([defineTool(least)] as never), 'Register the tools in one first'],
+  ])('of %s says what was expected', (_, act, help) => {
+    expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
+  });
+});
