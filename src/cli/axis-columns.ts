@@ -3,9 +3,10 @@ import { isDangerous, isWriting } from '../core/enum-order.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Column } from './table.js';
 
-const PRIORITY_NAMES = Object.keys(Priority).map((name) => name.toLowerCase());
+/** All priorities as people read and write them: `critical` to `low`. */
+export const PRIORITY_NAMES: readonly string[] = Object.keys(Priority).map((name) => name.toLowerCase());
 
-/** A priority as people read it: `critical` to `low`. */
+/** A priority as people read it. */
 export function priorityName(priority: Priority): string {
   return PRIORITY_NAMES[priority]!;
 }

@@ -1,36 +1,50 @@
-import { existsSync } from 'node:fs';
-import { dirname, extname, join, resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ToolError } from '../core/errors.js';
+import { createTsxLoader, isCommonJs, nearestTsconfig, type TsxLoader } from './tsx-loader.js';
 
 export interface ImportedModule {
   /** As it was given, relative to `cwd`. */
   readonly file: string;
+  /** Files of one scope share the modules they import; a module that two scopes import exists twice. */
+  readonly scope: string;
   readonly module?: object;
   readonly error?: unknown;
 }
 
-interface TsxLoader {
-  import(specifier: string, parentUrl: string): Promise<object>;
-  unregister(): Promise<void>;
+export interface ImportOptions {
+  /** How long one file may take. @default IMPORT_DEADLINE_MS */
+  readonly deadlineMs?: number;
+  /** Told of each file before it is imported, and of `undefined` when none is. */
+  readonly onImport?: (file: string | undefined) => void;
 }
 
+/** Long enough for a file that connects to something when it is imported. */
+export const IMPORT_DEADLINE_MS = 30_000;
+
 /** Imports each file; one that fails does not stop the others. TypeScript goes through tsx, with the user's own settings. */
-export async function* importModules(files: readonly string[], cwd: string): AsyncGenerator<ImportedModule> {
-  // One loader per tsconfig: it decides the decorator mode, and files that share it share their modules.
+export async function* importModules(files: readonly string[], cwd: string, options: ImportOptions = {}): AsyncGenerator<ImportedModule> {
+  const { deadlineMs = IMPORT_DEADLINE_MS, onImport } = options;
+  // JavaScript beside TypeScript takes the same way: both may import the same file, and a tool must not exist twice.
+  const native = !files.some(isTypeScript);
   const loaders = new Map<string, TsxLoader>();
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
-      const url = pathToFileURL(path).href;
+      onImport?.(file);
+      let scope = '';
       try {
-        const module = (isTypeScript(path) ? await (await loaderFor(path, loaders)).import(url, url) : await import(url)) as object;
-        yield { file, module };
+        const tsconfig = native ? undefined : nearestTsconfig(path);
+        if (!native) scope = `${isCommonJs(path) ? 'cjs' : 'esm'} ${tsconfig ?? ''}`;
+        const load = async () => (native ? ((await import(pathToFileURL(path).href)) as object) : (await loaderFor(tsconfig, loaders)).import(path));
+        yield { file, scope, module: await withDeadline(load(), deadlineMs) };
       } catch (error) {
-        yield { file, error };
+        yield { file, scope, error };
       }
     }
   } finally {
-    for (const loader of loaders.values()) await loader.unregister();
+    onImport?.(undefined);
+    for (const loader of loaders.values()) await loader.close();
   }
 }
 
@@ -38,21 +52,23 @@ function isTypeScript(path: string): boolean {
   return ['.ts', '.mts', '.cts'].includes(extname(path));
 }
 
-async function loaderFor(path: string, loaders: Map<string, TsxLoader>): Promise<TsxLoader> {
-  const tsconfig = nearestTsconfig(dirname(path));
-  const known = loaders.get(tsconfig ?? '');
-  if (known !== undefined) return known;
-  const { register } = await import('tsx/esm/api').catch(() => {
-    throw new Error('expected the package tsx to load TypeScript files, found none; install it with: npm install --save-dev tsx');
-  });
-  const loader = register({ namespace: `tooldex-${loaders.size}`, tsconfig: tsconfig ?? false }) as unknown as TsxLoader;
-  loaders.set(tsconfig ?? '', loader);
+/** One loader per tsconfig, which decides the decorator mode. */
+async function loaderFor(tsconfig: string | undefined, loaders: Map<string, TsxLoader>): Promise<TsxLoader> {
+  let loader = loaders.get(tsconfig ?? '');
+  if (loader === undefined) loaders.set(tsconfig ?? '', (loader = await createTsxLoader(tsconfig, `tooldex-${loaders.size}`)));
   return loader;
 }
 
-/** tsx would take the one of the current folder, and compile a project in legacy mode as if it were in standard mode. */
-function nearestTsconfig(folder: string): string | undefined {
-  const candidate = join(folder, 'tsconfig.json');
-  if (existsSync(candidate)) return candidate;
-  return dirname(folder) === folder ? undefined : nearestTsconfig(dirname(folder));
+/** The timer also keeps the process alive, which Node would end when nothing is left that could settle the import. */
+async function withDeadline<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    const late = `expected a file that is imported within ${milliseconds / 1000} s, found one that is still waiting. Look for a top-level await that never settles`;
+    timer = setTimeout(() => reject(new ToolError('TIMEOUT', late)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -2,10 +2,10 @@ import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { isToolError } from '../core/errors.js';
 import { createDefaultTools } from '../../tools/index.js';
 import { findToolFiles } from './find-tool-files.js';
-import { importModules } from './import-modules.js';
-import { toolsOfModule } from './tools-of-module.js';
+import { importModules, type ImportOptions } from './import-modules.js';
+import { isSameCode, isSameTool, toolsOfModule, type FoundTool } from './tools-of-module.js';
 
-/** A file that could not be used, and why. */
+/** A file that could not be used, or a tool in it, and why. */
 export interface LoadProblem {
   readonly file: string;
   readonly reason: string;
@@ -19,33 +19,68 @@ export interface LoadedRegistry {
   readonly fileOf: ReadonlyMap<string, string>;
 }
 
+/** Where a tool was found. */
+interface Origin extends FoundTool {
+  readonly file: string;
+  readonly scope: string;
+}
+
+const NO_FILES = 'expected a file, folder or glob that matches TypeScript or JavaScript files, found none';
+const NO_TOOLS = 'expected exported tools, found none. Export classes decorated with @tool, instances of them, or results of defineTool';
+
 /**
  * The bundled tools, or those in the user's files.
  *
  * A file that fails is reported and the rest still loads. The same tool met again, through a file that re-exports it,
- * counts once.
+ * counts once; another tool of the same name is reported, and so is a pattern that brings no tools.
  */
-export async function loadRegistry(patterns: readonly string[] | undefined, cwd: string): Promise<LoadedRegistry> {
+export async function loadRegistry(patterns: readonly string[] | undefined, cwd: string, options: ImportOptions = {}): Promise<LoadedRegistry> {
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
-  const fileOf = new Map<string, string>();
   if (patterns === undefined) {
     registry.registerAll(createDefaultTools({ root: cwd }));
-    return { registry, problems, fileOf };
+    return { registry, problems, fileOf: new Map() };
   }
-  const { files, unmatched } = await findToolFiles(patterns, cwd);
-  for (const pattern of unmatched) problems.push({ file: pattern, reason: 'expected a file, folder or glob that matches TypeScript or JavaScript files, found none' });
-  for await (const { file, module, error } of importModules(files, cwd)) {
+  const matches = await findToolFiles(patterns, cwd);
+  for (const { pattern, files } of matches) if (files.length === 0) problems.push({ file: pattern, reason: NO_FILES });
+
+  const origins = new Map<string, Origin[]>();
+  const withoutTools = new Set<string>();
+  for await (const { file, scope, module, error } of importModules([...new Set(matches.flatMap(({ files }) => files))].sort(), cwd, options)) {
     try {
       if (module === undefined) throw error;
-      const fresh = toolsOfModule(module).filter(({ name, digest }) => registry.get(name)?.digest !== digest);
-      registry.registerAll(fresh.map(({ definition }) => definition));
-      for (const { name } of fresh) fileOf.set(name, file);
+      const found = toolsOfModule(module);
+      if (found.length === 0) withoutTools.add(file);
+      for (const tool of found) {
+        const reason = addTool(registry, origins, { ...tool, file, scope });
+        if (reason !== undefined) problems.push({ file, reason });
+      }
     } catch (cause) {
       problems.push({ file, reason: reasonOf(cause) });
     }
   }
-  return { registry, problems, fileOf };
+  for (const { pattern, files } of matches) {
+    if (files.length > 0 && files.every((file) => withoutTools.has(file))) problems.push({ file: pattern, reason: NO_TOOLS });
+  }
+  return { registry, problems, fileOf: new Map([...origins].map(([name, [first]]) => [name, first!.file])) };
+}
+
+/** Adds a tool that was not found before; answers why another one keeps its name. `origins` has the registered one first. */
+function addTool(registry: ToolMetadataRegistry, origins: Map<string, Origin[]>, tool: Origin): string | undefined {
+  const { entry, file, scope } = tool;
+  const known = origins.get(entry.name) ?? [];
+  if (known.some((other) => isSameTool(other, tool) || (other.scope !== scope && isSameCode(other, tool)))) return undefined;
+  origins.set(entry.name, [...known, tool]);
+  for (const name of [entry.name, ...entry.aliases]) {
+    const owner = registry.get(name);
+    if (owner === undefined) continue;
+    const place = origins.get(owner.name)![0]!.file;
+    const whose = name === entry.name ? `"${name}"` : `"${name}", an alias of "${entry.name}"`;
+    const taken = owner.name === name ? 'is the name of another tool' : `is an alias of "${owner.name}"`;
+    return `expected a name that no other tool has, found ${whose}, which ${taken} in ${place === file ? 'the same file' : place}. Rename one of them`;
+  }
+  registry.register(entry.definition);
+  return undefined;
 }
 
 function reasonOf(cause: unknown): string {

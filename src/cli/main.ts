@@ -1,13 +1,30 @@
 #!/usr/bin/env node
-import { runCli } from './run-cli.js';
+import { EXIT, reportError, runCli } from './run-cli.js';
 import { processTerminal } from './terminal.js';
 
-runCli(process.argv.slice(2), processTerminal(process), process.cwd()).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
+const args = process.argv.slice(2);
+const terminal = processTerminal(process);
+let importing: string | undefined;
+let finished = false;
+
+// The user's files run in this process and may end it, or leave it nothing to wait for.
+process.exitCode = EXIT.findings;
+process.on('exit', () => {
+  if (finished) return;
+  process.exitCode = EXIT.findings;
+  const place = importing === undefined ? 'after the files were imported' : `while ${importing} was imported`;
+  reportError(terminal, args, 'EXECUTION_FAILED', `expected the command to finish, found the process ended ${place}. Look there for process.exit, or for the error above`);
+});
+
+void runCli(args, terminal, process.cwd(), { onImport: (file) => (importing = file) })
+  .catch((error: unknown) => {
     console.error(error);
-    process.exitCode = 70; // Our own fault: EX_SOFTWARE of sysexits.h.
-  },
-);
+    reportError(terminal, args, 'INTERNAL', 'expected a result, found a fault of tooldex itself');
+    return 70; // EX_SOFTWARE of sysexits.h.
+  })
+  .then(async (exitCode) => {
+    await terminal.flush();
+    finished = true;
+    // A timer or a connection of the user's files would keep the process for ever.
+    process.exit(exitCode);
+  });

@@ -2,6 +2,8 @@ import { Command, CommanderError, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
 import { addFilterOptions, filterOf, positiveInteger } from './filter-options.js';
+import type { ImportOptions } from './import-modules.js';
+import { LINT_FORMATS, type LintFormat } from './lint-formats.js';
 import type { LoadedRegistry } from './load-registry.js';
 import { paint, type Terminal } from './terminal.js';
 
@@ -11,43 +13,49 @@ export const EXIT = Object.freeze({ ok: 0, findings: 1, usage: 2 });
 interface Options extends Readonly<Record<string, unknown>> {
   readonly tools?: readonly string[];
   readonly json?: boolean;
+  readonly limit: number;
+  readonly format: LintFormat;
 }
 
-/** What a command does with the loaded tools; it may decide the exit code. */
+/** What a command does with the loaded tools; one that decides the exit code also shows what did not load. */
 type Run = (loaded: LoadedRegistry, options: Options, words: readonly string[]) => void | number;
 
 /** Runs one command line and returns its exit code. */
-export async function runCli(args: readonly string[], terminal: Terminal, cwd: string): Promise<number> {
+export async function runCli(args: readonly string[], terminal: Terminal, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const program = new Command('tooldex')
+  const program = addGlobalOptions(new Command('tooldex'))
     .description('Looks at the tools of an agent: what they may do, what they cost, and which fit a request.\nWithout a command: an overview.')
     .version(packageJson.version)
     .showHelpAfterError('(tooldex --help shows the commands and options)')
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()) });
 
   // Commands are imported when they run: --help and --version answer without loading schemas and tools.
-  const define = (command: Command, examples: readonly string[], importRun: () => Promise<Run>): Command =>
-    command
-      .option('--tools <paths...>', 'files, folders or globs that export tools (default: the bundled tools)')
-      .option('--json', 'print JSON')
-      .addHelpText('after', `\nExamples:\n${examples.map((each) => `  $ tooldex ${each}`).join('\n')}`)
-      .action(async () => {
-        const options: Options = command.optsWithGlobals();
-        const run = await importRun();
-        const { loadRegistry } = await import('./load-registry.js');
-        const loaded = await loadRegistry(options.tools, cwd);
-        reportProblems(terminal, loaded);
-        exitCode = run(loaded, options, command.args) ?? (loaded.problems.length > 0 ? EXIT.findings : EXIT.ok);
-      });
+  const define = (command: Command, examples: readonly string[], importRun: () => Promise<Run>, { showsProblems = false } = {}): Command =>
+    command.addHelpText('after', `\nExamples:\n${examples.map((each) => `  $ tooldex ${each}`).join('\n')}`).action(async () => {
+      const options = command.optsWithGlobals<Options>();
+      const run = await importRun();
+      const { loadRegistry } = await import('./load-registry.js');
+      const loaded = await loadRegistry(options.tools, cwd, importOptions);
+      const problems = loaded.problems.map(({ file, reason }) => `${file}: ${reason}`);
+      if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
+      if (!showsProblems && loaded.registry.size === 0) {
+        exitCode = EXIT.findings;
+        reportError(terminal, args, 'NOT_A_TOOL', `expected tools to work on, found none${wantsJson(args) ? `. ${problems.join('. ')}` : ''}`);
+        return;
+      }
+      exitCode = run(loaded, options, command.args) ?? (problems.length > 0 ? EXIT.findings : EXIT.ok);
+    });
 
-  define(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], async () => {
+  // Only without a command: with an action of its own, the program would take a misspelt command for an argument.
+  if (!hasOperand(args)) define(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], async () => {
     const { overview } = await import('./commands/overview.js');
     return (loaded, { json }) => overview(terminal, loaded, json === true);
   });
   define(
     addFilterOptions(program.command('list').description('one line a tool, with every axis')),
-    ['list', 'list --category git --access readonly', 'list --max-danger low --json'],
+    ['list', 'list --category git --access readonly', 'list --danger high,critical --json'],
     async () => {
       const { list } = await import('./commands/list.js');
       return (loaded, options) => list(terminal, loaded, filterOf(options), options.json === true);
@@ -62,7 +70,7 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
     ['search "run the tests"', 'search show diff --limit 3'],
     async () => {
       const { search } = await import('./commands/search.js');
-      return (loaded, { json, limit }, words) => search(terminal, loaded, words.join(' '), limit as number, json === true);
+      return (loaded, { json, limit }, words) => search(terminal, loaded, words.join(' '), limit, json === true);
     },
   );
   define(program.command('stats').description('how many tools have which value of every axis'), ['stats', 'stats --tools "tools/**/*.ts" --json'], async () => {
@@ -73,28 +81,58 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
     program
       .command('lint')
       .description('what to mend in the metadata; exits with 1 when there is something')
-      .addOption(new Option('--format <format>', 'how findings are printed').choices(['table', 'json', 'github']).default('table')),
+      .addOption(new Option('--format <format>', 'how findings are printed').choices(LINT_FORMATS).default('table')),
     ['lint', 'lint --tools ./tools --format github'],
     async () => {
       const { lint } = await import('./commands/lint.js');
-      return (loaded, { json, format }) => lint(terminal, loaded, json === true ? 'json' : (format as 'table' | 'json' | 'github'));
+      return (loaded, { json, format }) => lint(terminal, loaded, json === true ? 'json' : format);
     },
+    { showsProblems: true },
   );
 
   try {
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.ok;
+      if (error.code === 'commander.excessArguments' && program.getOptionValue('tools') !== undefined) terminal.err('(--tools takes one value: repeat it, or quote a glob)');
+      if (wantsJson(args)) printJsonError(terminal, 'INVALID_ARGUMENT', error.message.replace(/^error: /, ''));
+      return EXIT.usage;
+    }
     if (!isToolError(error)) throw error;
-    terminal.err(`${paint(terminal, 'red', 'error')} ${error.message}`);
+    reportError(terminal, args, error.code, error.message);
     return error.code === 'TOOL_NOT_FOUND' || error.code === 'INVALID_ARGUMENT' ? EXIT.usage : EXIT.findings;
   }
 }
 
-function reportProblems(terminal: Terminal, { registry, problems }: LoadedRegistry): void {
-  for (const { file, reason } of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${file}: ${reason}`);
-  if (registry.size === 0 && problems.length === 0) {
-    terminal.err('The files were read, but export no tools. Export classes decorated with @tool, instances of them, or results of defineTool');
+/** Says why a command ended without a result; programs that asked for JSON find it where the result would have been. */
+export function reportError(terminal: Terminal, args: readonly string[], code: string, message: string): void {
+  terminal.err(`${paint(terminal, 'red', 'error')} ${message}`);
+  if (wantsJson(args)) printJsonError(terminal, code, message);
+}
+
+function printJsonError(terminal: Terminal, code: string, message: string): void {
+  terminal.out(JSON.stringify({ error: { code, message } }, null, 2));
+}
+
+/** Known before the command line is understood: that may be what fails. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  const options = end === -1 ? args : args.slice(0, end);
+  return options.some((each, index) => each === '--json' || each === '--format=json' || (each === '--format' && options[index + 1] === 'json'));
+}
+
+function hasOperand(args: readonly string[]): boolean {
+  try {
+    return addGlobalOptions(new Command()).allowUnknownOption().exitOverride().configureOutput({ outputError: () => {} }).parseOptions([...args]).operands.length > 0;
+  } catch {
+    return false; // Wrong usage, which the program itself reports.
   }
+}
+
+function addGlobalOptions(command: Command): Command {
+  return command
+    .option('--tools <path>', 'a file, folder or quoted glob that exports tools; may be repeated (default: the bundled tools)', (path: string, before: readonly string[] = []) => [...before, path])
+    .option('--json', 'print JSON');
 }

@@ -5,44 +5,110 @@ export interface Column<Row> {
   readonly value: (row: Row) => string;
   readonly style?: (row: Row) => Style | undefined;
   readonly align?: 'left' | 'right';
+  /** Where the terminal is too narrow: left out, or, for the last column, continued on further lines. Otherwise cut. */
+  readonly narrow?: 'drop' | 'wrap';
 }
 
 const GAP = '  ';
+/** Wrapped text of fewer columns is hard to read, and goes below its row; so does text with a word that is wider than its column. */
+const LEAST_WRAPPED = 36;
+const LEAST_CUT = 4;
+const INDENT = 4;
+/** Longer lines are hard to follow, also where there is room for them. */
+const LONGEST_LINE = 110;
 
-/** Rows under headings, each column as wide as its longest value; the last one is cut to the terminal. */
+/** Rows under headings, each column as wide as its longest value and all of them as wide as the terminal at most. */
 export function table<Row>(terminal: Terminal, rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const cells = rows.map((row) => columns.map(({ value }) => plainLine(value(row))));
-  const widths = columns.map(({ title }, column) => Math.max(title.length, ...cells.map((line) => line[column]!.length)));
-  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0);
-  widths[widths.length - 1] = Math.max(8, Math.min(widths.at(-1)!, terminal.columns - before));
+  const natural = new Map(columns.map((column) => [column, Math.max(column.title.length, ...rows.map((row) => plainLine(column.value(row)).length))]));
+  const widthOf = (shown: readonly Column<Row>[]) => shown.reduce((sum, column) => sum + natural.get(column)!, GAP.length * (shown.length - 1));
 
-  const fit = (text: string, column: number) => {
-    const width = widths[column]!;
+  let shown = columns;
+  for (const column of columns.filter(({ narrow }) => narrow === 'drop').reverse()) {
+    if (widthOf(shown) > terminal.columns) shown = shown.filter((each) => each !== column);
+  }
+  const last = shown.at(-1);
+  if (last?.narrow !== 'wrap' || widthOf(shown) <= terminal.columns) return linesOf(terminal, rows, shown, cutWidths(terminal, shown, natural)).join('\n');
+
+  const others = shown.slice(0, -1);
+  const widths = cutWidths(terminal, others, natural);
+  const before = widths.reduce((sum, width) => sum + width + GAP.length, 0);
+  const longestWord = Math.max(0, ...rows.flatMap((row) => plainLine(last.value(row)).split(' ').map((word) => word.length)));
+  const below = terminal.columns - before < Math.max(LEAST_WRAPPED, longestWord);
+  const margin = below ? INDENT : before;
+  const [head, ...body] = linesOf(terminal, rows, others, widths);
+  const wrapped = rows.map((row) => {
+    const style = last.style?.(row);
+    return wrapWords(plainLine(last.value(row)), terminal.columns - margin).map((line) => (style === undefined ? line : paint(terminal, style, line)));
+  });
+  const indented = (lines: readonly string[]) => lines.map((line) => `\n${' '.repeat(margin)}${line}`).join('');
+  if (below) return [head!, ...body.map((line, index) => line + indented(wrapped[index]!))].join('\n');
+  // A row's own line ends where its last value does; what is painted has no other end to measure.
+  const padded = (line: string) => line + ' '.repeat(Math.max(0, before - visibleLength(line)));
+  return [padded(head!) + paint(terminal, 'dim', last.title), ...body.map((line, index) => padded(line) + (wrapped[index]![0] ?? '') + indented(wrapped[index]!.slice(1)))].join('\n');
+}
+
+/** As wide as the values; where that is too wide, the widest columns give way first. */
+function cutWidths<Row>(terminal: Terminal, columns: readonly Column<Row>[], natural: ReadonlyMap<Column<Row>, number>): number[] {
+  const widths = columns.map((column) => natural.get(column)!);
+  let excess = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1)) - terminal.columns;
+  for (; excess > 0; excess -= 1) {
+    const widest = Math.max(...widths);
+    if (widest <= LEAST_CUT) break;
+    widths[widths.lastIndexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+function linesOf<Row>(terminal: Terminal, rows: readonly Row[], columns: readonly Column<Row>[], widths: readonly number[]): string[] {
+  const fit = (text: string, index: number) => {
+    const width = widths[index]!;
     const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text;
-    return columns[column]!.align === 'right' ? cut.padStart(width) : cut.padEnd(width);
+    if (columns[index]!.align === 'right') return cut.padStart(width);
+    return index === columns.length - 1 ? cut : cut.padEnd(width);
   };
-  const head = columns.map(({ title }, column) => paint(terminal, 'dim', fit(title, column))).join(GAP);
-  const body = rows.map((row, index) =>
-    columns.map(({ style }, column) => {
-      const text = fit(cells[index]![column]!, column);
+  const head = columns.map(({ title }, index) => paint(terminal, 'dim', fit(title, index))).join(GAP);
+  const body = rows.map((row) =>
+    columns.map(({ value, style }, index) => {
+      const text = fit(plainLine(value(row)), index);
       const wanted = style?.(row);
       return wanted === undefined ? text : paint(terminal, wanted, text);
     }).join(GAP),
   );
-  return [head, ...body].map((line) => line.trimEnd()).join('\n');
+  return [head, ...body].map((line) => line.trimEnd());
 }
 
-/** Words joined by commas and broken at the terminal's width, every line after a margin. */
-export function wrapList(terminal: Terminal, words: readonly string[], margin: number): string {
+/** Pieces joined and broken between each other at the terminal's width, every further line after a margin. They may be painted. */
+export function wrapList(terminal: Terminal, pieces: readonly string[], margin: number, separator = ', '): string {
+  const end = Math.min(terminal.columns, LONGEST_LINE);
   const lines: string[] = [];
   let line = '';
-  for (const [index, word] of words.entries()) {
-    const piece = index < words.length - 1 ? `${word}, ` : word;
-    if (line !== '' && margin + line.length + piece.trimEnd().length > Math.min(terminal.columns, 110)) {
+  for (const [index, each] of pieces.entries()) {
+    const piece = index < pieces.length - 1 ? each + separator : each;
+    if (line !== '' && margin + visibleLength(line + piece.trimEnd()) > end) {
       lines.push(line.trimEnd());
       line = '';
     }
     line += piece;
   }
   return [...lines, line].join(`\n${' '.repeat(margin)}`);
+}
+
+/** Prose broken between words, in lines of at most so many characters. */
+export function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = '';
+    }
+    line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** Without the colours that `paint` adds. */
+function visibleLength(text: string): number {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/\u001b\[\d+m/g, '').length;
 }

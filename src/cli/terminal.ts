@@ -6,22 +6,38 @@ export interface Terminal {
   err(text: string): void;
   /** Whether colours are wanted. */
   readonly color: boolean;
-  /** Characters a line; tables are cut to it. */
+  /** Characters a line; tables are fitted to it. Infinite where no person is reading: there nothing is cut. */
   readonly columns: number;
 }
 
-/** Wide enough that piped tables are not cut where a person would look for the end of a word. */
-const PIPED_COLUMNS = 200;
+/** Of a terminal that does not say. */
+const USUAL_COLUMNS = 80;
 
-/** The terminal of a process. Colours as https://no-color.org asks. */
-export function processTerminal(process: NodeJS.Process): Terminal {
-  const { NO_COLOR, FORCE_COLOR } = process.env;
+/**
+ * The terminal of a process. Colours as https://no-color.org asks.
+ *
+ * It takes standard output for itself: what the user's files print, while they are imported or later, goes to standard
+ * error, so that results stay what they are. A reader that leaves early (`… | head`) is no error.
+ */
+export function processTerminal({ stdout, stderr, env }: NodeJS.Process): Terminal & { flush(): Promise<void> } {
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  for (const stream of [stdout, stderr]) stream.on('error', ignoreClosedReader);
+  const { NO_COLOR, FORCE_COLOR } = env;
   return {
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(`${text}\n`),
-    color: NO_COLOR !== undefined && NO_COLOR !== '' ? false : FORCE_COLOR !== undefined ? FORCE_COLOR !== '0' : process.stdout.isTTY === true,
-    columns: process.stdout.columns ?? PIPED_COLUMNS,
+    out: (text) => void write(`${text}\n`),
+    err: (text) => void stderr.write(`${text}\n`),
+    color: NO_COLOR !== undefined && NO_COLOR !== '' ? false : FORCE_COLOR !== undefined ? FORCE_COLOR !== '0' : stdout.isTTY === true,
+    columns: stdout.isTTY === true ? stdout.columns || USUAL_COLUMNS : Infinity,
+    flush: async () => {
+      await new Promise<void>((done) => write('', () => done()));
+      await new Promise<void>((done) => stderr.write('', () => done()));
+    },
   };
+}
+
+function ignoreClosedReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
 }
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;

@@ -5,9 +5,11 @@ import { ImmutableSet } from '../core/immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
 import { suggestNames } from '../core/suggest-names.js';
-import { KeywordIndex } from '../search/keyword-index.js';
-import { scoreKeywords, type KeywordMatchResult } from '../search/keyword-score.js';
-import { SearchIndex, type SearchResult } from '../search/search-index.js';
+import { KeywordIndex } from '../search/keywords/keyword-index.js';
+import { scoreKeywords, type KeywordMatchResult } from '../search/keywords/keyword-score.js';
+import type { SearchResult } from '../search/ranking/explain-match.js';
+import { SearchIndex } from '../search/search-index.js';
+import type { RelatedWordsOptions } from '../search/tables/related-words.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
@@ -34,6 +36,8 @@ export interface RegistryChange {
 export interface RegistryOptions {
   /** Milliseconds from any start, for `metrics`. @default performance.now */
   readonly now?: () => number;
+  /** Words of one's own trade that search takes for each other. */
+  readonly relatedWords?: RelatedWordsOptions;
 }
 
 /**
@@ -62,7 +66,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#keyword, this.#mandatoryKeyword, this.#stage, this.#taskType, this.#derived];
   readonly #keywords = new KeywordIndex();
   readonly #mandatoryKeywords = new KeywordIndex();
-  readonly #search = new SearchIndex();
+  readonly #search: SearchIndex;
   readonly #listeners = new Listeners<RegistryChange>();
   readonly #now: () => number;
   /** Answers that take more than one look-up; forgotten with every change. */
@@ -71,6 +75,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   constructor(options: RegistryOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
+    this.#search = new SearchIndex(options.relatedWords);
   }
 
   /** How many changes there were; equal revisions of one registry mean equal content. */

@@ -1,122 +1,92 @@
-import { LIMITS } from '../core/limits.js';
 import { compareText } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { splitWords, type Word } from './split-words.js';
-import { stem } from './stem.js';
-import { STOP_WORDS } from './stop-words.js';
-import { SEARCH_FIELDS, textOf, type SearchField } from './tool-text.js';
+import { DocumentIndex } from './index/document-index.js';
+import { Best } from './ranking/best.js';
+import { DocumentScorer } from './ranking/document-scorer.js';
+import { explainMatch, type SearchResult } from './ranking/explain-match.js';
+import { RANKING } from './ranking/parameters.js';
+import { planQuery, type QueryPlan } from './ranking/query-plan.js';
+import { parseRequest } from './ranking/request.js';
+import { ScoreBounds } from './ranking/score-bounds.js';
+import { correctSpelling } from './ranking/spelling.js';
+import { RelatedWords, type RelatedWordsOptions } from './tables/related-words.js';
 
-/** A tool that fits a request, and why. */
-export interface SearchResult {
-  readonly toolName: string;
-  readonly score: number;
-  /** The words of the request that hit, each with the fields it was found in. */
-  readonly matches: readonly { readonly word: string; readonly fields: readonly SearchField[] }[];
-  /** The same as one line for people. */
-  readonly explanation: string;
-}
-
-/** How fast repeated words stop counting. BM25's usual value (Robertson and Zaragoza, 2009). */
-const K1 = 1.2;
-
-interface Document {
+interface Scored {
+  readonly document: number;
   readonly entry: ToolEntry;
-  readonly stems: ReadonlySet<string>;
+  readonly score: number;
 }
 
-interface Posting {
-  /** Sum over the fields of the field's weight times the word's share of it. */
-  readonly weight: number;
-  readonly fields: readonly SearchField[];
-}
+/** How many documents with the highest bounds are scored first, so that the others have a score to beat. */
+const FIRST_SCORED = 32;
 
-/** Ranked retrieval over everything known of a tool: BM25 over stems, with weighted fields. */
+/** Ranked search over everything known of a tool. docs/search-and-scoring.md explains it in words. */
 export class SearchIndex {
-  readonly #documents = new Map<string, Document>();
-  /** stem → tool → where it occurs. */
-  readonly #postings = new Map<string, Map<string, Posting>>();
-  /** Tools are indexed when somebody first searches: many programs never do. */
-  readonly #pending = new Map<string, ToolEntry>();
+  readonly #index = new DocumentIndex();
+  readonly #relatedWords: RelatedWords;
+  readonly #bounds = new ScoreBounds();
+
+  constructor(options: RelatedWordsOptions = {}) {
+    this.#relatedWords = new RelatedWords(options);
+  }
 
   add(entry: ToolEntry): void {
-    this.#pending.set(entry.name, entry);
+    this.#index.add(entry);
   }
 
   remove(entry: ToolEntry): void {
-    this.#pending.delete(entry.name);
-    const document = this.#documents.get(entry.name);
-    if (document === undefined) return;
-    this.#documents.delete(entry.name);
-    for (const each of document.stems) {
-      const tools = this.#postings.get(each);
-      tools?.delete(entry.name);
-      if (tools?.size === 0) this.#postings.delete(each);
-    }
+    this.#index.remove(entry);
   }
 
-  /** The best tools for a text, best first; equal scores by priority, then by name. */
-  search(text: string, limit: number): readonly SearchResult[] {
-    this.#indexPending();
-    const hits = new Map<string, { score: number; matches: { word: string; fields: readonly SearchField[] }[] }>();
-    for (const [each, word] of queryStems(text)) {
-      const tools = this.#postings.get(each);
-      if (tools === undefined) continue;
-      const rarity = Math.log(1 + (this.#documents.size - tools.size + 0.5) / (tools.size + 0.5));
-      for (const [name, { weight, fields }] of tools) {
-        let hit = hits.get(name);
-        if (hit === undefined) hits.set(name, (hit = { score: 0, matches: [] }));
-        hit.score += (rarity * weight * (K1 + 1)) / (weight + K1);
-        hit.matches.push(Object.freeze({ word, fields }));
-      }
-    }
-    return [...hits]
-      .map(([name, hit]) => ({ entry: this.#documents.get(name)!.entry, ...hit }))
-      .sort((a, b) => b.score - a.score || a.entry.priority - b.entry.priority || compareText(a.entry.name, b.entry.name))
-      .slice(0, limit)
-      .map(({ entry, score, matches }) => Object.freeze({ toolName: entry.name, score, matches: Object.freeze(matches), explanation: explain(matches) }));
+  /** The best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
+  search(text: string, limit: number, accept: (entry: ToolEntry) => boolean = () => true): readonly SearchResult[] {
+    this.#index.update();
+    const { request, corrections } = correctSpelling(parseRequest(text), this.#index.vocabulary, this.#relatedWords);
+    const plan = planQuery(request, this.#index, this.#relatedWords);
+    const best = this.#best(plan, limit, accept);
+    return best.map(({ document, entry, score }) => explainMatch(entry, score, document, plan, this.#index, { corrections, truncated: request.truncated }));
   }
 
-  #indexPending(): void {
-    for (const entry of this.#pending.values()) {
-      const occurrences = new Map<string, { weight: number; fields: SearchField[] }>();
-      for (const [field, text] of Object.entries(textOf(entry)) as [SearchField, string][]) {
-        const stems = splitWords(text).flatMap(termsOf).map(stem);
-        const share = SEARCH_FIELDS[field] / Math.max(1, Math.sqrt(stems.length / 8));
-        for (const each of stems) {
-          const seen = occurrences.get(each);
-          if (seen === undefined) occurrences.set(each, { weight: share, fields: [field] });
-          else {
-            seen.weight += share;
-            if (!seen.fields.includes(field)) seen.fields.push(field);
-          }
-        }
-      }
-      for (const [each, posting] of occurrences) {
-        Object.freeze(posting.fields);
-        const tools = this.#postings.get(each);
-        if (tools === undefined) this.#postings.set(each, new Map([[entry.name, posting]]));
-        else tools.set(entry.name, posting);
-      }
-      this.#documents.set(entry.name, { entry, stems: new Set(occurrences.keys()) });
+  /** Exactly the best: a document is passed over only when its bound cannot reach the worst of the kept. */
+  #best(plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
+    const scorer = new DocumentScorer(plan, this.#index);
+    const best = new Best<Scored>(limit, isBetter);
+    const bounds = this.#bounds;
+    bounds.compute(plan, this.#index);
+    const offer = (document: number) => {
+      const entry = this.#index.entry(document);
+      if (entry === undefined || !accept(entry)) return;
+      const score = scorer.score(document);
+      if (score > 0) best.offer({ document, entry, score });
+    };
+
+    const promising = this.#withHighestBounds(Math.max(FIRST_SCORED, limit));
+    for (const document of promising) offer(document);
+    const done = new Set(promising);
+    // The request may cover a tool's whole name, whatever its words.
+    const growth = 1 + RANKING.nameCoverage;
+    for (let at = 0; at < bounds.count; at++) {
+      const document = bounds.documents[at]!;
+      const enough = best.worst?.score ?? 0;
+      const bound = bounds.bounds[document]!;
+      if (bound * growth < enough || done.has(document)) continue;
+      // The name alone is quickly read, and most names have little to do with the request.
+      if (bound * scorer.nameFactor(document) >= enough) offer(document);
     }
-    this.#pending.clear();
+    bounds.clear();
+    return best.sorted();
+  }
+
+  #withHighestBounds(count: number): readonly number[] {
+    const { bounds } = this.#bounds;
+    const highest = new Best<number>(count, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
+    for (let at = 0; at < this.#bounds.count; at++) highest.offer(this.#bounds.documents[at]!);
+    return highest.sorted();
   }
 }
 
-/** An identifier counts by its parts and as a whole: `GitHub` is found by github, hub and GitHub. */
-function termsOf({ whole, parts }: Word): readonly string[] {
-  return parts.length > 1 ? [...parts, whole] : parts;
-}
-
-/** The distinct stems of a request with the word each comes from, without the words that say nothing. */
-function queryStems(text: string): Map<string, string> {
-  const stems = new Map<string, string>();
-  for (const word of splitWords(text.slice(0, LIMITS.queryLength))) {
-    for (const part of termsOf(word)) if (!STOP_WORDS.has(part) && !stems.has(stem(part))) stems.set(stem(part), part);
-  }
-  return stems;
-}
-
-function explain(matches: SearchResult['matches']): string {
-  return matches.map(({ word, fields }) => `"${word}" in ${fields.join(', ')}`).join('; ');
+function isBetter(a: Scored, b: Scored): boolean {
+  if (a.score !== b.score) return a.score > b.score;
+  if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
+  return compareText(a.entry.name, b.entry.name) < 0;
 }

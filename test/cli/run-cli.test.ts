@@ -1,26 +1,20 @@
-import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Runs a command line in this process. */
+/** Runs a command line in this process, on a terminal of 160 columns. */
 async function run(...args: string[]) {
-  let out = '';
-  let err = '';
-  const terminal = { out: (text: string) => void (out += `${text}\n`), err: (text: string) => void (err += `${text}\n`), color: false, columns: 160 };
-  const code = await runCli(args, terminal, root);
-  return { code, out, err };
+  return runAt(160, ...args);
 }
 
-/** Runs a command line in a process of its own, where a TypeScript loader can be installed. */
-function spawn(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((done) => {
-    execFile(process.execPath, ['--import', 'tsx', resolve(root, 'src/cli/main.ts'), ...args], { cwd: root, env: { ...process.env, NO_COLOR: '1' } }, (error, out, err) =>
-      done({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
+async function runAt(columns: number, ...args: string[]) {
+  let out = '';
+  let err = '';
+  const terminal = { out: (text: string) => void (out += `${text}\n`), err: (text: string) => void (err += `${text}\n`), color: false, columns };
+  const code = await runCli(args, terminal, root);
+  return { code, out, err };
 }
 
 describe('tooldex', () => {
@@ -45,6 +39,18 @@ describe('tooldex', () => {
     }
   });
 
+  it('names the command that a misspelt one looks like', async () => {
+    for (const args of [['lsit'], ['lsit', '--category', 'git'], ['--json', 'lsit']]) expect((await run(...args)).err).toMatch(/unknown command 'lsit'\n\(Did you mean list\?\)/);
+  });
+
+  it('ends with an error as JSON where JSON was asked for', async () => {
+    const wrong = await run('list', '--danger', 'extreme', '--json');
+    expect([wrong.code, JSON.parse(wrong.out)]).toEqual([2, { error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining("'extreme' is invalid") } }]);
+    const unknown = await run('show', 'read_fil', '--json');
+    expect([unknown.code, JSON.parse(unknown.out)]).toEqual([2, { error: { code: 'TOOL_NOT_FOUND', message: expect.stringContaining('read_file') } }]);
+    expect((await run('show', 'read_fil')).out).toBe('');
+  });
+
   it('answers --help and --version', async () => {
     expect((await run('--version')).out.trim()).toMatch(/^\d+\.\d+\.\d+$/);
     expect((await run('lint', '--help')).out).toContain('Examples:');
@@ -60,8 +66,24 @@ describe('tooldex list', () => {
   });
 
   it('takes several values of one option as any of them', async () => {
-    const { out } = await run('list', '--danger', 'high', 'critical', '--json');
-    expect(new Set((JSON.parse(out) as { dangerLevel: string }[]).map(({ dangerLevel }) => dangerLevel))).toContain('high');
+    for (const values of [['--danger', 'high', '--danger', 'safe'], ['--danger', 'high,safe'], ['--danger=high, safe']]) {
+      const { out } = await run('list', ...values, '--json');
+      expect([...new Set((JSON.parse(out) as { dangerLevel: string }[]).map(({ dangerLevel }) => dangerLevel))].sort()).toEqual(['high', 'safe']);
+    }
+    expect((await run('list', '--danger', 'high', 'safe')).code).toBe(2);
+    expect((await run('list', '--danger', 'high,')).err).toContain('every comma');
+  });
+
+  it('fits every terminal: stages go first, and nothing is cut where nobody reads', async () => {
+    for (const columns of [40, 80, 120]) {
+      const lines = (await runAt(columns, 'list')).out.split('\n');
+      expect([columns, lines.filter((line) => line.length > columns)]).toEqual([columns, []]);
+    }
+    expect((await runAt(80, 'list')).out).toMatch(/^TOOL.*COST$/m);
+    expect((await runAt(80, 'list')).out).not.toContain('…');
+    const piped = (await runAt(Infinity, 'list')).out;
+    expect(piped).toMatch(/^TOOL.*STAGES$/m);
+    expect(piped).not.toContain('…');
   });
 });
 
@@ -71,6 +93,10 @@ describe('tooldex show', () => {
     expect(code).toBe(0);
     expect(out).toContain('"path"');
     expect(out).toContain('keywords');
+  });
+
+  it('names the first tools that may not run beside it, and how many there are', async () => {
+    expect((await run('show', 'git_commit')).out).toMatch(/^conflicts +(\w+, ){5}… \(\d+ in all\)$/m);
   });
 
   it('suggests names for one that is unknown, and exits with 2', async () => {
@@ -92,39 +118,19 @@ describe('tooldex search', () => {
   });
 });
 
+describe('tooldex stats', () => {
+  it('breaks lines between values', async () => {
+    const { out } = await runAt(60, 'stats');
+    for (const line of out.split('\n')) expect(line).toMatch(/^.{0,60}$/);
+    expect(out).toMatch(/^ {11}\w+ \d+/m);
+    expect(out).toContain('  files 8  ');
+  });
+});
+
 describe('tooldex lint', () => {
   it('finds nothing to mend in the bundled tools', async () => {
     const { code, out } = await run('lint');
     expect(out).toContain('nothing to mend');
     expect(code).toBe(0);
-  });
-});
-
-describe('--tools', () => {
-  it('loads a folder in standard decorator mode, counts a re-exported tool once and names the files that fail', async () => {
-    const { code, out, err } = await spawn('list', '--json', '--tools', 'test/fixtures/standard');
-    expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual(['greet_standard', 'wave']);
-    expect(err).toContain('broken.ts: Error: the database is not configured');
-    expect(err).toContain('accessMode: expected one of "readonly"');
-    expect(code).toBe(1);
-  });
-
-  it('loads legacy decorators with the settings of the tsconfig beside them', async () => {
-    const { code, out } = await spawn('list', '--json', '--tools', 'test/fixtures/legacy/*.ts');
-    expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual(['first', 'second']);
-    expect(code).toBe(0);
-  });
-
-  it('says what to export when files have no tools, and what was expected when nothing matches', async () => {
-    expect((await spawn('stats', '--tools', 'test/fixtures/commonjs/tools.cjs')).err).toContain('Export classes decorated with @tool');
-    const { code, err } = await spawn('stats', '--tools', 'no/such/folder');
-    expect(err).toContain('expected a file, folder or glob');
-    expect(code).toBe(1);
-  });
-
-  it('prints findings as annotations with the file, and exits with 1', async () => {
-    const { code, out } = await spawn('lint', '--format', 'github', '--tools', 'test/fixtures/legacy/toolkit.ts');
-    expect(out).toMatch(/^::warning file=test\/fixtures\/legacy\/toolkit\.ts,title=inferred-safety::first: /m);
-    expect(code).toBe(1);
   });
 });

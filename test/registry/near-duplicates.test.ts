@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nearDuplicates } from '../../src/registry/lint/near-duplicates.js';
-import { splitWords } from '../../src/search/split-words.js';
-import { stem } from '../../src/search/stem.js';
+import { splitWords } from '../../src/search/text/split-words.js';
+import { stem } from '../../src/search/text/stem.js';
 
 describe('nearDuplicates', () => {
   const word = fc.constantFrom('read', 'reads', 'file', 'write', 'the', 'of', 'branch', 'web', 'page', 'text', 'line', 'list');

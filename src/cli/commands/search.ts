@@ -1,5 +1,5 @@
 import type { LoadedRegistry } from '../load-registry.js';
-import { table } from '../table.js';
+import { table, wrapList } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 
 /** Prints the tools that fit a request, best first, with the reasons: ranked search, and the keyword formula beside it. */
@@ -17,15 +17,15 @@ export function search(terminal: Terminal, { registry }: LoadedRegistry, text: s
     table(terminal, ranked, [
       { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
       { title: 'SCORE', value: ({ score }) => score.toFixed(2), align: 'right' },
-      { title: 'WHY', value: ({ explanation }) => explanation },
+      { title: 'WHY', value: ({ explanation }) => explanation, narrow: 'wrap' },
     ]),
   );
   if (keywords.length > 0) {
     heading('\nKeywords', 'matched / declared + specificity + priority');
     terminal.out(keywordTable(terminal, keywords));
   }
-  if (mandatory.length > 0) terminal.out(`\n${paint(terminal, 'bold', 'Always offered')}  ${mandatory.join(', ')}`);
-  if (categories.length > 0) terminal.out(`${mandatory.length > 0 ? '' : '\n'}${paint(terminal, 'bold', 'Categories')}  ${categories.join(', ')}`);
+  if (mandatory.length > 0) terminal.out(`\n${paint(terminal, 'bold', 'Always offered')}  ${wrapList(terminal, mandatory, 16)}`);
+  if (categories.length > 0) terminal.out(`${mandatory.length > 0 ? '' : '\n'}${paint(terminal, 'bold', 'Categories')}  ${wrapList(terminal, categories, 12)}`);
 }
 
 type KeywordMatches = ReturnType<LoadedRegistry['registry']['getToolsMatchingTextScored']>;
@@ -38,6 +38,6 @@ export function keywordTable(terminal: Terminal, matches: KeywordMatches): strin
     { title: '= BASE', value: ({ base }) => base.toFixed(2), align: 'right' },
     { title: '+ SPEC', value: ({ specificity }) => specificity.toFixed(2), align: 'right' },
     { title: '+ PRIO', value: ({ priorityBoost }) => priorityBoost.toFixed(2), align: 'right' },
-    { title: 'KEYWORDS', value: ({ matchedKeywords }) => matchedKeywords.join(', ') },
+    { title: 'KEYWORDS', value: ({ matchedKeywords }) => matchedKeywords.join(', '), narrow: 'wrap' },
   ]);
 }

@@ -4,25 +4,26 @@ import { entryToJson } from '../../tool/entry-to-json.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { priorityName } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load-registry.js';
-import { wrapList } from '../table.js';
+import { wrapList, wrapWords } from '../table.js';
 import { paint, plainLine, type Terminal } from '../terminal.js';
 
 const MARGIN = 18;
+const FIRST_CONFLICTS = 5;
 
 /** Prints everything known of one tool. @throws ToolError `TOOL_NOT_FOUND` */
 export function show(terminal: Terminal, { registry, fileOf }: LoadedRegistry, name: string, json: boolean): void {
   const entry = registry.require(name);
   if (json) return terminal.out(JSON.stringify(entryToJson(entry), null, 2));
   terminal.out(`${paint(terminal, 'bold', entry.name)}${entry.version === undefined ? '' : ` ${entry.version}`}`);
-  terminal.out(`${plainLine(entry.description)}\n`);
-  for (const [label, value] of factsOf(entry, fileOf.get(entry.name))) {
+  terminal.out(`${wrapWords(plainLine(entry.description), terminal.columns).join('\n')}\n`);
+  for (const [label, value] of factsOf(entry, fileOf.get(entry.name), [...registry.getConflictingTools(name)])) {
     const words = (typeof value === 'string' ? [value] : value).map(plainLine);
     if (words.length > 0) terminal.out(`${paint(terminal, 'dim', label.padEnd(MARGIN))}${wrapList(terminal, words, MARGIN)}`);
   }
   terminal.out(`\n${paint(terminal, 'dim', 'input')}\n${JSON.stringify(entry.inputJsonSchema, null, 2)}`);
 }
 
-function factsOf(entry: ToolEntry, file: string | undefined): [string, string | readonly string[]][] {
+function factsOf(entry: ToolEntry, file: string | undefined, conflicts: readonly string[]): [string, string | readonly string[]][] {
   const axis = (name: ToolEntry['inferred'][number], value: string) => (entry.inferred.includes(name) ? `${value} (inferred)` : value);
   return [
     ['priority', axis('priority', priorityName(entry.priority))],
@@ -31,6 +32,7 @@ function factsOf(entry: ToolEntry, file: string | undefined): [string, string | 
     ['execution', axis('executionCategory', entry.executionCategory)],
     ['cost', axis('costTier', entry.costTier)],
     ['parallel', axis('allowParallel', entry.allowParallel ? 'may run beside itself' : 'never beside itself')],
+    ['conflicts', conflicts.length <= FIRST_CONFLICTS ? conflicts : [...conflicts.slice(0, FIRST_CONFLICTS), `… (${conflicts.length} in all)`]],
     ['side effects', entry.sideEffects],
     ['derived sets', derivedSetsOf(entry)],
     ['available', isAvailable(entry) ? 'yes' : 'no'],

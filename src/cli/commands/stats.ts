@@ -1,6 +1,9 @@
 import type { RegistrySummary } from '../../registry/registry-summary.js';
+import { Priority } from '../../core/enums.js';
+import { priorityName } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load-registry.js';
-import { paint, type Terminal } from '../terminal.js';
+import { wrapList } from '../table.js';
+import { paint, plainLine, type Terminal } from '../terminal.js';
 
 const AXES: readonly (readonly [string, keyof RegistrySummary])[] = [
   ['priority', 'byPriority'],
@@ -22,11 +25,14 @@ export function stats(terminal: Terminal, { registry }: LoadedRegistry, json: bo
   terminal.out(axisBars(terminal, summary));
 }
 
-/** One line per axis: each value with its count. */
+const MARGIN = 11;
+
+/** One paragraph per axis: each value with its count. */
 export function axisBars(terminal: Terminal, summary: RegistrySummary): string {
   return AXES.map(([label, axis]) => {
     const counts = Object.entries(summary[axis] as Record<string, number>);
-    const values = counts.map(([value, count]) => `${axis === 'byPriority' ? value.toLowerCase() : value} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`);
-    return `${paint(terminal, 'dim', label.padEnd(11))}${values.join('  ')}`;
+    const nameOf = (value: string) => (axis === 'byPriority' ? priorityName(Priority[value as keyof typeof Priority]) : value);
+    const values = counts.map(([value, count]) => `${plainLine(nameOf(value))} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`);
+    return `${paint(terminal, 'dim', label.padEnd(MARGIN))}${wrapList(terminal, values, MARGIN, '  ')}`;
   }).join('\n');
 }

@@ -1,6 +1,6 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../../core/enums.js';
 import { isDangerous, isParallelizable, isWriting } from '../../core/enum-order.js';
-import { keywordForm } from '../../search/keyword-index.js';
+import { keywordForm } from '../../search/keywords/keyword-index.js';
 import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';

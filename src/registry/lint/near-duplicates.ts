@@ -1,5 +1,5 @@
-import { splitWords } from '../../search/split-words.js';
-import { stem } from '../../search/stem.js';
+import { splitWords } from '../../search/text/split-words.js';
+import { stem } from '../../search/text/stem.js';
 
 /** Descriptions that share this much of their words (Jaccard) are hard to tell apart. */
 const SIMILARITY = 0.8;

@@ -1,7 +1,7 @@
-import { LIMITS } from '../core/limits.js';
-import { compareText } from '../core/plain-data.js';
-import { splitWords, type Word } from './split-words.js';
-import { stem } from './stem.js';
+import { LIMITS } from '../../core/limits.js';
+import { compareText } from '../../core/plain-data.js';
+import { splitWords, type Word } from '../text/split-words.js';
+import { stem } from '../text/stem.js';
 
 /**
  * Finds which keywords occur in a text, in time that depends on the text and not on how many keywords there are.

@@ -6,7 +6,7 @@ export interface Word {
 }
 
 /** Letters with their marks and digits, beginning with one (emoji carry marks too); a trailing `+` or `#` belongs to the word, or `c++` and `c#` would both be `c`. */
-const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
+export const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
 
 /** Where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;

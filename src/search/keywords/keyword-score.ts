@@ -1,5 +1,5 @@
-import { PRIORITY_BOOST } from '../core/enum-order.js';
-import type { Priority } from '../core/enums.js';
+import { PRIORITY_BOOST } from '../../core/enum-order.js';
+import type { Priority } from '../../core/enums.js';
 
 /** How well a tool's keywords fit a text, and from what that figure comes: `score` is the sum of the three parts. */
 export interface KeywordMatchResult {

@@ -1,0 +1,120 @@
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import { Postings } from './postings.js';
+import { textOf } from './tool-text.js';
+import { PIECE_END, TokenStore, wordOf } from './token-store.js';
+import { Vocabulary } from './vocabulary.js';
+
+/** Removed documents are kept in the arrays until they are this many and more than those that count. */
+const FEWEST_REMOVED = 1_000;
+
+/**
+ * The texts of tools, ready to be ranked.
+ *
+ * Tools are indexed when somebody first asks after they came: many programs register tools and never search. Each batch
+ * becomes a segment of its own, and a segment at least half as large as the one before is merged with it, so that there
+ * are few, and adding one tool to many costs little. What is counted (documents, documents with a stem) does not depend
+ * on the order in which tools came and went.
+ */
+export class DocumentIndex {
+  #vocabulary = new Vocabulary();
+  #store = new TokenStore(this.#vocabulary);
+  #segments: Postings[] = [];
+  /** By document number; removed ones are undefined. */
+  #entries: (ToolEntry | undefined)[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #pending = new Map<string, ToolEntry>();
+  /** How many removed documents have a stem. */
+  #removedWith = new Map<number, number>();
+
+  get vocabulary(): Vocabulary {
+    return this.#vocabulary;
+  }
+
+  get store(): TokenStore {
+    return this.#store;
+  }
+
+  get segments(): readonly Postings[] {
+    return this.#segments;
+  }
+
+  /** How many tools there are. */
+  get size(): number {
+    return this.#numbers.size + this.#pending.size;
+  }
+
+  add(entry: ToolEntry): void {
+    this.#pending.set(entry.name, entry);
+  }
+
+  remove(entry: ToolEntry): void {
+    if (this.#pending.delete(entry.name)) return;
+    const number = this.#numbers.get(entry.name);
+    if (number === undefined) return;
+    this.#numbers.delete(entry.name);
+    this.#entries[number] = undefined;
+    for (const stem of this.stemsOf(number)) this.#removedWith.set(stem, (this.#removedWith.get(stem) ?? 0) + 1);
+  }
+
+  /** The tool of a document; undefined for a removed one. */
+  entry(document: number): ToolEntry | undefined {
+    return this.#entries[document];
+  }
+
+  documentOf(name: string): number | undefined {
+    return this.#numbers.get(name);
+  }
+
+  /** In how many documents a stem occurs. */
+  documentsWith(stem: number): number {
+    let count = -(this.#removedWith.get(stem) ?? 0);
+    for (const segment of this.#segments) count += segment.count(stem);
+    return count;
+  }
+
+  stemsOf(document: number): ReadonlySet<number> {
+    const { tokens, starts } = this.#store;
+    const stemOfWord = this.#vocabulary.stemOfWord;
+    const stems = new Set<number>();
+    for (let at = starts[document]!; at < starts[document + 1]!; at++) {
+      const word = wordOf(tokens[at]!);
+      if (word !== PIECE_END) stems.add(stemOfWord[word]!);
+    }
+    return stems;
+  }
+
+  /** Indexes what came since the last call; says whether anything did. */
+  update(): boolean {
+    const removed = this.#entries.length - this.#numbers.size;
+    if (removed > FEWEST_REMOVED && removed > this.#numbers.size) this.#startAfresh();
+    if (this.#pending.size === 0) return false;
+    const first = this.#store.documents;
+    for (const entry of this.#pending.values()) {
+      this.#numbers.set(entry.name, this.#store.add(textOf(entry)));
+      this.#entries.push(entry);
+    }
+    this.#pending.clear();
+    let from = first;
+    while (this.#segments.length > 0) {
+      const last = this.#segments.at(-1)!;
+      if ((this.#store.documents - from) * 2 < last.endDocument - last.firstDocument) break;
+      from = last.firstDocument;
+      this.#segments.pop();
+    }
+    this.#segments.push(new Postings(this.#store, this.#vocabulary.stemOfWord, this.#vocabulary.stemCount, from, this.#store.documents));
+    return true;
+  }
+
+  #startAfresh(): void {
+    const entries = this.#entries.filter((entry) => entry !== undefined);
+    const waiting = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const entry of [...entries, ...waiting]) this.#pending.set(entry.name, entry);
+    this.#vocabulary = new Vocabulary();
+    this.#store = new TokenStore(this.#vocabulary);
+    this.#segments = [];
+    this.#entries = [];
+    this.#numbers.clear();
+    this.#removedWith = new Map();
+  }
+}

@@ -1,0 +1,74 @@
+import Fuse from 'fuse.js';
+import type { Vocabulary } from '../index/vocabulary.js';
+import type { RelatedWords } from '../tables/related-words.js';
+import { stem } from '../text/stem.js';
+import type { Request, RequestTerm } from './request.js';
+
+/** A word of a request that no tool has, and the word of the catalogue as which it was read. */
+export interface Correction {
+  readonly word: string;
+  readonly readAs: string;
+}
+
+// Bounded by counts and never by the clock, so that results are the same everywhere.
+const MOST_CORRECTED = 4;
+const MOST_COMPARED = 200;
+const SHORTEST = 4;
+const LONGEST = 32;
+/** How much a correction counts beside a word that was understood. */
+const CORRECTED_WEIGHT = 0.7;
+/** Share of letter pairs that two spellings of a word have in common, at least. */
+const COMMON_PAIRS = 0.4;
+/** Fuse's score: 0 is equal, 1 is nothing alike. */
+const WORST_FIT = 0.35;
+
+const LETTERS = /^\p{L}+$/u;
+
+/** Replaces words that the catalogue does not know by known ones that are spelt alike. */
+export function correctSpelling(request: Request, vocabulary: Vocabulary, relatedWords: RelatedWords): { readonly request: Request; readonly corrections: readonly Correction[] } {
+  const corrections: Correction[] = [];
+  const terms = request.terms.map((term): RequestTerm => {
+    if (corrections.length === MOST_CORRECTED || isKnown(term, vocabulary, relatedWords)) return term;
+    const readAs = closestWord(term.words[0]!, vocabulary);
+    if (readAs === undefined) return term;
+    corrections.push(Object.freeze({ word: term.words[0]!, readAs }));
+    return { stem: stem(readAs), weight: term.weight * CORRECTED_WEIGHT, words: [readAs], expandable: true };
+  });
+  return corrections.length === 0 ? { request, corrections: NONE } : { request: { ...request, terms }, corrections: Object.freeze(corrections) };
+}
+
+const NONE: readonly Correction[] = Object.freeze([]);
+
+/** Known, or not worth correcting: values, names and words for which another stands in. */
+function isKnown(term: RequestTerm, vocabulary: Vocabulary, relatedWords: RelatedWords): boolean {
+  const word = term.words[0]!;
+  if (!term.expandable || word.length < SHORTEST || word.length > LONGEST || !LETTERS.test(word)) return true;
+  if (vocabulary.stemNumber(term.stem) !== undefined) return true;
+  for (const [other] of relatedWords.of(term.stem)) if (vocabulary.stemNumber(other) !== undefined) return true;
+  return false;
+}
+
+function closestWord(word: string, vocabulary: Vocabulary): string | undefined {
+  const pairs = letterPairs(word);
+  const alike = vocabulary
+    .wordsLike(word)
+    .map((candidate) => ({ candidate, common: commonShare(pairs, letterPairs(candidate)) }))
+    .filter(({ common }) => common >= COMMON_PAIRS)
+    .sort((a, b) => b.common - a.common || (a.candidate < b.candidate ? -1 : 1))
+    .slice(0, MOST_COMPARED);
+  const [found] = new Fuse(alike.map(({ candidate }) => candidate), { includeScore: true, threshold: WORST_FIT, ignoreLocation: true }).search(word, { limit: 1 });
+  return found?.item;
+}
+
+function letterPairs(word: string): ReadonlySet<string> {
+  const pairs = new Set<string>();
+  for (let at = 1; at < word.length; at++) pairs.add(word.slice(at - 1, at + 1));
+  return pairs;
+}
+
+/** Dice's coefficient. */
+function commonShare(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  let common = 0;
+  for (const pair of a) if (b.has(pair)) common++;
+  return (2 * common) / (a.size + b.size);
+}

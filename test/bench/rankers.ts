@@ -1,0 +1,152 @@
+import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
+import { ourStems, ourWords } from './our-words.js';
+import { loadPeer } from './peers.js';
+import { definitionsOf, NameGiver, type BenchSet, type BenchTool } from './retrieval-sets.js';
+
+/** The ids of the best ten tools for a text, best first. */
+export type Ranker = (text: string) => readonly string[];
+
+export interface Contestant {
+  readonly key: string;
+  readonly label: string;
+  /** The package it is, for its version; none for our own. */
+  readonly peer?: string;
+  readonly build: (set: BenchSet) => Ranker;
+}
+
+const LIMIT = 10;
+
+/** What every package is given of a tool. */
+interface Document {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly category: string;
+  readonly parameters: string;
+}
+const FIELDS = ['name', 'description', 'category', 'parameters'] as const;
+
+export function documentOf(tool: BenchTool, id: string = tool.id): Document {
+  const parameters = (tool.parameters ?? []).map(({ name, description }) => `${name} ${description ?? ''}`.trim()).join(', ');
+  return { id, name: tool.name, description: tool.description, category: tool.category ?? '', parameters };
+}
+
+export function ourRanker(set: BenchSet, options: { readonly withExamples?: boolean } = {}): Ranker {
+  const { definitions, idOf } = definitionsOf(set, options);
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(definitions);
+  return (text) => registry.search(text, { limit: LIMIT }).map(({ toolName }) => idOf.get(toolName)!);
+}
+
+/** The keyword formula with the words of name and description as keywords: what authors who declare keywords get. */
+function formulaRanker(set: BenchSet): Ranker {
+  const names = new NameGiver();
+  const idOf = new Map<string, string>();
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(
+    set.tools.map((tool) => {
+      const name = names.give(tool.name);
+      idOf.set(name, tool.id);
+      const keywords = [...new Set(ourWords(`${tool.name} ${tool.description}`))].filter((word) => word.length <= 200).slice(0, 1_000);
+      return defineTool({ name, description: tool.description || tool.name, keywords, inputSchema: {} });
+    }),
+  );
+  return (text) => registry.getToolsMatchingTextScored(text, { maxResults: LIMIT }).map(({ toolName }) => idOf.get(toolName)!);
+}
+
+export interface MiniSearchIndex {
+  addAll(documents: readonly Document[]): void;
+  search(text: string, options?: object): { readonly id: string }[];
+}
+
+/** MiniSearch as it comes. */
+function defaultMiniSearch(set: BenchSet): Ranker {
+  return miniSearchRanker(set, { fields: FIELDS });
+}
+
+/** MiniSearch with our words and weights for the fields; also what our speed is compared to. */
+export function tunedMiniSearch(): MiniSearchIndex {
+  return newMiniSearch({
+    fields: FIELDS,
+    tokenize: ourStems,
+    processTerm: (term: string) => term,
+    searchOptions: { boost: { name: 2, description: 1, category: 1, parameters: 0.5 }, combineWith: 'OR', prefix: false, fuzzy: false },
+  });
+}
+
+function newMiniSearch(options: object): MiniSearchIndex {
+  const MiniSearch = defaultExport<new (options: object) => MiniSearchIndex>(loadPeer('minisearch'));
+  return new MiniSearch(options);
+}
+
+function miniSearchRanker(set: BenchSet, options: object | undefined): Ranker {
+  const index = options === undefined ? tunedMiniSearch() : newMiniSearch(options);
+  index.addAll(set.tools.map((tool) => documentOf(tool)));
+  return (text) => index.search(text).slice(0, LIMIT).map(({ id }) => id);
+}
+
+interface FuseIndex {
+  search(text: string, options: { limit: number }): { readonly item: Document }[];
+}
+
+/** fuse.js with its token search over our words. */
+function fuseRanker(set: BenchSet): Ranker {
+  const Fuse = defaultExport<new (documents: readonly Document[], options: object) => FuseIndex>(loadPeer('fuse.js'));
+  const keys = [
+    { name: 'name', weight: 2 },
+    { name: 'description', weight: 1 },
+    { name: 'category', weight: 0.5 },
+    { name: 'parameters', weight: 0.5 },
+  ];
+  const fuse = new Fuse(set.tools.map((tool) => documentOf(tool)), FUSE_OPTIONS(keys));
+  return (text) => fuse.search(text, { limit: LIMIT }).map(({ item }) => item.id);
+}
+const FUSE_OPTIONS = (keys: readonly object[]) => ({ keys, useTokenSearch: true, tokenize: ourStems, ignoreLocation: true, threshold: 0.2 });
+
+interface Orama {
+  create(options: object): unknown;
+  insert(database: unknown, document: object): unknown;
+  search(database: unknown, options: object): { readonly hits: readonly { readonly document: Document }[] };
+}
+
+/** Orama with our words and weights for the fields. */
+function oramaRanker(set: BenchSet): Ranker {
+  const { create, insert, search } = loadPeer('@orama/orama') as Orama;
+  const tokenizer = { language: 'english', normalizationCache: new Map<string, string>(), tokenize: (text: string) => [...new Set(ourStems(text))] };
+  const database = create({ schema: { id: 'string', name: 'string', description: 'string', category: 'string', parameters: 'string' }, components: { tokenizer } });
+  for (const tool of set.tools) insert(database, documentOf(tool));
+  const options = { limit: LIMIT, properties: [...FIELDS], boost: { name: 2, description: 1, category: 1, parameters: 0.5 }, exact: false, threshold: 1 };
+  return (text) => search(database, { ...options, term: text }).hits.map(({ document }) => document.id);
+}
+
+interface Wink {
+  defineConfig(options: object): void;
+  definePrepTasks(tasks: readonly ((text: string) => string[])[]): void;
+  addDoc(document: Document, id: string): void;
+  consolidate(): void;
+  search(text: string, limit: number): readonly (readonly [string, number])[];
+}
+
+/** wink-bm25 with our words and weights for the fields. */
+function winkRanker(set: BenchSet): Ranker {
+  const wink = (loadPeer('wink-bm25-text-search') as () => Wink)();
+  wink.defineConfig({ fldWeights: { name: 2, description: 1, category: 1, parameters: 0.5 } });
+  wink.definePrepTasks([ourStems]);
+  for (const tool of set.tools) wink.addDoc(documentOf(tool), `id:${tool.id}`);
+  wink.consolidate();
+  return (text) => wink.search(text, LIMIT).map(([id]) => id.slice(3));
+}
+
+function defaultExport<T>(loaded: unknown): T {
+  return typeof loaded === 'function' ? (loaded as T) : (loaded as { default: T }).default;
+}
+
+export const CONTESTANTS: readonly Contestant[] = [
+  { key: 'ours', label: 'tooldex', build: ourRanker },
+  { key: 'minisearch', label: 'MiniSearch, default', peer: 'minisearch', build: defaultMiniSearch },
+  { key: 'minisearch-tuned', label: 'MiniSearch, tuned', peer: 'minisearch', build: (set) => miniSearchRanker(set, undefined) },
+  { key: 'wink', label: 'wink-bm25, tuned', peer: 'wink-bm25-text-search', build: winkRanker },
+  { key: 'orama', label: 'Orama, tuned', peer: '@orama/orama', build: oramaRanker },
+  { key: 'fuse', label: 'fuse.js, tuned', peer: 'fuse.js', build: fuseRanker },
+  { key: 'formula', label: 'keyword formula', build: formulaRanker },
+];

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { defineTool, type ToolDefinition } from '../../src/index.js';
+
+const FOLDER = resolve(import.meta.dirname, '../../../shared/bench');
+
+export const SET_NAMES = ['apibank', 'restbench', 'toolalpaca', 'metatool', 'bfcl', 'sealtools', 'nl2bash', 'mix-dev'] as const;
+
+/** A tool as the sets have it. */
+export interface BenchTool {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly category?: string;
+  readonly parameters?: readonly { readonly name: string; readonly description?: string }[];
+  readonly examples?: readonly string[];
+}
+
+export interface BenchQuery {
+  readonly id: string;
+  readonly text: string;
+  readonly relevant: readonly string[];
+}
+
+export interface BenchSet {
+  readonly name: string;
+  readonly tools: readonly BenchTool[];
+  readonly queries: readonly BenchQuery[];
+}
+
+/** Whether the sets are at hand; they are not part of the repository. */
+export function setsAreThere(): boolean {
+  return existsSync(FOLDER);
+}
+
+export function readSet(name: string): BenchSet {
+  return { name, tools: readLines(name, 'tools.jsonl') as BenchTool[], queries: readLines(name, 'queries.jsonl') as BenchQuery[] };
+}
+
+function readLines(set: string, file: string): unknown[] {
+  return readFileSync(join(FOLDER, set, file), 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+/** Gives every tool a name within the name rule; repeats get `_2`, `_3` and so on. */
+export class NameGiver {
+  readonly #taken = new Set<string>();
+  /** The last number given to a name, so that the thousandth repeat does not try the first 999 again. */
+  readonly #last = new Map<string, number>();
+
+  give(name: string): string {
+    const plain = name.replace(/[^A-Za-z0-9._-]/gu, '_').slice(0, 100) || '_';
+    let given = plain;
+    for (let number = this.#last.get(plain) ?? 1; this.#taken.has(given); ) {
+      number += 1;
+      given = `${plain}_${number}`;
+      this.#last.set(plain, number);
+    }
+    this.#taken.add(given);
+    return given;
+  }
+}
+
+/** A tool of a set through `defineTool`, with nothing declared that the set does not have. */
+export function definitionOf(tool: BenchTool, name: string, { withExamples = false } = {}): ToolDefinition {
+  const properties: [string, unknown][] = (tool.parameters ?? []).map((parameter) => [parameter.name, parameter.description ? { type: 'string', description: parameter.description } : { type: 'string' }]);
+  return defineTool({
+    name,
+    description: isBlank(tool.description) ? tool.name : tool.description,
+    ...(isBlank(tool.category) ? {} : { category: tool.category! }),
+    ...(withExamples && tool.examples !== undefined ? { examples: [...tool.examples] } : {}),
+    inputSchema: { type: 'object', properties: Object.fromEntries(properties) },
+  });
+}
+
+/** The definitions of a set, and the id that each name stands for. */
+export function definitionsOf(set: BenchSet, options: { readonly withExamples?: boolean } = {}): { readonly definitions: readonly ToolDefinition[]; readonly idOf: ReadonlyMap<string, string> } {
+  const names = new NameGiver();
+  const idOf = new Map<string, string>();
+  const definitions = set.tools.map((tool) => {
+    const name = names.give(tool.name);
+    idOf.set(name, tool.id);
+    return definitionOf(tool, name, options);
+  });
+  return { definitions, idOf };
+}
+
+function isBlank(text: string | undefined): boolean {
+  return text === undefined || text.trim() === '';
+}
