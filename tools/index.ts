@@ -48,7 +48,7 @@ export function createDefaultTools(options: DefaultToolsOptions = {}): readonly 
     ...createFileTools(files),
     ...createCodeTools(files),
     ...createGitTools(programs),
-    ...createTestingTools(programs),
+    ...createTestingTools(programs, files),
     ...createShellTools(programs),
     ...createWebTools({ allowPrivate: allowPrivateNetwork }),
     ...createDataTools(),

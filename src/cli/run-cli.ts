@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
 import { addFilterOptions, filterOf, positiveInteger } from './filter-options.js';
+import { addSelectionOptions, selectionRequestOf } from './selection-options.js';
 import type { ImportOptions } from './import-modules.js';
 import { LINT_FORMATS, type LintFormat } from './lint-formats.js';
 import type { LoadedRegistry } from './load-registry.js';
@@ -71,6 +72,14 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
     async () => {
       const { search } = await import('./commands/search.js');
       return (loaded, { json, limit }, words) => search(terminal, loaded, words.join(' '), limit, json === true);
+    },
+  );
+  define(
+    addSelectionOptions(program.command('select <request...>').description('the tools a model would see for a request, why, and what they cost')),
+    ['select "fix the failing test" --max 6', 'select "what changed?" --stage reading --budget 600'],
+    async () => {
+      const { select } = await import('./commands/select.js');
+      return (loaded, options, words) => select(terminal, loaded, selectionRequestOf(words.join(' '), options), options.json === true);
     },
   );
   define(program.command('stats').description('how many tools have which value of every axis'), ['stats', 'stats --tools "tools/**/*.ts" --json'], async () => {

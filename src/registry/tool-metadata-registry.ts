@@ -3,19 +3,20 @@ import { conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from '../core/immutable-set.js';
 import { Listeners } from '../core/listeners.js';
-import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
+import { cloneFrozen, compareText, describeValue } from '../core/plain-data.js';
 import { suggestNames } from '../core/suggest-names.js';
-import { KeywordIndex } from '../search/keywords/keyword-index.js';
-import { scoreKeywords, type KeywordMatchResult } from '../search/keywords/keyword-score.js';
+import type { KeywordMatchResult } from '../search/keywords/keyword-score.js';
 import type { SearchResult } from '../search/ranking/explain-match.js';
 import { SearchIndex } from '../search/search-index.js';
 import type { RelatedWordsOptions } from '../search/tables/related-words.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
+import { invalidArgument, isIterable, requireOptions, requireText } from './check-arguments.js';
 import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
 import { FacetIndex } from './facet-index.js';
-import { MatchingMetrics } from './matching-metrics.js';
+import { KeywordMatcher } from './keyword-matcher.js';
+import type { MatchingMetrics } from './matching-metrics.js';
 import { NameTable } from './name-table.js';
 import { summarize, type RegistrySummary } from './registry-summary.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
@@ -23,6 +24,13 @@ import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 export interface RegisterOptions {
   /** Whether tools of the same name are replaced instead of being an error. @default false */
   readonly replace?: boolean;
+}
+
+export interface SearchOptions {
+  /** At most so many results. @default 10 */
+  readonly limit?: number;
+  /** Only tools that pass; as a filter object, or as a function of the entry. */
+  readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
 }
 
 /** What one step changed: names of tools, in the order of the change. */
@@ -49,7 +57,7 @@ export interface RegistryOptions {
  */
 export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** What keyword matching was asked so far. */
-  readonly metrics = new MatchingMetrics();
+  readonly metrics: MatchingMetrics;
 
   readonly #names = new NameTable();
   readonly #priority = new FacetIndex<Priority>((entry) => [entry.priority]);
@@ -58,23 +66,20 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #executionCategory = new FacetIndex<ExecutionCategory>((entry) => [entry.executionCategory]);
   readonly #costTier = new FacetIndex<CostTier>((entry) => [entry.costTier]);
   readonly #category = new FacetIndex<string>((entry) => (entry.category === undefined ? [] : [entry.category]));
-  readonly #keyword = new FacetIndex<string>((entry) => entry.keywords);
-  readonly #mandatoryKeyword = new FacetIndex<string>((entry) => entry.mandatoryKeywords);
   readonly #stage = new FacetIndex<string>((entry) => entry.stages);
   readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
   readonly #derived = new FacetIndex<DerivedSet>(derivedSetsOf);
-  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#keyword, this.#mandatoryKeyword, this.#stage, this.#taskType, this.#derived];
-  readonly #keywords = new KeywordIndex();
-  readonly #mandatoryKeywords = new KeywordIndex();
+  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#stage, this.#taskType, this.#derived];
+  readonly #matcher: KeywordMatcher;
   readonly #search: SearchIndex;
   readonly #listeners = new Listeners<RegistryChange>();
-  readonly #now: () => number;
   /** Answers that take more than one look-up; forgotten with every change. */
   readonly #answers = new Map<string, ImmutableSet<string>>();
   #revision = 0;
 
   constructor(options: RegistryOptions = {}) {
-    this.#now = options.now ?? (() => performance.now());
+    this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
+    this.metrics = this.#matcher.metrics;
     this.#search = new SearchIndex(options.relatedWords);
   }
 
@@ -187,7 +192,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   getByKeyword(keyword: string): readonly ToolEntry[] {
-    return this.#keyword.entries(normalizeLabel(keyword));
+    return this.#matcher.keywords.entries(normalizeLabel(keyword));
   }
 
   getByStage(stage: string): readonly ToolEntry[] {
@@ -273,7 +278,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   getAllKeywords(): ReadonlySet<string> {
-    return this.#answer('keywords', () => sorted(this.#keyword.values()));
+    return this.#answer('keywords', () => sorted(this.#matcher.keywords.values()));
   }
 
   /** The keywords of all tools of a category. */
@@ -285,12 +290,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** The categories of the tools that have a keyword in the text. */
   detectCategoriesFromText(text: string): ReadonlySet<string> {
-    const found = new Set<string>();
-    for (const keyword of this.#keywords.find(requireText(text))) {
-      for (const { category } of this.#keyword.entries(keyword)) if (category !== undefined) found.add(category);
-    }
-    this.metrics.recordCategories(found);
-    return new ImmutableSet(sorted(found));
+    return this.#matcher.categories(requireText(text));
   }
 
   /**
@@ -299,35 +299,21 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all).
    */
   getToolsMatchingTextScored(text: string, options: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
-    requireOptions(options, ['minScore', 'maxResults']);
-    const { minScore = 0, maxResults = Infinity } = options;
-    const started = this.#now();
-    const keywords = this.#keywords.find(requireText(text));
-    const matched = new Map<ToolEntry, string[]>();
-    for (const keyword of keywords) {
-      for (const entry of this.#keyword.entries(keyword)) {
-        const known = matched.get(entry);
-        if (known === undefined) matched.set(entry, [keyword]);
-        else known.push(keyword);
-      }
-    }
-    const results = [...matched].map(([entry, found]) => ({ entry, match: scoreKeywords(entry, found) })).filter(({ match }) => match.score >= minScore);
-    results.sort((a, b) => b.match.score - a.match.score || a.entry.priority - b.entry.priority || compareText(a.entry.name, b.entry.name));
-    const best = results.slice(0, Math.max(0, maxResults)).map(({ match }) => match);
-    this.metrics.recordQuery(best.length, keywords, this.#now() - started);
-    return Object.freeze(best);
+    requireOptions(options, { minScore: 'number', maxResults: 'number' });
+    return this.#matcher.scored(requireText(text), options.minScore ?? 0, options.maxResults ?? Infinity);
   }
 
   /** The tools that must be offered for the text, because one of their mandatory keywords is in it. */
   getToolsMatchingMandatoryKeywords(text: string): ReadonlySet<string> {
-    const keywords = [...this.#mandatoryKeywords.find(requireText(text))];
-    return new ImmutableSet(sorted(keywords.flatMap((keyword) => [...this.#mandatoryKeyword.names(keyword)])));
+    return this.#matcher.mandatory(requireText(text));
   }
 
   /** The tools that fit a request best, by everything known of them; see docs/search-and-scoring.md. */
-  search(text: string, options: { readonly limit?: number } = {}): readonly SearchResult[] {
-    requireOptions(options, ['limit']);
-    return Object.freeze(this.#search.search(requireText(text), Math.max(0, options.limit ?? 10)));
+  search(text: string, options: SearchOptions = {}): readonly SearchResult[] {
+    requireOptions(options, { limit: 'number', filter: 'filter' });
+    const { limit = 10, filter } = options;
+    const accept = typeof filter === 'object' ? compileFilter(filter) : filter;
+    return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit), accept));
   }
 
   /** The tools that pass a filter, in registration order. */
@@ -341,19 +327,17 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   #index(entry: ToolEntry): void {
-    for (const keyword of entry.keywords) if (this.#keyword.count(keyword) === 0) this.#keywords.add(keyword);
-    for (const keyword of entry.mandatoryKeywords) if (this.#mandatoryKeyword.count(keyword) === 0) this.#mandatoryKeywords.add(keyword);
     this.#names.add(entry);
     for (const facet of this.#facets) facet.add(entry);
+    this.#matcher.add(entry);
     this.#search.add(entry);
   }
 
   #unindex(entry: ToolEntry): void {
     this.#names.remove(entry);
     for (const facet of this.#facets) facet.remove(entry);
+    this.#matcher.remove(entry);
     this.#search.remove(entry);
-    for (const keyword of entry.keywords) if (this.#keyword.count(keyword) === 0) this.#keywords.remove(keyword);
-    for (const keyword of entry.mandatoryKeywords) if (this.#mandatoryKeyword.count(keyword) === 0) this.#mandatoryKeywords.remove(keyword);
   }
 
   #changed(change: Omit<RegistryChange, 'revision'>): void {
@@ -367,28 +351,6 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     if (answer === undefined) this.#answers.set(question, (answer = new ImmutableSet(values())));
     return answer;
   }
-}
-
-function requireText(text: unknown): string {
-  if (typeof text === 'string') return text;
-  throw invalidArgument('a text', text);
-}
-
-/** A misspelt option that was ignored would change an answer without a word. */
-function requireOptions(options: unknown, known: readonly string[]): void {
-  if (!isPlainObject(options)) throw invalidArgument('options as an object', options);
-  for (const [option, value] of Object.entries(options)) {
-    if (!known.includes(option)) throw invalidArgument(`only the options ${known.join(', ')}`, option);
-    if (value !== undefined && (typeof value !== 'number' || Number.isNaN(value))) throw invalidArgument(`${option} as a number`, value);
-  }
-}
-
-function isIterable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Symbol.iterator in value;
-}
-
-function invalidArgument(expected: string, found: unknown): ToolError {
-  return new ToolError('INVALID_ARGUMENT', `Expected ${expected}, found ${describeValue(found)}`);
 }
 
 function sorted(values: Iterable<string>): string[] {

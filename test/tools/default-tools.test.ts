@@ -6,8 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { AccessMode, DangerLevel, lintTools, ToolMetadataRegistry, type StandardSchema } from '../../src/index.js';
+import { keywordForm } from '../../src/search/keywords/keyword-index.js';
 import { createDefaultTools } from '../../tools/index.js';
+
+/** Tools of whose answers no two are alike. */
+const CHANGING: ReadonlySet<string> = new Set(['random_id', 'system_info', 'disk_usage']);
 
 const root = mkdtempSync(join(tmpdir(), 'tooldex-'));
 const registry = new ToolMetadataRegistry();
@@ -15,9 +20,9 @@ registry.registerAll(createDefaultTools({ root, allowPrivateNetwork: true, now: 
 let server: Server;
 let origin: string;
 
-/** One honest call of every readonly tool. */
+/** One honest call of every readonly tool, with what is required and no more. */
 const calls = (): Record<string, object> => ({
-  list_directory: { path: '.' },
+  list_directory: {},
   read_file: { path: 'src/a.ts' },
   file_info: { path: 'src/a.ts' },
   find_files: { glob: '**/*.ts' },
@@ -45,7 +50,7 @@ const calls = (): Record<string, object> => ({
   encode_text: { text: 'x', format: 'base64', direction: 'encode' },
   random_id: {},
   current_time: {},
-  add_duration: { date: '2026-01-31', months: 1 },
+  add_duration: { date: '2026-01-31' },
   date_difference: { from: '2026-01-01', to: '2026-02-01' },
   note_list: {},
   note_search: { query: 'x' },
@@ -100,6 +105,20 @@ describe('the bundled tools', () => {
 
   it('have nothing to mend', () => expect(lintTools(registry)).toEqual([]));
 
+  it('have no two keywords that match the same words', () => {
+    for (const { name, keywords, mandatoryKeywords } of registry) {
+      for (const list of [keywords, mandatoryKeywords]) {
+        const forms = list.map((keyword) => keywordForm(keyword).join(' '));
+        expect([name, ...forms]).toEqual([name, ...new Set(forms)]);
+      }
+    }
+  });
+
+  it.each(['What is 15% of 240?', 'what is 3 * 4', 'How much is 2 plus 2?', 'Calculate the sum of 4, 5 and 6', 'what percent of 80 is 20'])('take %j for a calculation', (text) => {
+    expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
+    expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain('calculate');
+  });
+
   it('find each tool among the first three for most of its own examples', () => {
     const examples = [...registry].flatMap(({ name, examples: own }) => own.map((text) => ({ name, text })));
     const found = examples.filter(({ name, text }) => registry.search(text, { limit: 3 }).some(({ toolName }) => toolName === name));
@@ -108,6 +127,18 @@ describe('the bundled tools', () => {
 
   it('have a sample call here for every readonly tool', () => {
     expect(Object.keys(calls()).sort()).toEqual(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name).sort());
+  });
+
+  it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))('%s, called directly with the required fields alone, answers as with its schema\'s defaults', async (name) => {
+    const { definition, inputSchema } = registry.require(name);
+    const call = calls()[name]!;
+    const { required = [] } = z.toJSONSchema(inputSchema as z.ZodType, { io: 'input' });
+    expect(Object.keys(call).sort()).toEqual([...required].sort());
+    const direct: unknown = await definition.execute!(call, {});
+    expect((direct as { status?: string }).status).not.toBe('error');
+    const parsed: unknown = await definition.execute!((inputSchema as z.ZodType).parse(call), {});
+    if (CHANGING.has(name)) expect(Object.keys(direct as object)).toEqual(Object.keys(parsed as object));
+    else expect(direct).toEqual(parsed);
   });
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))('%s, which is readonly, leaves every byte below the root as it was', async (name) => {

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { AnchoredDirectory } from '../../tools/walls/file/anchored-directory.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
@@ -143,6 +143,9 @@ const ATTACKS: readonly Attack[] = [
   ['a secret with an ending Windows drops', '.env::$DATA'],
   ['a secret behind a link', 'link-env'],
   ['a secret as a folder', '.env/child'],
+  ...['.npmrc', 'packages/a/.npmrc', '.pypirc', '.pgpass', '.netrc', '.htpasswd'].map((path): Attack => ['a file with passwords of a service', path]),
+  ...['.aws', '.aws/credentials', '.ssh/config', 'home/.ssh/known_hosts', '.kube/config', '.gnupg/x', '.docker/config.json', '.DOCKER/Config.json.'].map((path): Attack => ['a folder with passwords', path]),
+  ...['.git', '.git/config', '.git/HEAD', '.GIT/config', '.git./config', 'sub/.git/config', 'link-git', 'link-git/config'].map((path): Attack => ['the folder of git', path]),
 ];
 
 describe('FileWall', () => {
@@ -156,6 +159,13 @@ describe('FileWall', () => {
       }
       expect(outsideState()).toEqual(before);
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
+    });
+
+    it('moving a folder whose name tells that it holds a secret', async () => {
+      mkdirSync(join(root, '.docker'));
+      writeFileSync(join(root, '.docker/config.json'), SECRET);
+      expect(await codeOf(wall.move('.docker', 'docker'))).toBe('FORBIDDEN_PATH');
+      expect(existsSync(join(root, '.docker/config.json'))).toBe(true);
     });
 
     it.each([undefined, null, 42, true, {}, [], ['a.txt'], Symbol('a'), () => 'a.txt', { toString: () => 'a.txt' }])('what is not text (%#)', async (path) => {
@@ -233,10 +243,11 @@ describe('FileWall', () => {
     expect(await open.readText('.env')).toBe(SECRET);
     expect((await open.walk('.')).files).toContain('.env');
     expect(await codeOf(open.writeText('.git/config', 'x'))).toBe('FORBIDDEN_PATH');
+    expect(await codeOf(open.readText('.git/config'))).toBe('FORBIDDEN_PATH');
   });
 
   it('lets names through that only resemble secrets', async () => {
-    for (const path of ['environment.ts', 'id_rsa.pub', 'keys.ts', '.envelope', '.gitignore', 'src/.github.md']) expect((await wall.writeText(path, 'x')).created).toBe(true);
+    for (const path of ['environment.ts', 'id_rsa.pub', 'keys.ts', '.envelope', '.gitignore', 'src/.github.md', '.docker/Dockerfile', '.npmrc.md', 'aws/main.ts', '.github/ci.yml']) expect((await wall.writeText(path, 'x')).created).toBe(true);
   });
 
   describe('reading and writing', () => {
@@ -249,6 +260,10 @@ describe('FileWall', () => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);
+    });
+
+    it('gives bytes of a type that compiles without the types of Node', () => {
+      expectTypeOf<Awaited<ReturnType<FileWall['readBytes']>>>().toEqualTypeOf<Uint8Array>();
     });
 
     it('reads up to the bound and not one byte more', async () => {

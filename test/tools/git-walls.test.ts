@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { GitStatus } from '../../tools/git/index.js';
 import { blame, branches, change, commit, diff, git, hostileSubmodule, log, marker, outside, push, put, repository, root, show, status, useRepository, withRemote } from './git-fixture.js';
@@ -189,6 +189,83 @@ describe('names given to git tools', () => {
   it.each(['main', 'HEAD', 'HEAD~1', 'HEAD^', '@', 'HEAD@{0}', 'main^{commit}', 'v1.0'])('accepts the revision %s', async (revision) => {
     git('tag', '-a', 'v1.0', '-m', 'tag');
     expect(await show({ revision })).toMatchObject({ author: 'Ada' });
+  });
+});
+
+const SECRET_PATHS = ['.env', 'server.key', 'sub/.ENV', '.npmrc', '.aws/credentials', 'sub/.docker/config.json'];
+
+describe('files with secrets', () => {
+  const putAll = async (text: string) => {
+    for (const path of SECRET_PATHS) {
+      await mkdir(dirname(join(root, path)), { recursive: true });
+      await put(path, `${text}\n`);
+    }
+  };
+
+  it.each(SECRET_PATHS)('are refused to every git tool by path: %s', async (path) => {
+    await putAll('hunter1');
+    git('add', '.');
+    git('commit', '--quiet', '-m', 'Secrets');
+    await putAll('hunter2');
+    const before = await digest(root);
+    for (const call of [() => diff({ paths: [path] }), () => show({ paths: ['a.txt', path] }), () => blame({ path }), () => log({ paths: [path] }), () => commit({ message: 'x', paths: [path] })]) {
+      await expect(call()).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
+    }
+    expect(await digest(root)).toBe(before);
+  });
+
+  it('are left out of what git tools show, and nothing else is', async () => {
+    await putAll('hunter1');
+    await put('sub/open.txt', 'first\n');
+    git('add', '.');
+    git('commit', '--quiet', '-m', 'Secrets');
+    await putAll('hunter2');
+    await put('sub/open.txt', 'second\n');
+    const blob = git('rev-parse', 'HEAD:.env').trim();
+    const folder = git('rev-parse', 'HEAD:.aws').trim();
+    const shown = [await diff(), await diff({ revision: 'HEAD~1' }), await diff({ revision: 'HEAD~1..HEAD' }), await diff({ revision: 'HEAD~1..' }), await diff({ revision: 'HEAD~1...HEAD' }), await diff({ paths: ['sub'] }), await show(), await show({ paths: ['sub', '.'] })];
+    git('add', '.');
+    shown.push(await diff({ staged: true }), await diff({ staged: true, paths: ['.'] }));
+    for (const answer of shown) {
+      expect(JSON.stringify(answer)).toContain('sub/open.txt');
+      expect(JSON.stringify(answer)).not.toContain('hunter');
+    }
+    // Without its path, git would not know what it shows.
+    for (const revision of [blob, folder, `${blob}..${blob}`, `${folder}..${folder}`]) expect(await diff({ revision, paths: ['a.txt'] })).toMatchObject({ status: 'error' });
+    for (const revision of [blob, folder]) expect(await show({ revision })).toMatchObject({ status: 'error' });
+  });
+
+  it('are not committed, and the answer names them', async () => {
+    await putAll('hunter1');
+    await put('a.txt', 'changed\n');
+    expect(await commit({ message: 'x' })).toMatchObject({ subject: 'x', leftOut: expect.arrayContaining(SECRET_PATHS) });
+    expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt']);
+    await put('sub/open.txt', 'open\n');
+    expect(await commit({ message: 'y', paths: ['sub'] })).toMatchObject({ leftOut: ['sub/.ENV', 'sub/.docker/config.json'] });
+    expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt', 'sub/open.txt']);
+    expect(await commit({ message: 'z' })).toMatchObject({ status: 'error', message: expect.stringContaining('secrets') });
+    // Everything else is staged already: git is not to be asked to add nothing, which means all.
+    await put('a.txt', 'again\n');
+    git('add', 'a.txt');
+    expect(await commit({ message: 'z' })).toMatchObject({ subject: 'z' });
+    expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt', 'sub/open.txt']);
+  });
+
+  it('are not committed when somebody staged them, but can be taken out of the repository', async () => {
+    await put('.env', 'hunter1\n');
+    await put('a.txt', 'changed\n');
+    git('add', '.env');
+    expect(await commit({ message: 'x' })).toMatchObject({ status: 'error', message: expect.stringContaining('.env') });
+    expect(await commit({ message: 'x', paths: ['.'] })).toMatchObject({ leftOut: ['.env'] });
+    expect(git('show', '--name-only', '--format=').trim()).toBe('a.txt');
+    git('commit', '--quiet', '-m', 'By a person');
+    git('rm', '--quiet', '--cached', '.env');
+    await put('a.txt', 'again\n');
+    expect(await commit({ message: 'y', paths: ['.'] })).toMatchObject({ leftOut: ['.env'] });
+    expect(git('show', 'HEAD:.env')).toBe('hunter1\n');
+    await put('a.txt', 'and again\n');
+    expect(await commit({ message: 'z' })).toMatchObject({ subject: 'z' });
+    expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt']);
   });
 });
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 import { createTestingTools, ListTests, RunTests } from '../../tools/testing/index.js';
+import { FileWall } from '../../tools/walls/file-wall.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
 
 let root: string;
@@ -21,7 +22,7 @@ const put = async (path: string, text = '') => {
   await writeFile(join(root, path), text);
 };
 const run = (input = {}) => new RunTests(new ProgramWall({ root })).execute({ lines: 60, ...input }, {});
-const list = (input = {}) => new ListTests(root).execute({ contains: '', limit: 500, ...input }, {});
+const list = (input = {}) => new ListTests(new FileWall(root)).execute({ contains: '', limit: 500, ...input }, {});
 
 const PASSING = "require('node:test')('adds', () => {});";
 const FAILING = "require('node:test')('adds', () => { throw new Error('one is not two'); });";
@@ -82,6 +83,21 @@ describe('run_tests', () => {
     await expect(run()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   });
 
+  it('follows no link of package.json out of the root, and one inside', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'tooldex-'));
+    try {
+      await writeFile(join(elsewhere, 'package.json'), JSON.stringify({ scripts: { test: 'node -e 0' } }));
+      await symlink(join(elsewhere, 'package.json'), join(root, 'package.json'));
+      await expect(run()).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+    await rm(join(root, 'package.json'));
+    await put('own.json', JSON.stringify({ scripts: { test: 'node -e 0' } }));
+    await symlink('own.json', join(root, 'package.json'));
+    expect(await run()).toMatchObject({ command: 'npm test' });
+  });
+
   it('stops when the call is aborted', async () => {
     await expect(new RunTests(new ProgramWall({ root })).execute({ lines: 1 }, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
   });
@@ -106,13 +122,13 @@ describe('list_tests', () => {
   });
 
   it('stops going down at a depth nobody uses, and says so', async () => {
-    await put(`${'d/'.repeat(40)}a.test.ts`);
+    await put(`${'d/'.repeat(80)}a.test.ts`);
     expect(await list()).toEqual({ tests: [], truncated: true });
   });
 
   it('stops when the call is aborted', async () => {
     await put('a.test.ts');
-    await expect(new ListTests(root).execute({ contains: '', limit: 5 }, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(new ListTests(new FileWall(root)).execute({ contains: '', limit: 5 }, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   });
 });
 

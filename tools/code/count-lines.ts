@@ -44,7 +44,7 @@ interface Count {
 export class CountLines {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path, include }: z.infer<typeof Input>, context: ToolContext) {
+  async execute({ path = '.', include }: z.input<typeof Input>, context: ToolContext) {
     return orFail(async () => {
       const pass = newPass();
       const counts = new Map<string, Count>();

@@ -40,7 +40,7 @@ const Input = z.object({
 export class OutlineFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path }: z.infer<typeof Input>) {
+  async execute({ path }: z.input<typeof Input>) {
     return orFail(async () => {
       const extension = posix.extname(path).toLowerCase();
       const language = LANGUAGE_OF_EXTENSION.get(extension);

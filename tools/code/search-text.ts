@@ -57,7 +57,7 @@ interface Match {
 export class SearchText {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ query, path, include, caseSensitive, contextLines, maxResults }: z.infer<typeof Input>, context: ToolContext) {
+  async execute({ query, path = '.', include, caseSensitive = false, contextLines = 0, maxResults = USUAL_RESULTS }: z.input<typeof Input>, context: ToolContext) {
     const fold = (text: string): string => (caseSensitive ? text : text.toLowerCase());
     const wanted = fold(query);
     return orFail(async () => {

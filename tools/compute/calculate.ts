@@ -21,7 +21,7 @@ const Input = z.object({
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
   category: 'compute',
-  keywords: ['calculate', 'compute', 'arithmetic', 'math', 'sum', 'percent', 'square root', 'formula', 'multiply', 'divide'],
+  keywords: ['calculate', 'compute', 'arithmetic', 'math', 'sum', 'percent', 'square root', 'formula', 'multiply', 'divide', 'how much is', 'what is'],
   mandatoryKeywords: ['calculate'],
   stages: [Stage.ANALYSIS, Stage.EXECUTION, Stage.VERIFICATION],
   taskTypes: ['analysis'],
@@ -32,7 +32,7 @@ const Input = z.object({
   version: '1.0.0',
 })
 export class Calculate {
-  execute({ expression }: z.infer<typeof Input>): { readonly result: number } | ToolResult<never> {
+  execute({ expression }: z.input<typeof Input>): { readonly result: number } | ToolResult<never> {
     try {
       return { result: evaluate(expression) };
     } catch (error) {

@@ -34,7 +34,7 @@ const Input = z.object({
   version: '1.0.0',
 })
 export class EncodeText {
-  execute({ text, format, direction }: z.infer<typeof Input>): { readonly text: string } | ToolResult<never> {
+  execute({ text, format, direction }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
     if (direction === 'encode') {
       // Half a surrogate pair has no UTF-8 form and would silently become another character.
       if (Buffer.from(text).toString() !== text) return fail('expected text of whole Unicode characters, found half of a surrogate pair; remove it');

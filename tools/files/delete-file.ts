@@ -36,7 +36,7 @@ const Input = z.object({
 export class DeleteFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path }: z.infer<typeof Input>, { signal }: ToolContext) {
+  async execute({ path }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(async () => ({ ...(await this.files.remove(path)), deleted: true }));
   }

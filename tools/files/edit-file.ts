@@ -43,7 +43,7 @@ const Input = z.object({
 export class EditFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path, find, replace, replaceAll }: z.infer<typeof Input>, { signal }: ToolContext) {
+  async execute({ path, find, replace, replaceAll = false }: z.input<typeof Input>, { signal }: ToolContext) {
     return orFail(async () => {
       const text = await this.files.readText(path);
       const first = text.indexOf(find);

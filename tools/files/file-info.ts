@@ -34,7 +34,7 @@ const Input = z.object({
 export class FileInfo {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path }: z.infer<typeof Input>) {
+  async execute({ path }: z.input<typeof Input>) {
     return orFail(async () => (await this.files.stat(path)) ?? fail(`expected a file or folder at ${JSON.stringify(path)}, found nothing there`, { path, reason: 'missing' }));
   }
 }

@@ -40,7 +40,7 @@ const Input = z.object({
 export class FindFiles {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ glob, path, limit }: z.infer<typeof Input>, { signal }: ToolContext) {
+  async execute({ glob, path = '.', limit = USUAL_RESULTS }: z.input<typeof Input>, { signal }: ToolContext) {
     const matches = globMatcher(glob);
     return orFail(async () => {
       const walked = await this.files.walk(path, signal);

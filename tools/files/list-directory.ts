@@ -34,7 +34,7 @@ const Input = z.object({
 export class ListDirectory {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path }: z.infer<typeof Input>) {
+  async execute({ path = '.' }: z.input<typeof Input>) {
     return orFail(async () => ({ path: this.files.relative(path), ...(await this.files.list(path)) }));
   }
 }

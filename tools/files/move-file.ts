@@ -40,7 +40,7 @@ const Input = z.object({
 export class MoveFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ from, to, overwrite }: z.infer<typeof Input>, { signal }: ToolContext) {
+  async execute({ from, to, overwrite = false }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(() => this.files.move(from, to, { overwrite }));
   }

@@ -41,7 +41,7 @@ const Input = z.object({
 export class ReadFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path, offset, limit }: z.infer<typeof Input>) {
+  async execute({ path, offset = 1, limit = MAX_LINES }: z.input<typeof Input>) {
     return orFail(async () => {
       const lines = (await this.files.readText(path)).split('\n');
       if (lines.at(-1) === '') lines.pop(); // What follows the last line end is not a line.

@@ -42,7 +42,7 @@ const Input = z.object({
 export class WriteFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path, content, overwrite }: z.infer<typeof Input>, { signal }: ToolContext) {
+  async execute({ path, content, overwrite = false }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(() => this.files.writeText(path, content, { overwrite }));
   }

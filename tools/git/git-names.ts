@@ -1,9 +1,8 @@
 import { ToolError } from '../../src/index.js';
+import { refuseNames, SECRET_PATTERNS, segmentsOf } from '../walls/file/path-rules.js';
 
 /** Characters of a revision or a branch name: far above real ones. */
 const MAX_NAME_LENGTH = 200;
-/** Characters of a path, as most file systems allow. */
-const MAX_PATH_LENGTH = 4_096;
 
 /**
  * A revision as a model may write it: a name or hash with `^`, `~` and `@{…}`, and with `range` also `a..b`.
@@ -24,15 +23,22 @@ export function plainName(text: string): string {
   return text;
 }
 
-/** Paths relative to the root, none of which leads out of it or into `.git`. */
+/** Paths relative to the root, none of which leads out of it, into `.git`, or to a file with secrets. */
 export function relativePaths(paths: readonly string[]): readonly string[] {
-  for (const path of paths) {
-    const segments = path.split(/[/\\]/);
-    const safe = path !== '' && path.length <= MAX_PATH_LENGTH && !path.includes('\0') && !path.startsWith('/') && !segments.includes('..') && segments[0]?.toLowerCase() !== '.git';
-    if (!safe) throw new ToolError('FORBIDDEN_PATH', `Expected paths relative to the root and below it, found ${JSON.stringify(path).slice(0, 100)}`);
-  }
-  return paths;
+  return paths.map((path) => {
+    const segments = segmentsOf(path, []);
+    refuseNames(path, segments);
+    return segments.join('/') || '.';
+  });
 }
+
+/** What a command that shows contents may look at: these paths, or everything, but in either case no file with secrets. */
+export function readablePathspecs(paths: readonly string[]): readonly string[] {
+  return [...relativePaths(paths).map((path) => `:(literal)${path}`), ...WITHOUT_SECRETS];
+}
+
+/** The same list as for files; to git a pattern names no more than itself, so what is in a folder is named too. */
+const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map((pattern) => `:(exclude,icase,glob)**/${pattern}`);
 
 function invalid(expected: string, found: string): ToolError {
   return new ToolError('INVALID_INPUT', `Expected ${expected}, found ${JSON.stringify(found).slice(0, 100)}`);

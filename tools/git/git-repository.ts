@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { fail, ToolError, type ToolResult } from '../../src/index.js';
-import { isInside, ProgramWall, type ProgramResult, type RunOptions } from '../walls/program-wall.js';
+import { isInside } from '../walls/file/path-rules.js';
+import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/program-wall.js';
 
 /**
  * Settings that outrank those of the repository, so that a hostile `.git/config` starts nothing and hides nothing.
@@ -29,8 +30,8 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['user.useConfigOnly', 'true'],
 ];
 
-/** No waiting for a person, paths taken literally, messages in English. */
-const ENVIRONMENT: Readonly<Record<string, string>> = { GIT_TERMINAL_PROMPT: '0', GIT_LITERAL_PATHSPECS: '1', GIT_NO_REPLACE_OBJECTS: '1', LC_ALL: 'C' };
+/** No waiting for a person, messages in English. */
+const ENVIRONMENT: Readonly<Record<string, string>> = { GIT_TERMINAL_PROMPT: '0', GIT_NO_REPLACE_OBJECTS: '1', LC_ALL: 'C' };
 
 /** Options of every command that shows differences: no program from the configuration converts or compares files. */
 export const PLAIN_DIFF: readonly string[] = Object.freeze(['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short', '--ignore-submodules=all']);
@@ -39,6 +40,8 @@ export const PLAIN_DIFF: readonly string[] = Object.freeze(['--no-ext-diff', '--
 export interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeoutMs'> {
   /** Ways git may reach other repositories, such as `ssh`. @default none */
   readonly protocols?: readonly string[];
+  /** Whether the paths are pathspecs with their magic, as `readablePathspecs` makes them. @default false */
+  readonly pathspecs?: boolean;
 }
 
 /** The git repository at the root of a `ProgramWall`, and only that one. */
@@ -99,11 +102,12 @@ export class GitRepository {
     return Array.from({ length: Math.floor(parts.length / 2) }, (_, i) => ({ scope: parts[2 * i] as string, key: parts[2 * i + 1] as string }));
   }
 
-  async #run(argv: readonly string[], settings: readonly (readonly [string, string])[], { protocols = [], env, ...options }: GitOptions & Pick<RunOptions, 'env'>): Promise<ProgramResult> {
+  async #run(argv: readonly string[], settings: readonly (readonly [string, string])[], { protocols = [], pathspecs = false, env, ...options }: GitOptions & Pick<RunOptions, 'env'>): Promise<ProgramResult> {
     const result = await this.#git.run('git', ['--no-pager', ...argv], {
       ...options,
       env: {
         ...ENVIRONMENT,
+        GIT_LITERAL_PATHSPECS: pathspecs ? '0' : '1',
         // Without it a missing object of a partial clone is fetched, by a program that the configuration names.
         GIT_ALLOW_PROTOCOL: protocols.join(':') || 'none',
         ...Object.fromEntries(settings.flatMap(([key, value], i) => [[`GIT_CONFIG_KEY_${i}`, key], [`GIT_CONFIG_VALUE_${i}`, value]])),

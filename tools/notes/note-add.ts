@@ -40,7 +40,7 @@ const Input = z.object({
 export class NoteAdd {
   constructor(private readonly notes: NoteStore = new NoteStore()) {}
 
-  async execute({ text, tags }: z.infer<typeof Input>, { signal }: ToolContext) {
+  async execute({ text, tags = [] }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(() => this.notes.add(text, tags));
   }

@@ -37,7 +37,7 @@ const Input = z.object({
 export class NoteDelete {
   constructor(private readonly notes: NoteStore = new NoteStore()) {}
 
-  async execute({ id }: z.infer<typeof Input>, { signal }: ToolContext) {
+  async execute({ id }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(async () => {
       const deleted = await this.notes.remove(id);

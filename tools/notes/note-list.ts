@@ -38,7 +38,7 @@ const Input = z.object({
 export class NoteList {
   constructor(private readonly notes: NoteStore = new NoteStore()) {}
 
-  async execute({ tag, limit }: z.infer<typeof Input>) {
+  async execute({ tag, limit = USUAL_RESULTS }: z.input<typeof Input>) {
     return orFail(async () => {
       const fitting = (await this.notes.all()).filter((note) => tag === undefined || note.tags.includes(tag)).reverse();
       return { notes: fitting.slice(0, limit), total: fitting.length, truncated: fitting.length > limit };

@@ -40,7 +40,7 @@ const Input = z.object({
 export class NoteSearch {
   constructor(private readonly notes: NoteStore = new NoteStore()) {}
 
-  async execute({ query, limit }: z.infer<typeof Input>) {
+  async execute({ query, limit = USUAL_RESULTS }: z.input<typeof Input>) {
     return orFail(async () => {
       const words = query.toLowerCase().split(/\s+/).filter((word) => word !== '');
       const fitting = (await this.notes.all()).filter(({ text, tags }) => {

@@ -17,7 +17,7 @@ const Input = z.object({
 /** Runs one allowed program with exactly the given arguments; no shell reads them. */
 @tool({
   name: 'run_program',
-  description: 'Runs one program from an allow-list with a list of arguments and returns exit code and output. No shell: no pipes, variables, globs or redirections. Stops it, and all it started, when the time is up.',
+  description: 'Runs one program from an allow-list with a list of arguments and returns exit code and output. No shell: no pipes, variables, globs or redirections. Stops it when the time is up, with what it started in its process group.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.EXECUTE,
@@ -41,7 +41,7 @@ const Input = z.object({
 export class RunProgram {
   constructor(private readonly programs: ProgramWall = new ProgramWall()) {}
 
-  async execute({ program, arguments: argv, cwd, input, timeoutMs }: z.infer<typeof Input>, { signal }: ToolContext): Promise<ProgramResult> {
+  async execute({ program, arguments: argv = [], cwd = '.', input, timeoutMs }: z.input<typeof Input>, { signal }: ToolContext): Promise<ProgramResult> {
     return this.programs.run(program, argv, { cwd, input, timeoutMs, signal });
   }
 }

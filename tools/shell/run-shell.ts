@@ -17,7 +17,7 @@ const Input = z.object({
 /** Runs a shell command line, which can do everything the user can; so a person is asked every time. */
 @tool({
   name: 'run_shell',
-  description: 'Runs a command line through the shell (pipes, variables, redirections) and returns exit code and output. Background processes are stopped when it ends. Prefer run_program and the specific tools.',
+  description: 'Runs a command line through the shell (pipes, variables, redirections) and returns exit code and output. Background processes are stopped when it ends, unless they start a session of their own. Prefer run_program and the specific tools.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.EXECUTE,
@@ -46,7 +46,7 @@ export class RunShell {
     this.#shell = programs.withPrograms(['sh']);
   }
 
-  async execute({ command, cwd, timeoutMs }: z.infer<typeof Input>, { signal }: ToolContext): Promise<ProgramResult> {
+  async execute({ command, cwd = '.', timeoutMs }: z.input<typeof Input>, { signal }: ToolContext): Promise<ProgramResult> {
     // `--` keeps a command that starts with a hyphen from being read as an option of the shell.
     return this.#shell.run('sh', ['-c', '--', command], { cwd, timeoutMs, signal });
   }

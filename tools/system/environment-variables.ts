@@ -21,7 +21,7 @@ const Input = z.object({
   sideEffects: SideEffect.NONE,
   category: 'system',
   keywords: ['environment', 'environment variables', 'env', 'variable set', 'configuration'],
-  mandatoryKeywords: ['environment variables', 'environment variable'],
+  mandatoryKeywords: ['environment variables'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis', 'search'],
   examples: ['Which environment variables are set?', 'Is there a variable for the database?', 'List variables that start with NODE'],
@@ -31,7 +31,7 @@ const Input = z.object({
   version: '1.0.0',
 })
 export class EnvironmentVariables {
-  execute({ contains }: z.infer<typeof Input>): { names: string[]; truncated: boolean } {
+  execute({ contains = '' }: z.input<typeof Input>): { names: string[]; truncated: boolean } {
     const wanted = contains.toLowerCase();
     const names = Object.keys(process.env).filter((name) => name.toLowerCase().includes(wanted)).sort();
     return { names: names.slice(0, MAX_NAMES), truncated: names.length > MAX_NAMES };

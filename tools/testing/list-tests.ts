@@ -1,20 +1,16 @@
-import { opendir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { posix } from 'node:path';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import { orFail } from '../walls/file/file-errors.js';
+import { FileWall } from '../walls/file-wall.js';
 
-/** Entries of folders looked at in one call: a large project. */
-const MAX_ENTRIES = 50_000;
-/** Folders inside folders. */
-const MAX_DEPTH = 30;
 /** Paths of one answer. */
 const MAX_TESTS = 2_000;
-/** Folders of other people's code and of git's own data. */
-const SKIPPED = new Set(['node_modules', '.git']);
+const USUAL_TESTS = 500;
 
 const Input = z.object({
   contains: z.string().max(200).default('').describe('Only tests whose path contains this text, in any case'),
-  limit: z.number().int().min(1).max(MAX_TESTS).default(500).describe('How many paths at most'),
+  limit: z.number().int().min(1).max(MAX_TESTS).default(USUAL_TESTS).describe('How many paths at most'),
 });
 
 /** Finds test files by the names that test runners look for. */
@@ -29,7 +25,7 @@ const Input = z.object({
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
   category: 'testing',
-  keywords: ['test', 'tests', 'list tests', 'find tests', 'test files', 'spec', 'coverage'],
+  keywords: ['test', 'list tests', 'find tests', 'test files', 'spec', 'coverage'],
   mandatoryKeywords: ['list the tests', 'test files'],
   stages: [Stage.READING, Stage.PLANNING, Stage.VERIFICATION],
   taskTypes: ['analysis', 'search'],
@@ -40,36 +36,15 @@ const Input = z.object({
   version: '1.0.0',
 })
 export class ListTests {
-  constructor(private readonly root: string = process.cwd()) {}
+  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ contains, limit }: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ tests: string[]; truncated: boolean }> {
-    const wanted = contains.toLowerCase();
-    const { paths, complete } = await this.#walk(signal);
-    const tests = paths.filter((path) => path.toLowerCase().includes(wanted)).sort();
-    return { tests: tests.slice(0, limit), truncated: !complete || tests.length > limit };
-  }
-
-  /** Links are not followed, so the walk neither leaves the root nor runs in circles. */
-  async #walk(signal: AbortSignal | undefined): Promise<{ readonly paths: readonly string[]; readonly complete: boolean }> {
-    const paths: string[] = [];
-    const folders = [{ path: '', depth: 0 }];
-    let complete = true;
-    let entries = 0;
-    for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-      const { path, depth } = next;
-      const folder = await opendir(join(this.root, path)).catch(() => undefined);
-      if (folder === undefined) continue; // Gone, or not ours to read.
-      for await (const entry of folder) {
-        if (signal?.aborted) throw new ToolError('ABORTED', 'The search for tests was aborted');
-        if (++entries > MAX_ENTRIES) return { paths, complete: false };
-        const below = path === '' ? entry.name : `${path}/${entry.name}`;
-        if (entry.isDirectory() && !SKIPPED.has(entry.name)) {
-          if (depth < MAX_DEPTH) folders.push({ path: below, depth: depth + 1 });
-          else complete = false;
-        } else if (entry.isFile() && isTestFile(entry.name)) paths.push(below);
-      }
-    }
-    return { paths, complete };
+  async execute({ contains = '', limit = USUAL_TESTS }: z.input<typeof Input>, { signal }: ToolContext) {
+    return orFail(async () => {
+      const wanted = contains.toLowerCase();
+      const { files, truncated } = await this.files.walk('.', signal);
+      const tests = files.filter((path) => isTestFile(posix.basename(path)) && path.toLowerCase().includes(wanted)).sort();
+      return { tests: tests.slice(0, limit), truncated: truncated || tests.length > limit };
+    });
   }
 }
 

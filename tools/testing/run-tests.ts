@@ -1,19 +1,18 @@
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
+import { isMissing } from '../walls/file/file-errors.js';
+import { FileWall } from '../walls/file-wall.js';
 import { ProgramWall } from '../walls/program-wall.js';
 
 /** Milliseconds: five minutes, enough for the tests of most projects. */
 const TIMEOUT_MS = 300_000;
-/** Bytes of a package.json that are read. */
-const MAX_MANIFEST_BYTES = 1024 * 1024;
 /** Lines of output returned: where runners put failures and the summary. */
 const MAX_LINES = 200;
+const USUAL_LINES = 60;
 
 const Input = z.object({
   filter: z.string().min(1).max(500).optional().describe('A test file or part of its name, handed to the test runner; all tests when left out'),
-  lines: z.number().int().min(1).max(MAX_LINES).default(60).describe('How many of the last lines of output to return'),
+  lines: z.number().int().min(1).max(MAX_LINES).default(USUAL_LINES).describe('How many of the last lines of output to return'),
 });
 
 export interface TestRun {
@@ -37,7 +36,7 @@ export interface TestRun {
   costTier: CostTier.LOW,
   sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM],
   category: 'testing',
-  keywords: ['test', 'tests', 'run tests', 'unit tests', 'test suite', 'passing', 'failing', 'verify'],
+  keywords: ['test', 'run tests', 'unit tests', 'test suite', 'passing', 'failing', 'verify'],
   mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],
   stages: [Stage.VERIFICATION],
   taskTypes: ['action', 'analysis'],
@@ -49,15 +48,16 @@ export interface TestRun {
   version: '1.0.0',
 })
 export class RunTests {
-  readonly #root: string;
   readonly #programs: ProgramWall;
 
-  constructor(programs: ProgramWall = new ProgramWall()) {
-    this.#root = programs.root;
+  constructor(
+    programs: ProgramWall = new ProgramWall(),
+    private readonly files: FileWall = new FileWall(programs.root),
+  ) {
     this.#programs = programs.withPrograms(['npm', 'node']);
   }
 
-  async execute({ filter, lines }: z.infer<typeof Input>, { signal }: ToolContext): Promise<TestRun> {
+  async execute({ filter, lines = USUAL_LINES }: z.input<typeof Input>, { signal }: ToolContext): Promise<TestRun> {
     const filters = filter === undefined ? [] : [checkedFilter(filter)];
     const [program, argv] = (await this.#hasTestScript()) ? ['npm', ['test', ...(filters.length === 0 ? [] : ['--', ...filters])]] : ['node', ['--test', ...filters]];
     const { exitCode, stdout, stderr, truncated, timedOut } = await this.#programs.run(program, argv, { signal, timeoutMs: TIMEOUT_MS, keep: 'tail' });
@@ -67,12 +67,13 @@ export class RunTests {
   }
 
   async #hasTestScript(): Promise<boolean> {
-    const file = join(this.#root, 'package.json');
-    const size = await stat(file).then((found) => found.size).catch(() => undefined);
-    if (size === undefined) return false;
-    if (size > MAX_MANIFEST_BYTES) throw new ToolError('LIMIT_EXCEEDED', `Expected a package.json of at most ${MAX_MANIFEST_BYTES} bytes, found ${size}`);
+    const text = await this.files.readText('package.json').catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (text === undefined) return false;
     try {
-      const manifest = JSON.parse(await readFile(file, 'utf8')) as { scripts?: { test?: unknown } } | null;
+      const manifest = JSON.parse(text) as { scripts?: { test?: unknown } } | null;
       return typeof manifest?.scripts?.test === 'string';
     } catch {
       throw new ToolError('EXECUTION_FAILED', 'Expected package.json to be readable JSON');

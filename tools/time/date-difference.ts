@@ -41,7 +41,7 @@ export interface TimeBetween {
   version: '1.0.0',
 })
 export class DateDifference {
-  execute({ from, to }: z.infer<typeof Input>): TimeBetween | ToolResult<never> {
+  execute({ from, to }: z.input<typeof Input>): TimeBetween | ToolResult<never> {
     const [first, second] = [parseIso(from), parseIso(to)];
     if (first === undefined || second === undefined) return fail(`expected ${ISO_RULE}, found "${(first === undefined ? from : to).slice(0, 64)}"`);
     if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined)) return fail('expected two dates, or two moments with time and offset, found one of each; write both in the same way');

@@ -4,7 +4,7 @@ import { ToolError } from '../../src/index.js';
 import { AnchoredDirectory } from './file/anchored-directory.js';
 import { CHANGED, explainSystemError, isMissing, limitExceeded, obstacle } from './file/file-errors.js';
 import { entriesOf, kindOf, lstatOrNothing, readFileBytes, replaceFile, requireFile, type Entry, type EntryKind } from './file/file-io.js';
-import { containedSegments, forbiddenPath, isSecret, refuseNames, segmentsOf } from './file/path-rules.js';
+import { containedSegments, forbiddenPath, isSecret, isTellingFolder, refuseNames, segmentsOf } from './file/path-rules.js';
 
 /** Bytes: 1 MiB, far above source files and far below what fills a process. */
 const MAX_FILE_BYTES = 1_048_576;
@@ -22,7 +22,7 @@ export interface FileWallOptions {
   readonly maxWriteBytes?: number;
   readonly maxEntries?: number;
   readonly maxWalkEntries?: number;
-  /** Lets `.env` files and private keys through. @default false */
+  /** Lets `.env` files, private keys and the like through; the folder of git never. @default false */
   readonly allowSecrets?: boolean;
 }
 
@@ -88,7 +88,7 @@ export class FileWall {
     }
   }
 
-  async readBytes(path: string): Promise<Buffer> {
+  async readBytes(path: string): Promise<Uint8Array> {
     const place = await this.#locate(path, { write: false });
     return this.#use(path, place, (directory, name) => readFileBytes(directory, name, path, this.#limits.maxReadBytes));
   }
@@ -144,7 +144,7 @@ export class FileWall {
         if (left <= 0) truncated = true;
         if (left-- <= 0) return;
         const below = [...segments, name];
-        if (isSecret(name) && !this.#limits.allowSecrets) continue;
+        if (isSecret(below) && !this.#limits.allowSecrets) continue;
         if (kind === 'file') files.push(below.join('/'));
         if (kind !== 'directory' || SKIPPED_FOLDERS.has(name)) continue;
         if (depth >= MAX_WALK_DEPTH) truncated = true;
@@ -172,6 +172,7 @@ export class FileWall {
   async move(from: string, to: string, { overwrite = false } = {}): Promise<{ readonly from: string; readonly to: string; readonly overwritten: boolean }> {
     const source = await this.#locate(from, { write: true, keepLink: true });
     const target = await this.#locate(to, { write: true, keepLink: true });
+    if (isTellingFolder(source.segments) && !this.#limits.allowSecrets) throw forbiddenPath(from, 'under another name its secrets would not be known');
     if (source.segments.every((segment, index) => segment === target.segments[index])) throw obstacle(to, 'same_place', 'another place than what is moved', 'the same or one inside it');
     return this.#use(from, source, async (sourceDirectory, sourceName, shownFrom) => {
       await lstat(sourceDirectory.at(sourceName));
@@ -191,12 +192,12 @@ export class FileWall {
     try {
       const root = await realpath(this.#root);
       const asked = segmentsOf(path, [this.#root, root]);
-      refuseNames(path, asked, { write, allowSecrets });
+      refuseNames(path, asked, { allowSecrets });
       const leaf = keepLink ? asked.slice(-1) : [];
       const real = await realPathOf(path, join(root, ...asked.slice(0, asked.length - leaf.length)));
       const segments = containedSegments(root, join(real, ...leaf));
       if (segments === undefined) throw forbiddenPath(path, 'a symlink leads outside');
-      refuseNames(path, segments, { write, allowSecrets });
+      refuseNames(path, segments, { allowSecrets });
       if (write && segments.length === 0) throw forbiddenPath(path, 'the root itself is not replaced');
       return { root, segments };
     } catch (error) {

@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
-import { delimiter, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../src/index.js';
+import { isInside } from './file/path-rules.js';
 
 /** Bytes kept of each output stream: some thousands of lines, more than a model can use of one answer. */
 const MAX_OUTPUT_BYTES = 256 * 1024;
@@ -14,6 +15,8 @@ const MAX_ARGUMENTS = 1_000;
 const MAX_ARGUMENT_BYTES = 128 * 1024;
 /** Bytes written to a program's standard input: a long document. */
 const MAX_INPUT_BYTES = 1024 * 1024;
+/** Milliseconds that the output of a program that has ended is waited for: what it wrote is in the pipes already. */
+const PIPE_GRACE_MS = 100;
 
 /** The variables a program sees: where things are and which language to speak; no keys, and none that load code. */
 export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze(['PATH', 'HOME', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR']);
@@ -54,10 +57,14 @@ export interface ProgramResult {
 }
 
 /**
- * Runs programs from an allow-list, without a shell, inside one folder, and leaves none of them behind.
+ * Runs programs from an allow-list, without a shell, inside one folder, and never longer than their time.
  *
  * It decides which programs start, with which environment, where, and for how long. What an allowed program then does
  * with its arguments is beyond it: allowing an interpreter allows everything the interpreter can do.
+ *
+ * A program and all of its process group are killed when the call ends. A descendant that left the group (`setsid`, or
+ * `detached` in Node) is not found and lives on: Node has no means to hold it. The call does not wait for it, and what
+ * it writes is no longer read. Where that matters, run the whole agent in a container.
  */
 export class ProgramWall {
   readonly root: string;
@@ -78,7 +85,7 @@ export class ProgramWall {
   /**
    * Runs a program to its end and returns what it wrote.
    *
-   * A program that takes too long is killed and its output so far returned with `timedOut`. Whatever it started in its
+   * A program that takes too long is killed and its output so far returned with `timedOut`. Whatever else runs in its
    * process group is killed with it, also when it ends by itself.
    *
    * @throws ToolError `FORBIDDEN_PROGRAM`, `FORBIDDEN_PATH`, `INVALID_INPUT`, `LIMIT_EXCEEDED`, `ABORTED`, `EXECUTION_FAILED`
@@ -129,12 +136,6 @@ function checkArguments(argv: readonly string[]): void {
   if (argv.length > MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES) {
     throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_ARGUMENTS} arguments of ${MAX_ARGUMENT_BYTES} bytes together, found ${argv.length} of ${bytes} bytes`);
   }
-}
-
-/** Whether a path is the root or below it; both must be real paths. Compares segments: `/root-2` is not in `/root`. */
-export function isInside(root: string, path: string): boolean {
-  const way = relative(root, path);
-  return !isAbsolute(way) && way.split(sep)[0] !== '..';
 }
 
 async function folderInside(root: string, folder: string): Promise<string> {
@@ -195,19 +196,24 @@ function launch({ program, file, argv, cwd, env, input, signal, keep, maxOutputB
     const stderr = new OutputBuffer(maxOutputBytes, keep);
     let timedOut = false;
 
-    const stop = () => {
-      killGroup(child);
-      // A descendant that left the group may still hold the pipes; nothing waits for it.
+    // A descendant that left the group may still hold the pipes; nothing waits for it.
+    const closePipes = () => {
       child.stdout?.destroy();
       child.stderr?.destroy();
+    };
+    const stop = () => {
+      killGroup(child);
+      closePipes();
     };
     const timer = setTimeout(() => {
       timedOut = true;
       stop();
     }, timeoutMs);
     signal?.addEventListener('abort', stop, { once: true });
+    let grace: NodeJS.Timeout | undefined;
     const release = () => {
       clearTimeout(timer);
+      clearTimeout(grace);
       signal?.removeEventListener('abort', stop);
     };
 
@@ -215,7 +221,12 @@ function launch({ program, file, argv, cwd, env, input, signal, keep, maxOutputB
     child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk));
     child.stdin?.on('error', () => undefined); // A program may end without reading its input.
     child.stdin?.end(input);
-    child.once('exit', () => killGroup(child)); // Background children must not outlive the call.
+    child.once('exit', () => {
+      clearTimeout(timer); // It ended in time, whoever else holds its pipes.
+      killGroup(child);
+      // The immediate comes after one more look at the pipes, so that a busy process loses nothing either.
+      grace = setTimeout(() => setImmediate(closePipes), PIPE_GRACE_MS);
+    });
     child.once('error', () => {
       release();
       reject(new ToolError('EXECUTION_FAILED', `Expected the program "${program}" to start, but the system refused`));

@@ -13,24 +13,24 @@ export interface ShellCommand {
   readonly writesTo: readonly ShellWord[];
   /** Command lines inside `$(…)`, backticks and `<(…)`. */
   readonly nested: readonly string[];
-  /** The operator before it: `|` says that it reads what the command before it wrote. */
-  readonly after: string;
 }
 
 export interface ShellParse {
   readonly commands: readonly ShellCommand[];
-  /** Whether quotes or parentheses were left open: the text is not what it seems. */
-  readonly broken: boolean;
+  /** Whether the text is not what it seems: something left open, a function or list, a here-document, quotes of a kind not read here. */
+  readonly opaque: boolean;
 }
 
-const BLANK = new Set([' ', '\t', '\r']);
+/** No carriage return: to the shell it is a letter, and a `#` after it starts no comment. */
+const BLANK = new Set([' ', '\t']);
 const CONTROL = new Set([';', '&', '|', '\n', '(', ')']);
 const EXPANDING = new Set(['*', '?', '[']);
 
 /**
  * Splits a command line into the commands the shell would run, in one pass over its characters.
  *
- * Knows quotes, escapes, comments, control operators, redirections and substitutions; it errs towards more commands.
+ * Knows quotes, escapes, comments, control operators, redirections and substitutions; it errs towards more commands,
+ * and calls opaque what it does not know.
  */
 export function parseShell(line: string): ShellParse {
   return new ShellReader(line).read();
@@ -38,8 +38,7 @@ export function parseShell(line: string): ShellParse {
 
 class ShellReader {
   #at = 0;
-  #broken = false;
-  #after = '';
+  #opaque = false;
   #commands: ShellCommand[] = [];
   #words: ShellWord[] = [];
   #writesTo: ShellWord[] = [];
@@ -56,8 +55,8 @@ class ShellReader {
       else if (CONTROL.has(char)) this.#control(char);
       else this.#words.push(this.#word());
     }
-    this.#endCommand('');
-    return { commands: this.#commands, broken: this.#broken };
+    this.#endCommand();
+    return { commands: this.#commands, opaque: this.#opaque };
   }
 
   #skipComment(): void {
@@ -65,23 +64,17 @@ class ShellReader {
   }
 
   #control(char: string): void {
-    const doubled = (char === '&' || char === '|') && this.line[this.#at + 1] === char;
-    // `|&` pipes both streams.
-    const operator = doubled ? char + char : char;
-    this.#at += operator === '|' && this.line[this.#at + 1] === '&' ? 2 : operator.length;
-    this.#endCommand(operator);
+    // `f() { … }` and `a=(…)`: what is inside runs later, under another name.
+    if (char === '(' && this.#words.length > 0) this.#opaque = true;
+    this.#at++;
+    this.#endCommand();
   }
 
-  #endCommand(operator: string): void {
-    if (this.#words.length > 0 || this.#writesTo.length > 0 || this.#nested.length > 0) {
-      this.#commands.push({ words: this.#words, writesTo: this.#writesTo, nested: this.#nested, after: this.#after });
-      this.#after = '';
-    }
+  #endCommand(): void {
+    if (this.#words.length > 0 || this.#writesTo.length > 0 || this.#nested.length > 0) this.#commands.push({ words: this.#words, writesTo: this.#writesTo, nested: this.#nested });
     this.#words = [];
     this.#writesTo = [];
     this.#nested = [];
-    // A line break after `|` continues the pipe, and `( … )` around a command changes nothing in it.
-    if (operator !== '\n' && operator !== '(') this.#after = operator;
   }
 
   #redirect(): void {
@@ -95,6 +88,8 @@ class ShellReader {
     if (/\d/.test(this.line[this.#at - 1] ?? '') && /^\d+$/.test(this.#words.at(-1)?.text ?? '')) this.#words.pop();
     let operator = '';
     while ('<>&|'.includes(this.line[this.#at] ?? ' ')) operator += this.line[this.#at++];
+    // The quotes in a here-document are text: they would hide the commands between two of them.
+    if (operator.includes('<<')) this.#opaque = true;
     while (BLANK.has(this.line[this.#at] ?? '')) this.#at++;
     const next = this.line[this.#at];
     if (next === undefined || next === '\n') return;
@@ -117,7 +112,7 @@ class ShellReader {
         this.#at += 2;
       } else if (char === "'" && !quoted) {
         const end = this.line.indexOf("'", this.#at + 1);
-        if (end < 0) this.#broken = true;
+        if (end < 0) this.#opaque = true;
         text += this.line.slice(this.#at + 1, end < 0 ? undefined : end);
         this.#at = end < 0 ? this.line.length : end + 1;
       } else if (char === '"') {
@@ -129,12 +124,14 @@ class ShellReader {
         this.#nested.push(this.#substitution(char));
         text += this.line.slice(from, this.#at);
       } else {
+        // In `$'…'` a backslash escapes the quote, so that it ends elsewhere.
+        if (char === '$' && !quoted && this.line[this.#at + 1] === "'") this.#opaque = true;
         if (char === '$' || (!quoted && (EXPANDING.has(char) || (char === '{' && this.#bracesAt(this.#at))))) expands = true;
         text += char;
         this.#at++;
       }
     }
-    if (quoted) this.#broken = true;
+    if (quoted) this.#opaque = true;
     // Always forward, whatever the text: a reader that stands still never ends.
     if (this.#at === start) this.#at++;
     return { text, expands };
@@ -154,7 +151,8 @@ class ShellReader {
     if (char === '`') {
       const end = this.line.indexOf('`', this.#at + 1);
       const inner = this.line.slice(this.#at + 1, end < 0 ? undefined : end);
-      if (end < 0) this.#broken = true;
+      // A backslash may escape backticks further in.
+      if (end < 0 || inner.includes('\\')) this.#opaque = true;
       this.#at = end < 0 ? this.line.length : end + 1;
       return inner;
     }
@@ -174,7 +172,7 @@ class ShellReader {
       else if (char === '(') depth++;
       else if (char === ')' && --depth === 0) return this.line.slice(start, this.#at++);
     }
-    this.#broken = true;
+    this.#opaque = true;
     return this.line.slice(start);
   }
 }

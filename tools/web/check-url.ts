@@ -46,7 +46,7 @@ export interface UrlState {
 export class CheckUrl {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}
 
-  async execute({ url }: z.infer<typeof Input>, { signal }: ToolContext): Promise<UrlState | ToolResult<never>> {
+  async execute({ url }: z.input<typeof Input>, { signal }: ToolContext): Promise<UrlState | ToolResult<never>> {
     const answer = await reached(guardedFetch(url, { wall: this.wall, signal, method: 'HEAD' }));
     if (!('body' in answer)) return answer;
     const { headers, status } = answer;

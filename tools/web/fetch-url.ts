@@ -41,7 +41,7 @@ export interface FetchedPage {
   sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
   category: 'web',
   keywords: ['fetch', 'url', 'web page', 'website', 'download', 'read page', 'browse', 'http get', 'article', 'link'],
-  mandatoryKeywords: ['fetch url', 'http://', 'https://'],
+  mandatoryKeywords: ['fetch url', 'https://'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
   examples: ['Summarize https://example.com/article', 'What does the documentation at this link say about retries?', 'Read the JSON at https://api.example.com/status', 'Fetch this web page for me'],

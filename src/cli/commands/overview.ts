@@ -4,10 +4,14 @@ import { AXIS_COLUMNS } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load-registry.js';
 import { table, wrapList } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
+import { selectTools } from '../../selection/select-tools.js';
 import { keywordTable } from './search.js';
+import { printSelection, selectionToJson } from './select.js';
 import { axisBars } from './stats.js';
 
 const REQUESTS = ['run the tests', 'show diff', 'commit changes', 'search for usages of parseConfig', 'what is 15% of 240?'];
+const SELECTED = 'find out why the test of the parser fails and fix it';
+const TOKEN_BUDGET = 700;
 const SET_TITLES: Readonly<Record<DerivedSet, string>> = {
   write: 'write',
   idempotent: 'idempotent',
@@ -38,7 +42,8 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
     mandatory: byName(registry.getToolsMatchingMandatoryKeywords(text)),
     categories: byName(registry.detectCategoriesFromText(text)),
   }));
-  if (json) return terminal.out(JSON.stringify({ summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests }, null, 2));
+  const selection = selectTools(registry, { text: SELECTED, maxTools: 6, tokenBudget: TOKEN_BUDGET });
+  if (json) return terminal.out(JSON.stringify({ summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection) }, null, 2));
 
   const heading = (title: string, note: string) => terminal.out(`\n${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', note)}\n`);
   const names = (label: string, list: readonly string[]) =>
@@ -58,6 +63,9 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
     terminal.out(wrapList(terminal, [paint(terminal, 'bold', `“${text}”`), ...notes.map((note) => paint(terminal, 'dim', note))], 2, '  '));
     terminal.out(`${matches.length === 0 ? 'No tool has a keyword in it.' : keywordTable(terminal, matches)}\n`);
   }
+  heading('Selection', `selectTools: what a model sees for “${SELECTED}” within ${TOKEN_BUDGET} tokens`);
+  printSelection(terminal, selection);
+  terminal.out('');
   const hints = ['Your own request:  npm start -- search "undo the last commit"', 'Everything else:  npm start -- --help'];
   terminal.out(wrapList(terminal, hints.map((hint) => paint(terminal, 'dim', hint)), 0, '      '));
 }

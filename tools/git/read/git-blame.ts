@@ -5,12 +5,13 @@ import { GitRepository } from '../git-repository.js';
 
 /** Lines of one answer: a long function. */
 const MAX_LINES = 500;
+const USUAL_LINES = 100;
 
 const Input = z.object({
   path: z.string().describe('The file, relative to the root'),
   revision: z.string().max(200).default('HEAD').describe('The commit in which to look at the file'),
   startLine: z.number().int().min(1).max(10_000_000).default(1).describe('The first line, counted from 1'),
-  lineCount: z.number().int().min(1).max(MAX_LINES).default(100).describe('How many lines'),
+  lineCount: z.number().int().min(1).max(MAX_LINES).default(USUAL_LINES).describe('How many lines'),
 });
 
 export interface BlamedLine {
@@ -25,7 +26,7 @@ export interface BlamedLine {
 /** Tells for each line of a committed file which commit wrote it. */
 @tool({
   name: 'git_blame',
-  description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Changes nothing.`,
+  description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Refuses files with secrets. Changes nothing.`,
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -47,12 +48,12 @@ export interface BlamedLine {
 export class GitBlame {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute(input: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
-    const paths = relativePaths([input.path]);
+  async execute({ path, revision: asked = 'HEAD', startLine = 1, lineCount = USUAL_LINES }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
+    const paths = relativePaths([path]);
     // Blame knows no --end-of-options, so it gets a hash.
-    const commit = await this.repository.commitOf(revision(input.revision), signal);
-    if (commit === undefined) return fail(`Expected a commit, found none named ${input.revision}; list commits with git_log`);
-    const range = `${input.startLine},${input.startLine + input.lineCount - 1}`;
+    const commit = await this.repository.commitOf(revision(asked), signal);
+    if (commit === undefined) return fail(`Expected a commit, found none named ${asked}; list commits with git_log`);
+    const range = `${startLine},${startLine + lineCount - 1}`;
     const result = await this.repository.read(['blame', '--line-porcelain', '--no-textconv', '-L', range, commit, '--', ...paths], { signal });
     if (result.exitCode !== 0) return this.repository.failed('blame the file', result);
     return { lines: linesIn(result.stdout), truncated: result.truncated };

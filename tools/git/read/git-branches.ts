@@ -30,7 +30,7 @@ export interface Branch {
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
   category: 'git',
-  keywords: ['git branch', 'branches', 'branch', 'list branches', 'current branch', 'remote branches'],
+  keywords: ['git branch', 'branch', 'list branches', 'current branch', 'remote branches'],
   mandatoryKeywords: ['git branch', 'list branches'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis', 'search'],
@@ -43,7 +43,7 @@ export interface Branch {
 export class GitBranches {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ remote }: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ branches: Branch[]; truncated: boolean } | ToolResult<never>> {
+  async execute({ remote = false }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ branches: Branch[]; truncated: boolean } | ToolResult<never>> {
     const format = '--format=%(HEAD)%00%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(upstream:short)';
     const result = await this.repository.read(['for-each-ref', '--sort=-committerdate', `--count=${MAX_BRANCHES + 1}`, format, 'refs/heads', ...(remote ? ['refs/remotes'] : [])], { signal });
     if (result.exitCode !== 0) return this.repository.failed('list branches', result);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { relativePaths, revision } from '../git-names.js';
+import { readablePathspecs, revision } from '../git-names.js';
 import { GitRepository, PLAIN_DIFF } from '../git-repository.js';
 
 const Input = z.object({
@@ -18,7 +18,7 @@ export interface GitDiffAnswer {
 /** Shows how files differ, as a unified diff. */
 @tool({
   name: 'git_diff',
-  description: 'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Long diffs are cut. Changes nothing.',
+  description: 'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Leaves out files with secrets. Long diffs are cut. Changes nothing.',
   inputSchema: Input,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -40,14 +40,19 @@ export interface GitDiffAnswer {
 export class GitDiff {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ staged, revision: asked, paths }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitDiffAnswer | ToolResult<never>> {
-    const revisions = asked === undefined ? [] : [revision(asked, { range: true })];
-    const argv = ['diff', ...PLAIN_DIFF, ...(staged ? ['--cached'] : []), '--end-of-options', ...revisions, '--', ...relativePaths(paths)];
-    const result = await this.repository.read(argv, { signal });
+  async execute({ staged = false, revision: asked, paths = [] }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitDiffAnswer | ToolResult<never>> {
+    const revisions = asked === undefined ? [] : [commitsOf(revision(asked, { range: true }))];
+    const argv = ['diff', ...PLAIN_DIFF, ...(staged ? ['--cached'] : []), '--end-of-options', ...revisions, '--', ...readablePathspecs(paths)];
+    const result = await this.repository.read(argv, { signal, pathspecs: true });
     if (result.exitCode !== 0) return this.repository.failed('show the differences', result);
     const diff = withoutEmptyHeaders(result.stdout);
     return { diff, identical: diff === '', truncated: result.truncated };
   }
+}
+
+/** Commits only: a blob or a folder has no path by which a secret would be known. */
+function commitsOf(range: string): string {
+  return range.split('..').map((side) => (side === '' ? '' : `${side}^{commit}`)).join('..');
 }
 
 /** Drops the headers of files that differ from the index in their time only, of which git has nothing more to say. */

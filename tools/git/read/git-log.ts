@@ -5,11 +5,12 @@ import { GitRepository } from '../git-repository.js';
 
 /** Commits of one answer: more say little to a model. */
 const MAX_COMMITS = 200;
+const USUAL_COMMITS = 20;
 
 const Input = z.object({
   revision: z.string().max(200).default('HEAD').describe('Where to start, or a range such as v1..v2'),
   paths: z.array(z.string()).max(100).default([]).describe('Only commits that touch these files or folders, relative to the root'),
-  maxCount: z.number().int().min(1).max(MAX_COMMITS).default(20).describe('How many commits at most'),
+  maxCount: z.number().int().min(1).max(MAX_COMMITS).default(USUAL_COMMITS).describe('How many commits at most'),
   skip: z.number().int().min(0).max(1_000_000).default(0).describe('How many of the newest to leave out'),
 });
 
@@ -46,14 +47,14 @@ export interface LoggedCommit {
 export class GitLog {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute(input: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
+  async execute({ revision: asked = 'HEAD', paths = [], maxCount = USUAL_COMMITS, skip = 0 }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
     // One more than asked for tells whether there are more.
-    const counts = [`--max-count=${input.maxCount + 1}`, `--skip=${input.skip}`];
+    const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
     const argv = ['log', '-z', '--no-patch', '--no-color', '--no-show-signature', '--format=%H%x00%P%x00%an%x00%aI%x00%s', ...counts];
-    const result = await this.repository.read([...argv, '--end-of-options', revision(input.revision, { range: true }), '--', ...relativePaths(input.paths)], { signal });
+    const result = await this.repository.read([...argv, '--end-of-options', revision(asked, { range: true }), '--', ...relativePaths(paths)], { signal });
     if (result.exitCode !== 0) return this.repository.failed('list commits', result);
     const commits = commitsIn(result.stdout);
-    return { commits: commits.slice(0, input.maxCount), truncated: result.truncated || commits.length > input.maxCount };
+    return { commits: commits.slice(0, maxCount), truncated: result.truncated || commits.length > maxCount };
   }
 }
 

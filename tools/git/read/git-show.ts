@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { relativePaths, revision } from '../git-names.js';
+import { readablePathspecs, revision } from '../git-names.js';
 import { GitRepository, PLAIN_DIFF } from '../git-repository.js';
 
 const Input = z.object({
@@ -20,7 +20,7 @@ export interface GitShowAnswer {
 /** Shows one commit: who, when, why, and what it changed. */
 @tool({
   name: 'git_show',
-  description: 'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent). Long diffs are cut. Changes nothing.',
+  description: 'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent), files with secrets left out. Long diffs are cut. Changes nothing.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -42,12 +42,12 @@ export interface GitShowAnswer {
 export class GitShow {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute(input: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitShowAnswer | ToolResult<never>> {
-    const paths = relativePaths(input.paths);
-    const commit = await this.repository.commitOf(revision(input.revision), signal);
-    if (commit === undefined) return fail(`Expected a commit, found none named ${input.revision}; list commits with git_log`);
+  async execute({ revision: asked = 'HEAD', paths = [] }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitShowAnswer | ToolResult<never>> {
+    const pathspecs = readablePathspecs(paths);
+    const commit = await this.repository.commitOf(revision(asked), signal);
+    if (commit === undefined) return fail(`Expected a commit, found none named ${asked}; list commits with git_log`);
     const head = await this.repository.read(['show', '--no-patch', '--no-color', '--no-show-signature', '--format=%an%x00%aI%x00%B', commit, '--'], { signal });
-    const changes = await this.repository.read(['show', ...PLAIN_DIFF, '--no-show-signature', '--diff-merges=first-parent', '--format=', commit, '--', ...paths], { signal });
+    const changes = await this.repository.read(['show', ...PLAIN_DIFF, '--no-show-signature', '--diff-merges=first-parent', '--format=', commit, '--', ...pathspecs], { signal, pathspecs: true });
     if (head.exitCode !== 0) return this.repository.failed('show the commit', head);
     if (changes.exitCode !== 0) return this.repository.failed('show the commit', changes);
     const [author = '', date = '', message = ''] = head.stdout.split('\0');

@@ -51,7 +51,7 @@ export interface GitStatusAnswer {
 export class GitStatus {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ untracked }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitStatusAnswer | ToolResult<never>> {
+  async execute({ untracked = true }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitStatusAnswer | ToolResult<never>> {
     const result = await this.repository.read(['status', '--porcelain=v2', '--branch', '-z', '--ignore-submodules=all', untracked ? '--untracked-files=all' : '--untracked-files=no'], { signal });
     if (result.exitCode !== 0) return this.repository.failed('show the status', result);
     const records = result.stdout.split('\0');

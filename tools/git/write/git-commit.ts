@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
+import { isSecret } from '../../walls/file/path-rules.js';
 import { relativePaths } from '../git-names.js';
 import { GitRepository } from '../git-repository.js';
 
@@ -17,12 +18,14 @@ const Input = z.object({
 export interface GitCommitAnswer {
   readonly commit: string;
   readonly subject: string;
+  /** Changed files with secrets, which are not committed. */
+  readonly leftOut: readonly string[];
 }
 
 /** Records changed files as a new commit. */
 @tool({
   name: 'git_commit',
-  description: 'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves submodules alone, runs no hooks, does not sign. Needs a configured git identity.',
+  description: 'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves out files with secrets and submodules, runs no hooks, does not sign. Needs a configured git identity.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.WRITE,
@@ -45,23 +48,32 @@ export interface GitCommitAnswer {
 export class GitCommit {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ message, paths }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitCommitAnswer | ToolResult<never>> {
+  async execute({ message, paths = [] }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitCommitAnswer | ToolResult<never>> {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0')) return fail('Expected a commit message with text and without NUL characters');
     // Asked first: a commit that fails for want of a name would leave the files staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
     if (identity.exitCode !== 0) return fail('Expected a configured git identity, found none; set user.name and user.email');
-    const changes = await this.#changesIn(chosen, signal);
-    if (!Array.isArray(changes)) return changes;
+    const found = await this.#changesIn(chosen, signal);
+    if (!Array.isArray(found)) return found;
+    const changes = found.filter(({ secret }) => !secret);
+    const leftOut = found.filter(({ secret }) => secret);
+    if (changes.length === 0) return fail('Expected changes beside files with secrets, found none; those are committed by a person');
+    // Without paths the whole index is committed.
+    const staged = chosen.length === 0 ? leftOut.find(({ inIndex }) => inIndex) : undefined;
+    if (staged !== undefined) return fail(`Expected no file with secrets to be staged, found ${staged.path}; unstage it, or name the paths to commit`);
     // Exactly the files that changed: for a folder git would look into submodules, under their own configuration.
-    const unstaged = changes.filter(({ staged }) => !staged).map(({ path }) => path);
-    const added = await this.repository.write(['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'], { input: unstaged.join('\0'), signal });
-    if (added.exitCode !== 0) return this.repository.failed('stage the files', added);
+    const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
+    // Given no path at all, git would add everything.
+    if (unstaged.length > 0) {
+      const added = await this.repository.write(['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'], { input: unstaged.join('\0'), signal });
+      if (added.exitCode !== 0) return this.repository.failed('stage the files', added);
+    }
     const only = chosen.length === 0 ? [] : ['--only', '--', ...changes.map(({ path }) => path)];
     const committed = await this.repository.write(['commit', '--quiet', '--no-verify', '--no-gpg-sign', '--cleanup=whitespace', '--file=-', ...only], { input: message, signal });
     if (committed.exitCode !== 0) return this.repository.failed('commit', committed);
     const commit = await this.repository.commitOf('HEAD', signal);
-    return { commit: commit ?? '', subject: message.trimStart().split('\n', 1)[0] ?? '' };
+    return { commit: commit ?? '', subject: message.trimStart().split('\n', 1)[0] ?? '', leftOut: [...new Set(leftOut.map(({ path }) => path))] };
   }
 
   /** The changed files at the chosen paths, or why they cannot be committed. */
@@ -70,7 +82,8 @@ export class GitCommit {
     if (result.exitCode !== 0) return this.repository.failed('find the changes', result);
     // A path that ends with a slash is another repository, which would become a broken submodule.
     const records = result.stdout.split('\0').filter((record) => record !== '' && !record.endsWith('/'));
-    const changes = records.map((record) => ({ path: record.slice(3), staged: record[1] === ' ' }));
+    const untracked = new Set(records.filter((record) => record.startsWith('??')).map((record) => record.slice(3)));
+    const changes = records.map((record) => changeIn(record, untracked));
     const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
     if (conflict !== undefined) return fail(`Expected no conflicts, found one in ${conflict.slice(3)}; resolve it and stage it`);
     if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS)) return fail(`Expected at most ${MAX_PATHS} changed files at the paths, found more; commit fewer at a time`);
@@ -82,7 +95,20 @@ export class GitCommit {
 
 interface Change {
   readonly path: string;
-  readonly staged: boolean;
+  /** Whether the index has another content than the last commit. */
+  readonly inIndex: boolean;
+  /** Whether the file differs from the index. */
+  readonly inTree: boolean;
+  /** Whether a commit of it would hold a secret; taking one out of the repository is welcome. */
+  readonly secret: boolean;
+}
+
+/** One record of git's short status; a file that was taken out of the index only is there a second time, as untracked. */
+function changeIn(record: string, untracked: ReadonlySet<string>): Change {
+  const [index = '', tree = ''] = record;
+  const path = record.slice(3);
+  const gone = (index === 'D' || tree === 'D') && !untracked.has(path);
+  return { path, inIndex: !' ?D'.includes(index), inTree: tree !== ' ', secret: !gone && isSecret(path.split('/')) };
 }
 
 /** How git marks files that a merge left open. */

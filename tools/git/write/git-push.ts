@@ -48,7 +48,7 @@ export interface GitPushAnswer {
 export class GitPush {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ remote, branch, force, setUpstream }: z.infer<typeof Input>, { signal }: ToolContext): Promise<GitPushAnswer | ToolResult<never>> {
+  async execute({ remote = 'origin', branch, force = false, setUpstream = false }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitPushAnswer | ToolResult<never>> {
     const target = plainName(remote);
     const asked = branch === undefined ? undefined : plainName(branch);
     const remotes = (await this.repository.read(['remote'], { signal })).stdout.split('\n').filter((each) => each !== '');

@@ -35,7 +35,7 @@ const Input = z.object({
 export class GitSwitch {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ branch, create, startPoint }: z.infer<typeof Input>, { signal }: ToolContext): Promise<{ branch: string; created: boolean } | ToolResult<never>> {
+  async execute({ branch, create = false, startPoint }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ branch: string; created: boolean } | ToolResult<never>> {
     const name = plainName(branch);
     const start = startPoint === undefined ? [] : [revision(startPoint)];
     if (!create && start.length > 0) return fail('Expected startPoint only together with create: true; leave it out to switch to a branch that exists');

@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { lstat, mkdir, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containedSegments } from './path-rules.js';
+import { isInside } from './path-rules.js';
 
 /** Linux reaches the entries of an open directory here, whatever its path leads to by now. */
 const DESCRIPTORS = '/proc/self/fd';
@@ -57,12 +57,12 @@ export class AnchoredDirectory {
   /** Whether the directory lies below the root at this moment: it may have been moved while it was entered. */
   async isInside(): Promise<boolean> {
     if (this.handle === undefined) return (await realpath(this.base)) === join(this.base);
-    return containedSegments(this.root, await readlink(this.base)) !== undefined;
+    return isInside(this.root, await readlink(this.base));
   }
 
   /** Whether an opened file is the entry it was opened as, and lies below the root. */
   async holds(name: string, file: FileHandle): Promise<boolean> {
-    if (this.handle !== undefined) return containedSegments(this.root, await readlink(`${DESCRIPTORS}/${file.fd}`)) !== undefined;
+    if (this.handle !== undefined) return isInside(this.root, await readlink(`${DESCRIPTORS}/${file.fd}`));
     const [opened, entry] = await Promise.all([file.stat(), lstat(this.at(name))]);
     return opened.dev === entry.dev && opened.ino === entry.ino && (await this.isInside());
   }

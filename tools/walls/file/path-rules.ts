@@ -1,15 +1,25 @@
 import { isAbsolute, posix, relative, sep } from 'node:path';
 import { ToolError } from '../../../src/index.js';
+import { globMatcher } from '../glob-matcher.js';
 
 /** Characters: the longest path Linux accepts; nothing longer can name a file. */
 export const MAX_PATH_LENGTH = 4_096;
 /** Characters of a refused path that an error repeats: enough to recognise it. */
 const SHOWN_LENGTH = 200;
 
-/** Names of files that hold secrets; compared as `comparable` leaves them. */
-const SECRET_NAMES: ReadonlySet<string> = new Set(['.env', '.envrc', '.netrc', '.git-credentials', 'id_rsa', 'id_dsa', 'id_ecdsa', 'id_ed25519']);
-const SECRET_STARTS = ['.env.', '.env~'];
-const SECRET_ENDS = ['.pem', '.key', '.p12', '.pfx'];
+/**
+ * What usually holds secrets, at any depth: files by name, and folders with all that is in them.
+ *
+ * The one list for every wall: file tools compare names with it, git tools hand it to git, which knows the same patterns.
+ */
+export const SECRET_PATTERNS: readonly string[] = Object.freeze([
+  ...['.env', '.env.*', '.env~*', '.envrc', '.netrc', '_netrc', '.git-credentials', '.npmrc', '.pypirc', '.pgpass', '.htpasswd'],
+  ...['id_rsa', 'id_dsa', 'id_ecdsa', 'id_ed25519', '*.pem', '*.key', '*.p12', '*.pfx'],
+  ...['.aws', '.ssh', '.gnupg', '.kube', '.docker/config.json'],
+]);
+const SECRETS = SECRET_PATTERNS.map((pattern) => globMatcher(`**/${pattern}/**`));
+/** Folders whose name makes a secret of what is in them. */
+const TELLING_FOLDERS = SECRET_PATTERNS.filter((pattern) => pattern.includes('/')).map((pattern) => globMatcher(`**/${posix.dirname(pattern)}`));
 
 /** The error of a path that the wall does not let through. */
 export function forbiddenPath(path: unknown, found: string): ToolError {
@@ -59,22 +69,32 @@ export function containedSegments(root: string, path: string): string[] | undefi
   return segments[0] === '..' || isAbsolute(below) ? undefined : segments;
 }
 
+/** Whether a path is the root or below it; both must be real paths. */
+export function isInside(root: string, path: string): boolean {
+  return containedSegments(root, path) !== undefined;
+}
+
 /**
- * Refuses names that hold secrets, and, for writing, the folder of git: a hook written there runs as a program.
+ * Refuses names that hold secrets, and always the folder of git: a hook written there runs as a program, and its
+ * configuration has the passwords of remotes.
  *
  * @throws ToolError `FORBIDDEN_PATH`
  */
-export function refuseNames(path: unknown, segments: readonly string[], { write, allowSecrets }: { write: boolean; allowSecrets: boolean }): void {
-  for (const segment of segments) {
-    if (write && comparable(segment) === '.git') throw forbiddenPath(path, 'the folder of git is not written to');
-    if (!allowSecrets && isSecret(segment)) throw forbiddenPath(path, `"${segment.slice(0, SHOWN_LENGTH)}" is a name of files with secrets`);
-  }
+export function refuseNames(path: unknown, segments: readonly string[], { allowSecrets = false } = {}): void {
+  if (segments.some((segment) => comparable(segment) === '.git')) throw forbiddenPath(path, 'the folder of git is neither read nor written');
+  if (!allowSecrets && isSecret(segments)) throw forbiddenPath(path, 'it is a name of files with secrets');
 }
 
-/** Whether a file of this name usually holds a secret. */
-export function isSecret(segment: string): boolean {
-  const name = comparable(segment);
-  return SECRET_NAMES.has(name) || SECRET_STARTS.some((start) => name.startsWith(start)) || SECRET_ENDS.some((end) => name.endsWith(end));
+/** Whether a file of this path, given by its segments, usually holds a secret. */
+export function isSecret(segments: readonly string[]): boolean {
+  const path = segments.map(comparable).join('/');
+  return SECRETS.some((matches) => matches(path));
+}
+
+/** Whether a folder is one that secrets are known by: under another name they would not be. */
+export function isTellingFolder(segments: readonly string[]): boolean {
+  const path = segments.map(comparable).join('/');
+  return TELLING_FOLDERS.some((matches) => matches(path));
 }
 
 /** A name in the form in which file systems may find it: `.GIT`, `.git.`, `.git ` and `.git::$DATA` can all be `.git`. */

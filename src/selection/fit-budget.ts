@@ -1,0 +1,65 @@
+import { highestLevel, renderTool, SCHEMA_LEVELS, type SchemaLevel } from '../tool/render/render-tool.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+
+/** A tool that wants a place in the prompt. */
+export interface Candidate {
+  readonly entry: ToolEntry;
+  readonly guaranteed: boolean;
+  /** Set for tools that keep the level they had: their bytes must not change. */
+  readonly fixedLevel?: SchemaLevel;
+}
+
+export interface Fitted<C extends Candidate> {
+  readonly kept: readonly { readonly candidate: C; readonly level: SchemaLevel; readonly tokens: number }[];
+  readonly dropped: readonly C[];
+  readonly tokens: number;
+  /** Whether what is kept is within the budget; not so when even the guaranteed exceed it. */
+  readonly fits: boolean;
+}
+
+/**
+ * Gives each candidate a level so that all together stay within a budget.
+ *
+ * Later ones give way first: they are shown at the compact level, then as stubs, and only then left out, never a
+ * guaranteed one. What is freed in the end goes to the first. Candidates with a fixed level are not shown at another;
+ * they are left out, the last first, only for a guaranteed one.
+ */
+export function fitBudget<C extends Candidate>(candidates: readonly C[], budget: number, countTokens: (text: string) => number): Fitted<C> {
+  const cost = (candidate: C, level: SchemaLevel) => countTokens(JSON.stringify(renderTool(candidate.entry, level)));
+  const kept = candidates.map((candidate) => {
+    const level = candidate.fixedLevel ?? highestLevel(candidate.entry);
+    return { candidate, level, tokens: cost(candidate, level) };
+  });
+  const dropped: C[] = [];
+  let tokens = kept.reduce((sum, each) => sum + each.tokens, 0);
+  const setLevel = (each: (typeof kept)[number], level: SchemaLevel) => {
+    tokens -= each.tokens;
+    each.level = level;
+    each.tokens = cost(each.candidate, level);
+    tokens += each.tokens;
+  };
+  const isLower = (a: SchemaLevel, b: SchemaLevel) => SCHEMA_LEVELS.indexOf(a) > SCHEMA_LEVELS.indexOf(b);
+
+  for (const level of ['compact', 'stub'] as const) {
+    for (const each of [...kept].reverse()) {
+      if (tokens <= budget) break;
+      if (each.candidate.fixedLevel === undefined && isLower(level, each.level)) setLevel(each, level);
+    }
+  }
+  for (const fixed of [false, true]) {
+    for (const each of [...kept].reverse()) {
+      if (tokens <= budget) break;
+      if (each.candidate.guaranteed || (each.candidate.fixedLevel !== undefined) !== fixed) continue;
+      kept.splice(kept.indexOf(each), 1);
+      dropped.unshift(each.candidate);
+      tokens -= each.tokens;
+    }
+  }
+  for (const each of kept) {
+    for (const level of SCHEMA_LEVELS) {
+      if (each.candidate.fixedLevel !== undefined || !isLower(each.level, level) || isLower(highestLevel(each.candidate.entry), level)) continue;
+      if (tokens - each.tokens + cost(each.candidate, level) <= budget) setLevel(each, level);
+    }
+  }
+  return { kept, dropped, tokens, fits: tokens <= budget };
+}

@@ -1,0 +1,46 @@
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { compileFilter, isAvailable, type ToolFilter } from '../registry/tool-filter.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { DropReason } from './selection.js';
+import type { SelectionLimits } from './selection-request.js';
+
+/** Why a tool may not be offered. */
+export interface Refusal {
+  readonly reason: DropReason;
+  readonly explanation: string;
+}
+
+/** Says of any tool whether limits forbid it; `undefined` means that it may be offered. */
+export type Permission = (entry: ToolEntry) => Refusal | undefined;
+
+/** The limits, also as a schema gives them. */
+type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
+
+/** Compiles limits, in their order of power: exclusion, availability, then danger, access, cost and the filter. */
+export function compilePermission(registry: ToolMetadataRegistry, { exclude = [], maxDanger, maxCostTier, accessModes, filter }: Limits): Permission {
+  // By their own name: an alias in `exclude` means its tool, and a tool excluded by name stays so under its aliases.
+  const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
+  const tests: ((entry: ToolEntry) => Refusal | undefined)[] = [
+    (entry) => (excluded.has(entry.name) ? { reason: 'excluded', explanation: 'excluded by the request' } : undefined),
+    (entry) => (isAvailable(entry) ? undefined : { reason: 'unavailable', explanation: 'its availability check says no' }),
+  ];
+  const condition = (reason: DropReason, condition: ToolFilter, explain: (entry: ToolEntry) => string) => {
+    const passes = compileFilter(condition);
+    tests.push((entry) => (passes(entry) ? undefined : { reason, explanation: explain(entry) }));
+  };
+  if (maxDanger !== undefined) condition('danger', { maxDanger }, (entry) => `danger ${entry.dangerLevel} is above ${maxDanger}${hint(entry, 'dangerLevel')}`);
+  if (accessModes !== undefined) condition('access', { accessMode: accessModes }, (entry) => `access ${entry.accessMode} is none of ${accessModes.join(', ')}${hint(entry, 'accessMode')}`);
+  if (maxCostTier !== undefined) condition('cost', { maxCostTier }, (entry) => `cost ${entry.costTier} is above ${maxCostTier}${hint(entry, 'costTier')}`);
+  if (filter !== undefined) condition('filter', filter, () => 'the filter does not let it through');
+  return (entry) => {
+    for (const test of tests) {
+      const refusal = test(entry);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  };
+}
+
+function hint(entry: ToolEntry, axis: ToolEntry['inferred'][number]): string {
+  return entry.inferred.includes(axis) ? ' (inferred, not declared)' : '';
+}

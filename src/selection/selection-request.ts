@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
+import { ToolError } from '../core/errors.js';
+import type { ToolFilter } from '../registry/tool-filter.js';
+import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { estimateTokens } from '../tool/render/render-tool.js';
+import type { Selection } from './selection.js';
+
+/** A ranking made elsewhere, best first; as `rankHybrid` gives it. */
+export type Ranking = readonly { readonly toolName: string; readonly score: number; readonly explanation?: string }[];
+
+/** What may be offered at all: these conditions win over everything else. */
+export interface SelectionLimits {
+  /** Names or aliases of tools that must not be offered. */
+  readonly exclude?: readonly string[];
+  readonly maxDanger?: DangerLevel;
+  readonly maxCostTier?: CostTier;
+  readonly accessModes?: readonly AccessMode[];
+  /** Any other condition, in the registry's own filter. */
+  readonly filter?: ToolFilter;
+}
+
+/** What is asked of `selectTools`. */
+export interface SelectionRequest extends SelectionLimits {
+  /** What the user wants, in their words. */
+  readonly text: string;
+  /** Only tools of this stage, and those that name none, beside the guaranteed. */
+  readonly stage?: string;
+  /** Only tools for this type of task, and those that name none, beside the guaranteed. */
+  readonly taskType?: string;
+  /** @default 12 */
+  readonly maxTools?: number;
+  /** What all tools together may cost the prompt. @default no limit */
+  readonly tokenBudget?: number;
+  /** Names or aliases of tools that are offered in any case, unless a limit forbids them. */
+  readonly include?: readonly string[];
+  /** The selection of the turn before: its tools keep their place, level and bytes. */
+  readonly previous?: Selection;
+  /** Used instead of the registry's own search. */
+  readonly ranking?: Ranking;
+  /** How many tokens a text takes in the model's own counting. @default a quarter of its characters */
+  readonly countTokens?: (text: string) => number;
+}
+
+export const DEFAULT_MAX_TOOLS = 12;
+
+const names = z.array(z.string()).default([]);
+const label = z.string().transform(normalizeLabel).optional();
+
+export const limitsShape = {
+  exclude: names,
+  maxDanger: z.enum(DangerLevel).optional(),
+  maxCostTier: z.enum(CostTier).optional(),
+  accessModes: z.array(z.enum(AccessMode)).optional(),
+  filter: z.custom<ToolFilter>((value) => typeof value === 'object' && value !== null).optional(),
+};
+
+const requestSchema = z.strictObject({
+  ...limitsShape,
+  text: z.string(),
+  stage: label,
+  taskType: label,
+  maxTools: z.number().int().min(0).default(DEFAULT_MAX_TOOLS),
+  tokenBudget: z.number().min(0).optional(),
+  include: names,
+  previous: z.custom<Selection>((value) => typeof value === 'object' && value !== null && Array.isArray((value as Selection).tools), { error: 'an earlier result of selectTools' }).optional(),
+  ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
+  countTokens: z.custom<(text: string) => number>((value) => typeof value === 'function', { error: 'a function' }).default(() => estimateTokens),
+});
+export type CheckedRequest = z.output<typeof requestSchema>;
+
+/** @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of the request. */
+export function checkRequest(request: SelectionRequest): CheckedRequest {
+  const parsed = requestSchema.safeParse(request);
+  if (parsed.success) return parsed.data;
+  const issues = toIssues(parsed.error, request);
+  throw new ToolError('INVALID_ARGUMENT', `The request for tools is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import { ToolError } from '../core/errors.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { renderTool } from '../tool/render/render-tool.js';
+import { defineTool, type ToolDefinition } from '../tool/tool-definition.js';
+import { compilePermission } from './permission.js';
+import { limitsShape, type SelectionLimits } from './selection-request.js';
+
+export interface ToolSearchOptions extends SelectionLimits {
+  /** @default 'find_tools' */
+  readonly name?: string;
+  /** Most tools of one answer. @default 10 */
+  readonly maxResults?: number;
+}
+
+const DEFAULT_RESULTS = 10;
+const optionsSchema = z.strictObject({ ...limitsShape, name: z.string().default('find_tools'), maxResults: z.number().int().min(1).default(DEFAULT_RESULTS) });
+
+const Input = z.object({
+  query: z.string().optional().describe('What you want to do, in a few words; finds tools for it'),
+  names: z.array(z.string()).max(20).optional().describe('Names of tools whose full description and parameters you want to read'),
+});
+
+/**
+ * One tool with which a model finds further tools and reads the full schema of any: for catalogues too large for the
+ * prompt, and for tools shown in short.
+ *
+ * It honours the same limits as a selection: what is excluded, unavailable or above a limit is neither found nor
+ * explained. It asks the registry when it is called, so later registrations count.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options.
+ */
+export function createToolSearchTool(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}): ToolDefinition<typeof Input> {
+  const parsed = optionsSchema.safeParse(options);
+  if (!parsed.success) {
+    const issues = toIssues(parsed.error, options);
+    throw new ToolError('INVALID_ARGUMENT', `The options of the tool search are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  }
+  const { name, maxResults, ...limits } = parsed.data;
+  const isOffered = (() => {
+    const refusalOf = compilePermission(registry, limits);
+    return (entry: Parameters<typeof refusalOf>[0]) => entry.name !== name && refusalOf(entry) === undefined;
+  })();
+
+  return defineTool({
+    name,
+    description: 'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it when no tool you see fits, or before you call a tool that is shown in short.',
+    inputSchema: Input,
+    priority: Priority.CRITICAL,
+    accessMode: AccessMode.READONLY,
+    dangerLevel: DangerLevel.SAFE,
+    executionCategory: ExecutionCategory.COMPUTE,
+    costTier: CostTier.FREE,
+    sideEffects: SideEffect.NONE,
+    category: 'tools',
+    keywords: ['find tool', 'which tool', 'tool help'],
+    examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
+    execute: ({ query, names = [] }) => {
+      const found = query === undefined ? [] : registry.search(query, { limit: maxResults, filter: isOffered });
+      const shown = names.map((asked) => ({ asked, entry: registry.get(asked) }));
+      return {
+        found: found.map(({ toolName, explanation }) => ({ ...withoutSchema(renderTool(registry.require(toolName), 'stub')), why: explanation })),
+        tools: shown.flatMap(({ entry }) => (entry !== undefined && isOffered(entry) ? [renderTool(entry, 'full')] : [])),
+        // Forbidden tools are reported as unknown: a model need not learn what it may not use.
+        unknown: shown.flatMap(({ asked, entry }) => (entry === undefined || !isOffered(entry) ? [asked] : [])),
+      };
+    },
+  });
+}
+
+function withoutSchema({ name, description }: { readonly name: string; readonly description: string }): { name: string; description: string } {
+  return { name, description };
+}

@@ -1,0 +1,125 @@
+import { parseArgs } from 'node:util';
+import { canLearn, measureFeedback } from './feedback.js';
+import { mean, meanScores, METRIC_LABELS, METRICS, scoresOf, type Scores } from './metrics.js';
+import { installPeers, versionOf } from './peers.js';
+import { CONTESTANTS, ourRanker, type Contestant, type Ranker } from './rankers.js';
+import { markdownTable, writeSection } from './report.js';
+import { readSet, SET_NAMES, setsAreThere, type BenchQuery, type BenchSet } from './retrieval-sets.js';
+
+/** How long one contestant may take for one set; beyond it, evenly spread requests stand for all. */
+const SECONDS_A_SET = 60;
+const PROBES = 5;
+
+const { values } = parseArgs({ options: { sets: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean' } } });
+const wholeRun = values.sets === undefined && values.only === undefined;
+
+interface Measured {
+  readonly scores: Scores;
+  /** How many requests were asked when not all. */
+  readonly sampled?: number;
+  readonly milliseconds: number;
+}
+type Results = ReadonlyMap<string, ReadonlyMap<string, Measured>>;
+
+function chosen<T extends string>(option: string | undefined, known: readonly T[], what: string): readonly T[] {
+  const wanted = option?.split(',').map((each) => each.trim()) ?? known;
+  const unknown = wanted.filter((each) => !(known as readonly string[]).includes(each));
+  if (unknown.length === 0) return known.filter((each) => wanted.includes(each));
+  console.error(`unknown ${what}: ${unknown.join(', ')}; known are ${known.join(', ')}`);
+  return process.exit(2);
+}
+
+function measure(rank: Ranker, set: BenchSet): Measured {
+  const started = performance.now();
+  const ask = ({ text, relevant }: BenchQuery) => scoresOf(rank(text), relevant);
+  spread(set.queries, PROBES).forEach(ask);
+  const affordable = Math.floor((SECONDS_A_SET * 1000) / ((performance.now() - started) / PROBES));
+  const queries = affordable < set.queries.length ? spread(set.queries, Math.max(25, affordable)) : set.queries;
+  const scores = meanScores(queries.map(ask));
+  return { scores, milliseconds: performance.now() - started, ...(queries.length < set.queries.length ? { sampled: queries.length } : {}) };
+}
+
+/** So many of the values, evenly spread. */
+function spread<T>(all: readonly T[], count: number): readonly T[] {
+  return count >= all.length ? all : Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)]!);
+}
+
+function measureAll(contestants: readonly Contestant[], sets: readonly BenchSet[]): Results {
+  const results = new Map(contestants.map(({ key }) => [key, new Map<string, Measured>()]));
+  for (const set of sets) {
+    for (const { key, label, build } of contestants) {
+      const measured = measure(build(set), set);
+      results.get(key)!.set(set.name, measured);
+      console.log(`${set.name}: ${label} ${percent(measured.scores.ndcg)}${measured.sampled === undefined ? '' : ` (${measured.sampled} of ${set.queries.length} requests)`}, ${(measured.milliseconds / 1000).toFixed(1)} s`);
+    }
+  }
+  return results;
+}
+
+function rankingTables(contestants: readonly Contestant[], sets: readonly BenchSet[], results: Results): string {
+  const of = (key: string) => sets.map((set) => results.get(key)!.get(set.name)!);
+  const parts: string[] = [];
+  const bySet = contestants.map(({ key, label }) => [label, ...of(key).map(({ scores, sampled }) => `${percent(scores.ndcg)}${sampled === undefined ? '' : '*'}`), percent(mean(of(key).map(({ scores }) => scores.ndcg)))]);
+  const packages = contestants.filter(({ peer }) => peer !== undefined);
+  if (packages.length > 0 && results.has('ours')) {
+    const best = sets.map((set) => Math.max(...packages.map(({ key }) => results.get(key)!.get(set.name)!.scores.ndcg)));
+    const lead = of('ours').map(({ scores }, index) => scores.ndcg - best[index]!);
+    bySet.push(['best package of each set', ...best.map(percent), percent(mean(best))], ['tooldex beside it', ...lead.map(signed), signed(mean(lead))]);
+  }
+  parts.push(`nDCG@10 × 100:\n\n${markdownTable(['', ...sets.map(({ name }) => name), 'mean'], bySet)}`);
+  const samples = contestants.flatMap(({ key, label }) => sets.flatMap((set) => (results.get(key)!.get(set.name)!.sampled === undefined ? [] : [`${label} on ${set.name}: ${results.get(key)!.get(set.name)!.sampled} of ${set.queries.length}`])));
+  if (samples.length > 0) parts.push(`\\* Too slow for all requests; so many, evenly spread, were asked: ${samples.join('; ')}.`);
+  const macro = contestants.map(({ key, label }) => [label, ...scoreCells(meanScores(of(key).map(({ scores }) => scores)))]);
+  parts.push(`Every figure, mean over the sets, × 100:\n\n${markdownTable(['', ...METRIC_LABELS], macro)}`);
+  if (results.has('ours')) {
+    const own = sets.map((set, index) => [set.name, set.tools.length.toLocaleString('en'), set.queries.length.toLocaleString('en'), ...scoreCells(of('ours')[index]!.scores)]);
+    const withExamples = sets.filter(({ name }) => name === 'nl2bash').map((set) => [`${set.name} with its examples`, set.tools.length.toLocaleString('en'), set.queries.length.toLocaleString('en'), ...scoreCells(measure(ourRanker(set, { withExamples: true }), set).scores)]);
+    parts.push(`tooldex by set:\n\n${markdownTable(['set', 'tools', 'requests', ...METRIC_LABELS], [...own, ...withExamples])}`);
+  }
+  return parts.join('\n\n');
+}
+
+function feedbackTable(sets: readonly BenchSet[]): string {
+  const measured = sets
+    .filter(({ name }) => name !== 'mix-dev')
+    .map((set) => {
+      const started = performance.now();
+      const result = measureFeedback(set);
+      console.log(`${set.name}: feedback ${percent(result.cold)} → ${percent(result.warm)}, ${((performance.now() - started) / 1000).toFixed(1)} s`);
+      return { name: set.name, ...result };
+    });
+  const rows = measured.map(({ name, asked, withExclusions, cold, warm }) => [name, asked, withExclusions, percent(cold), percent(warm), signed(warm - cold)]);
+  const cold = mean(measured.map((each) => each.cold));
+  const warm = mean(measured.map((each) => each.warm));
+  rows.push(['mean', '', '', percent(cold), percent(warm), signed(warm - cold)]);
+  const protocol =
+    'Every other request is history, each of its relevant tools recorded as a success; the others are asked. A past request whose set of lower-cased words has a Jaccard similarity of 0.5 or more with the asked one does not count for it. nDCG@10 × 100.';
+  return `${protocol}\n\n${markdownTable(['set', 'asked', 'of these with history left out', 'without history', 'with history', 'difference'], rows)}`;
+}
+
+const percent = (share: number) => (share * 100).toFixed(1);
+const signed = (share: number) => `${share < 0 ? '−' : '+'}${percent(Math.abs(share))}`;
+const scoreCells = (scores: Scores) => METRICS.map((metric) => percent(scores[metric]));
+
+function main(): void {
+  if (values.help) return console.log(`bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${CONTESTANTS.map(({ key }) => key).join(', ')}\nOnly a run without options is written to docs/benchmarks.md.`);
+  if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
+  const setNames = chosen(values.sets, SET_NAMES, 'set');
+  const keys = chosen(values.only, CONTESTANTS.map(({ key }) => key), 'contestant');
+  const wanted = CONTESTANTS.filter(({ key }) => keys.includes(key));
+  const havePeers = wanted.every(({ peer }) => peer === undefined) || installPeers();
+  const contestants = wanted.filter(({ peer }) => peer === undefined || havePeers);
+  const sets = setNames.map(readSet);
+  const versions = [...new Set(contestants.flatMap(({ peer }) => (peer === undefined ? [] : [`${peer} ${versionOf(peer)}`])))].join(', ');
+
+  const introduction =
+    'The first ten of `registry.search` for requests of eight public sets of tools, beside packages on the same data in the same run' +
+    `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages are given our stems, our splitting of identifiers, our stop words, and weights for the fields; “each word once” also counts a word that a text repeats a single time. The keyword formula takes the words of name and description for declared keywords. Scores are means over requests; means are over sets.`;
+  const publish = wholeRun && havePeers ? writeSection : (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`);
+  publish('Retrieval', `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`);
+  if (!keys.includes('ours')) return;
+  if (canLearn()) publish('Learning from use', feedbackTable(sets));
+  else console.log('skipped: learning from use, as the registry has no recordUse');
+}
+
+main();
