@@ -3,9 +3,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
 import { addFilterOptions, filterOf, positiveInteger } from './filter-options.js';
 import { addSelectionOptions, selectionRequestOf } from './selection-options.js';
-import type { ImportOptions } from './import-modules.js';
+import type { ImportOptions } from './load/import-modules.js';
 import { LINT_FORMATS, type LintFormat } from './lint-formats.js';
-import type { LoadedRegistry } from './load-registry.js';
+import type { LoadedRegistry } from './load/load-registry.js';
 import { paint, type Terminal } from './terminal.js';
 
 /** Exit codes of every command: done; findings, or files that failed to load; wrong usage. */
@@ -37,7 +37,7 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
     command.addHelpText('after', `\nExamples:\n${examples.map((each) => `  $ tooldex ${each}`).join('\n')}`).action(async () => {
       const options = command.optsWithGlobals<Options>();
       const run = await importRun();
-      const { loadRegistry } = await import('./load-registry.js');
+      const { loadRegistry } = await import('./load/load-registry.js');
       const loaded = await loadRegistry(options.tools, cwd, importOptions);
       const problems = loaded.problems.map(({ file, reason }) => `${file}: ${reason}`);
       if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);

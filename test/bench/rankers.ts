@@ -25,6 +25,8 @@ interface Document {
   readonly parameters: string;
 }
 const FIELDS = ['name', 'description', 'category', 'parameters'] as const;
+/** The best of a few for MiniSearch, wink-bm25 and fuse.js over all sets. */
+const WEIGHTS = { name: 2, description: 1, category: 1, parameters: 0.5 };
 
 export function documentOf(tool: BenchTool, id: string = tool.id): Document {
   const parameters = (tool.parameters ?? []).map(({ name, description }) => `${name} ${description ?? ''}`.trim()).join(', ');
@@ -61,7 +63,7 @@ export interface MiniSearchIndex {
 
 /** MiniSearch as it comes. */
 function defaultMiniSearch(set: BenchSet): Ranker {
-  return miniSearchRanker(set, { fields: FIELDS });
+  return miniSearchRanker(set, newMiniSearch({ fields: FIELDS }));
 }
 
 /** MiniSearch with our words and weights for the fields; also what our speed is compared to. */
@@ -70,7 +72,7 @@ export function tunedMiniSearch(): MiniSearchIndex {
     fields: FIELDS,
     tokenize: ourStems,
     processTerm: (term: string) => term,
-    searchOptions: { boost: { name: 2, description: 1, category: 1, parameters: 0.5 }, combineWith: 'OR', prefix: false, fuzzy: false },
+    searchOptions: { boost: WEIGHTS, combineWith: 'OR', prefix: false, fuzzy: false },
   });
 }
 
@@ -79,62 +81,67 @@ function newMiniSearch(options: object): MiniSearchIndex {
   return new MiniSearch(options);
 }
 
-function miniSearchRanker(set: BenchSet, options: object | undefined): Ranker {
-  const index = options === undefined ? tunedMiniSearch() : newMiniSearch(options);
+function miniSearchRanker(set: BenchSet, index: MiniSearchIndex, searchOptions: object = {}): Ranker {
   index.addAll(set.tools.map((tool) => documentOf(tool)));
-  return (text) => index.search(text).slice(0, LIMIT).map(({ id }) => id);
+  return (text) => index.search(text, searchOptions).slice(0, LIMIT).map(({ id }) => id);
 }
 
 interface FuseIndex {
   search(text: string, options: { limit: number }): { readonly item: Document }[];
 }
 
-/** fuse.js with its token search over our words. */
+/** fuse.js with its token search over our stems, which are joined first: it matches parts of the text, so stems alone would not be enough. */
 function fuseRanker(set: BenchSet): Ranker {
   const Fuse = defaultExport<new (documents: readonly Document[], options: object) => FuseIndex>(loadPeer('fuse.js'));
-  const keys = [
-    { name: 'name', weight: 2 },
-    { name: 'description', weight: 1 },
-    { name: 'category', weight: 0.5 },
-    { name: 'parameters', weight: 0.5 },
-  ];
-  const fuse = new Fuse(set.tools.map((tool) => documentOf(tool)), FUSE_OPTIONS(keys));
-  return (text) => fuse.search(text, { limit: LIMIT }).map(({ item }) => item.id);
+  const stemmed = (text: string) => ourStems(text).join(' ');
+  const documents = set.tools.map((tool) => {
+    const document = documentOf(tool);
+    return { id: document.id, name: stemmed(document.name), description: stemmed(document.description), category: stemmed(document.category), parameters: stemmed(document.parameters) };
+  });
+  const keys = Object.entries(WEIGHTS).map(([name, weight]) => ({ name, weight }));
+  const tokenize = (text: string) => text.split(' ').filter((each) => each !== '');
+  const fuse = new Fuse(documents, { keys, useTokenSearch: true, tokenize, ignoreLocation: true, ignoreFieldNorm: true, threshold: 0 });
+  return (text) => fuse.search(stemmed(text), { limit: LIMIT }).map(({ item }) => item.id);
 }
-const FUSE_OPTIONS = (keys: readonly object[]) => ({ keys, useTokenSearch: true, tokenize: ourStems, ignoreLocation: true, threshold: 0.2 });
 
 interface Orama {
-  create(options: object): unknown;
-  insert(database: unknown, document: object): unknown;
-  search(database: unknown, options: object): { readonly hits: readonly { readonly document: Document }[] };
+  readonly create: (options: object) => unknown;
+  readonly insert: (database: unknown, document: object) => unknown;
+  readonly search: (database: unknown, options: object) => { readonly hits: readonly { readonly document: Document }[] };
 }
 
-/** Orama with our words and weights for the fields. */
+/** Orama with our words; weights for the fields made it worse. `exact` would compare whole fields, `threshold: 1` is OR. */
 function oramaRanker(set: BenchSet): Ranker {
   const { create, insert, search } = loadPeer('@orama/orama') as Orama;
-  const tokenizer = { language: 'english', normalizationCache: new Map<string, string>(), tokenize: (text: string) => [...new Set(ourStems(text))] };
+  const tokenizer = { language: 'english', normalizationCache: new Map<string, string>(), tokenize: distinctStems };
   const database = create({ schema: { id: 'string', name: 'string', description: 'string', category: 'string', parameters: 'string' }, components: { tokenizer } });
   for (const tool of set.tools) insert(database, documentOf(tool));
-  const options = { limit: LIMIT, properties: [...FIELDS], boost: { name: 2, description: 1, category: 1, parameters: 0.5 }, exact: false, threshold: 1 };
+  const options = { limit: LIMIT, properties: [...FIELDS], exact: false, threshold: 1 };
   return (text) => search(database, { ...options, term: text }).hits.map(({ document }) => document.id);
 }
 
 interface Wink {
   defineConfig(options: object): void;
-  definePrepTasks(tasks: readonly ((text: string) => string[])[]): void;
-  addDoc(document: Document, id: string): void;
+  definePrepTasks(tasks: readonly ((text: string) => string[])[], field?: string): void;
+  addDoc(document: Document & { readonly search: string }, id: string): void;
   consolidate(): void;
   search(text: string, limit: number): readonly (readonly [string, number])[];
 }
 
 /** wink-bm25 with our words and weights for the fields. */
-function winkRanker(set: BenchSet): Ranker {
+function winkRanker(set: BenchSet, stemsOfRequest: (text: string) => string[] = ourStems): Ranker {
   const wink = (loadPeer('wink-bm25-text-search') as () => Wink)();
-  wink.defineConfig({ fldWeights: { name: 2, description: 1, category: 1, parameters: 0.5 } });
+  // Requests have tasks of their own only where `search` is a field too.
+  wink.defineConfig({ fldWeights: { ...WEIGHTS, search: 1 } });
   wink.definePrepTasks([ourStems]);
-  for (const tool of set.tools) wink.addDoc(documentOf(tool), `id:${tool.id}`);
+  wink.definePrepTasks([stemsOfRequest], 'search');
+  for (const tool of set.tools) wink.addDoc({ ...documentOf(tool), search: '' }, `id:${tool.id}`);
   wink.consolidate();
   return (text) => wink.search(text, LIMIT).map(([id]) => id.slice(3));
+}
+
+function distinctStems(text: string): string[] {
+  return [...new Set(ourStems(text))];
 }
 
 function defaultExport<T>(loaded: unknown): T {
@@ -142,10 +149,12 @@ function defaultExport<T>(loaded: unknown): T {
 }
 
 export const CONTESTANTS: readonly Contestant[] = [
-  { key: 'ours', label: 'tooldex', build: ourRanker },
+  { key: 'ours', label: 'tooldex', build: (set) => ourRanker(set) },
   { key: 'minisearch', label: 'MiniSearch, default', peer: 'minisearch', build: defaultMiniSearch },
-  { key: 'minisearch-tuned', label: 'MiniSearch, tuned', peer: 'minisearch', build: (set) => miniSearchRanker(set, undefined) },
-  { key: 'wink', label: 'wink-bm25, tuned', peer: 'wink-bm25-text-search', build: winkRanker },
+  { key: 'minisearch-tuned', label: 'MiniSearch, tuned', peer: 'minisearch', build: (set) => miniSearchRanker(set, tunedMiniSearch()) },
+  { key: 'minisearch-once', label: 'MiniSearch, tuned, each word once', peer: 'minisearch', build: (set) => miniSearchRanker(set, tunedMiniSearch(), { tokenize: distinctStems }) },
+  { key: 'wink', label: 'wink-bm25, tuned', peer: 'wink-bm25-text-search', build: (set) => winkRanker(set) },
+  { key: 'wink-once', label: 'wink-bm25, tuned, each word once', peer: 'wink-bm25-text-search', build: (set) => winkRanker(set, distinctStems) },
   { key: 'orama', label: 'Orama, tuned', peer: '@orama/orama', build: oramaRanker },
   { key: 'fuse', label: 'fuse.js, tuned', peer: 'fuse.js', build: fuseRanker },
   { key: 'formula', label: 'keyword formula', build: formulaRanker },

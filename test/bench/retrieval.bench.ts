@@ -114,7 +114,7 @@ function main(): void {
 
   const introduction =
     'The first ten of `registry.search` for requests of eight public sets of tools, beside packages on the same data in the same run' +
-    `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages are given our stems, our splitting of identifiers, our stop words, and weights for the fields; “each word once” also counts a word that a text repeats a single time. The keyword formula takes the words of name and description for declared keywords. Scores are means over requests; means are over sets.`;
+    `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages are given our stems, our splitting of identifiers, our stop words, and weights for the fields; with “each word once” a word that a request repeats counts a single time, as it does for us. The keyword formula takes the words of name and description for declared keywords. Scores are means over requests; means are over sets.`;
   const publish = wholeRun && havePeers ? writeSection : (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`);
   publish('Retrieval', `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`);
   if (!keys.includes('ours')) return;

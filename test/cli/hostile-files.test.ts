@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { importModules } from '../../src/cli/import-modules.js';
+import { importModules } from '../../src/cli/load/import-modules.js';
 import { CommandLine } from './command-line.js';
 
 const cli = new CommandLine();

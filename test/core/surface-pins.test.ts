@@ -18,6 +18,7 @@ it('pins the error codes', () => {
     'FORBIDDEN_URL',
     'FORBIDDEN_PROGRAM',
     'LIMIT_EXCEEDED',
+  'BUDGET_EXCEEDED',
     'TIMEOUT',
     'ABORTED',
     'EXECUTION_FAILED',

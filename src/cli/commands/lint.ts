@@ -1,6 +1,6 @@
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import type { LintFormat } from '../lint-formats.js';
-import type { LoadedRegistry } from '../load-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { table } from '../table.js';
 import { paint, plainLine, type Terminal } from '../terminal.js';
 

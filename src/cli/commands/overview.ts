@@ -1,7 +1,7 @@
 import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { table, wrapList } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 import { selectTools } from '../../selection/select-tools.js';

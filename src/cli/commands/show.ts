@@ -3,7 +3,7 @@ import { isAvailable } from '../../registry/tool-filter.js';
 import { entryToJson } from '../../tool/entry-to-json.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { priorityName } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { wrapList, wrapWords } from '../table.js';
 import { paint, plainLine, type Terminal } from '../terminal.js';
 

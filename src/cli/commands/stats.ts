@@ -1,7 +1,7 @@
 import type { RegistrySummary } from '../../registry/registry-summary.js';
 import { Priority } from '../../core/enums.js';
 import { priorityName } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { wrapList } from '../table.js';
 import { paint, plainLine, type Terminal } from '../terminal.js';
 

@@ -22,7 +22,7 @@ export const SYNONYMS: readonly string[] = [
   'merge combine join concatenate unite',
   'split divide separate',
   'sort arrange rank',
-  'check verify validate test confirm',
+  'check verify validate confirm',
   'start begin launch run execute',
   'stop halt terminate kill end',
   'install setup',

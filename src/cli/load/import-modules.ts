@@ -1,6 +1,6 @@
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ToolError } from '../core/errors.js';
+import { ToolError } from '../../core/errors.js';
 import { createTsxLoader, isCommonJs, nearestTsconfig, type TsxLoader } from './tsx-loader.js';
 
 export interface ImportedModule {

@@ -1,6 +1,6 @@
-import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { isToolError } from '../core/errors.js';
-import { createDefaultTools } from '../../tools/index.js';
+import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { isToolError } from '../../core/errors.js';
+import { createDefaultTools } from '../../../tools/index.js';
 import { findToolFiles } from './find-tool-files.js';
 import { importModules, type ImportOptions } from './import-modules.js';
 import { isSameCode, isSameTool, toolsOfModule, type FoundTool } from './tools-of-module.js';
