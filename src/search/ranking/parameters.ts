@@ -22,22 +22,22 @@ export const FIELDS: Readonly<Record<SearchField, FieldParameters>> = {
   description: { weight: 1.4, damping: 0.75, usualLength: 14 },
   category: { weight: 0.6, damping: 0.5, usualLength: 2 },
   parameters: { weight: 1.4, damping: 0.75, usualLength: 4 },
-  'parameter descriptions': { weight: 0.8, damping: 0.75, usualLength: 16 },
+  'parameter descriptions': { weight: 0.9, damping: 0.75, usualLength: 16 },
   identifiers: { weight: 1, damping: 0, usualLength: 1 },
 };
 
 export const RANKING = {
   /** How fast repetitions stop counting: BM25's k1. */
-  saturation: 0.9,
+  saturation: 1.1,
   /** The word exactly as written, beside its stem. */
   exactWord: 0.4,
   /** Two neighbouring words of the request that are neighbours in the tool. */
-  neighbours: 0.9,
+  neighbours: 1.2,
   /** Synonyms and concepts of a word, as a share of the word itself. */
   synonym: 0.65,
   concept: 0.55,
   /** How much the score grows when the request covers the whole name of the tool: up to 1 + this. */
-  nameCoverage: 0.9,
+  nameCoverage: 1,
   /** Above 1, covering half a name gives less than half the growth. */
   nameCoveragePower: 1.5,
   /** How much of a name's word a related word covers. */
@@ -45,7 +45,7 @@ export const RANKING = {
   /** How much words count that stand in most names (get, list, data …) when it is asked how much of a name is covered. */
   genericNameWord: 0.6,
   /** The weight of request words by what they are. */
-  chatty: 0.55,
+  chatty: 0.6,
   number: 0.35,
   quoted: 0.4,
   address: 0.5,
