@@ -22,6 +22,8 @@ export type { Correction } from './search/ranking/spelling.js';
 export type { RelatedWordsOptions } from './search/tables/related-words.js';
 export { selectTools } from './selection/select-tools.js';
 export type { Ranking, SelectionLimits, SelectionRequest } from './selection/selection-request.js';
+export { embedderOf, type Embedder, type EmbedMany } from './selection/embedder.js';
+export { rankHybrid, type HybridOptions, type HybridRanking } from './selection/rank-hybrid.js';
 export type { DroppedTool, DropReason, SelectedTool, Selection, SelectionReason } from './selection/selection.js';
 export type { RenderedTool, SchemaLevel } from './tool/render/render-tool.js';
 export { createToolSearchTool, type ToolSearchOptions } from './selection/tool-search-tool.js';

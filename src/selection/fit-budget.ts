@@ -1,4 +1,4 @@
-import { highestLevel, renderTool, SCHEMA_LEVELS, type SchemaLevel } from '../tool/render/render-tool.js';
+import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../tool/render/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** A tool that wants a place in the prompt. */
@@ -21,11 +21,17 @@ export interface Fitted<C extends Candidate> {
  * Gives each candidate a level so that all together stay within a budget.
  *
  * Later ones give way first: they are shown at the compact level, then as stubs, and only then left out, never a
- * guaranteed one. What is freed in the end goes to the first. Candidates with a fixed level are not shown at another;
+ * guaranteed one. A level that would cost as much as the one above is skipped. What is freed in the end goes to the first. Candidates with a fixed level are not shown at another;
  * they are left out, the last first, only for a guaranteed one.
  */
 export function fitBudget<C extends Candidate>(candidates: readonly C[], budget: number, countTokens: (text: string) => number): Fitted<C> {
-  const cost = (candidate: C, level: SchemaLevel) => countTokens(JSON.stringify(renderTool(candidate.entry, level)));
+  const counted = new Map<RenderedTool, number>();
+  const cost = ({ entry }: C, level: SchemaLevel) => {
+    const tool = renderTool(entry, level);
+    let count = counted.get(tool);
+    if (count === undefined) counted.set(tool, (count = countTokens(JSON.stringify(tool))));
+    return count;
+  };
   const kept = candidates.map((candidate) => {
     const level = candidate.fixedLevel ?? highestLevel(candidate.entry);
     return { candidate, level, tokens: cost(candidate, level) };
@@ -43,7 +49,8 @@ export function fitBudget<C extends Candidate>(candidates: readonly C[], budget:
   for (const level of ['compact', 'stub'] as const) {
     for (const each of [...kept].reverse()) {
       if (tokens <= budget) break;
-      if (each.candidate.fixedLevel === undefined && isLower(level, each.level)) setLevel(each, level);
+      // A summary may be longer than the description that it stands for.
+      if (each.candidate.fixedLevel === undefined && isLower(level, each.level) && cost(each.candidate, level) < each.tokens) setLevel(each, level);
     }
   }
   for (const fixed of [false, true]) {

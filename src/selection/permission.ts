@@ -16,7 +16,12 @@ export type Permission = (entry: ToolEntry) => Refusal | undefined;
 /** The limits, also as a schema gives them. */
 type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
 
-/** Compiles limits, in their order of power: exclusion, availability, then danger, access, cost and the filter. */
+/**
+ * Compiles limits, in their order of power: exclusion, availability, then danger, access, cost and the filter.
+ *
+ * A permission is for one answer: of each tool it asks once, so that an availability check that changes its mind does not
+ * make the answer contradict itself, and it takes names as the registry has them now.
+ */
 export function compilePermission(registry: ToolMetadataRegistry, { exclude = [], maxDanger, maxCostTier, accessModes, filter }: Limits): Permission {
   // By their own name: an alias in `exclude` means its tool, and a tool excluded by name stays so under its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
@@ -32,12 +37,13 @@ export function compilePermission(registry: ToolMetadataRegistry, { exclude = []
   if (accessModes !== undefined) condition('access', { accessMode: accessModes }, (entry) => `access ${entry.accessMode} is none of ${accessModes.join(', ')}${hint(entry, 'accessMode')}`);
   if (maxCostTier !== undefined) condition('cost', { maxCostTier }, (entry) => `cost ${entry.costTier} is above ${maxCostTier}${hint(entry, 'costTier')}`);
   if (filter !== undefined) condition('filter', filter, () => 'the filter does not let it through');
+  const known = new Map<ToolEntry, Refusal | undefined>();
   return (entry) => {
-    for (const test of tests) {
-      const refusal = test(entry);
-      if (refusal !== undefined) return refusal;
-    }
-    return undefined;
+    if (known.has(entry)) return known.get(entry);
+    let refusal: Refusal | undefined;
+    for (const test of tests) if ((refusal = test(entry)) !== undefined) break;
+    known.set(entry, refusal);
+    return refusal;
   };
 }
 

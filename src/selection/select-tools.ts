@@ -2,9 +2,10 @@ import { Priority } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { compareText } from '../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { renderTool, type SchemaLevel } from '../tool/render/render-tool.js';
+import type { SearchResult } from '../search/ranking/explain-match.js';
+import { renderTool } from '../tool/render/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { fitBudget, type Candidate } from './fit-budget.js';
+import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';
 import { compilePermission, type Permission } from './permission.js';
 import { checkRequest, type CheckedRequest, type SelectionRequest } from './selection-request.js';
 import type { DroppedTool, DropReason, SelectedTool, Selection, SelectionReason } from './selection.js';
@@ -39,76 +40,130 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   const collected = collectWishes(registry, asked);
   const { wishes, dropped } = collected;
   const carried = carriedOver(registry, asked, collected);
-  const fresh = [...wishes.values()].filter(({ entry }) => !carried.some((each) => each.entry.name === entry.name));
+  const before = new Set(carried.map(({ entry }) => entry.name));
+  const fresh = [...wishes.values()].filter(({ entry }) => !before.has(entry.name));
   const guaranteed = fresh.filter((wish) => wish.guaranteed);
   const others = fresh.filter((wish) => !wish.guaranteed);
+  const fit = (candidates: readonly Wish[]) => fitBudget(candidates, asked.tokenBudget ?? Infinity, asked.countTokens);
 
-  const mustHave = carried.filter((wish) => wish.guaranteed).length + guaranteed.length;
-  if (mustHave > asked.maxTools) return exceeded(asked, [...carried, ...fresh].filter((wish) => wish.guaranteed), dropped, `${mustHave} guaranteed tools are more than maxTools ${asked.maxTools}`);
-
-  const keptBefore = withinCount(carried, asked.maxTools - guaranteed.length, dropped, 'a guaranteed tool took its place');
-  const added = withinCount(others, asked.maxTools - guaranteed.length - keptBefore.length, dropped, `${asked.maxTools} tools fit better or were there before`);
-  const fitted = fitBudget([...keptBefore, ...guaranteed, ...added], asked.tokenBudget ?? Infinity, asked.countTokens);
-  for (const wish of fitted.dropped) dropped.push(drop(wish.entry.name, 'token_budget', `no room within ${asked.tokenBudget} tokens, even as a stub`, wish.score));
-  if (!fitted.fits) {
-    return exceeded(asked, fitted.kept.map(({ candidate }) => candidate).filter((wish) => wish.guaranteed), dropped, `the guaranteed tools need ${fitted.tokens} tokens even as stubs, more than tokenBudget ${asked.tokenBudget}`);
+  const mustHave = [...carried.filter((wish) => wish.guaranteed), ...guaranteed];
+  if (mustHave.length > asked.maxTools) {
+    withinCount([...carried, ...others], 0, dropped, `the guaranteed tools alone are more than ${asked.maxTools}`);
+    return exceeded(asked, fit(mustHave), dropped, `${mustHave.length} guaranteed tools are more than maxTools ${asked.maxTools}`);
   }
-  const tools = fitted.kept.map(({ candidate, level, tokens }) => selected(candidate, level, tokens));
-  return result(asked, tools, dropped, undefined);
+  const keptBefore = withinCount(carried, asked.maxTools - guaranteed.length, dropped, `${asked.maxTools} tools are guaranteed or were there before it`);
+  const added = withinCount(others, asked.maxTools - guaranteed.length - keptBefore.length, dropped, `${asked.maxTools} tools fit better or were there before`);
+  const fitted = fit([...keptBefore, ...guaranteed, ...added]);
+  for (const wish of fitted.dropped) drop(dropped, wish.entry.name, 'token_budget', `no room within ${asked.tokenBudget} tokens, however short`, wish.score);
+  if (!fitted.fits) {
+    const asBefore = mustHave.some(({ fixedLevel }) => fixedLevel !== undefined) ? ', those carried over as they were' : '';
+    return exceeded(asked, fitted, dropped, `the guaranteed tools need ${fitted.tokens} tokens even at their shortest${asBefore}, more than tokenBudget ${asked.tokenBudget}`);
+  }
+  return result(asked, fitted, dropped, undefined);
 }
+
+/** Why tools were left out, by name. One may be passed over for one reason before another decides: the last one counts. */
+type Dropped = Map<string, DroppedTool>;
 
 interface Wishes {
   /** In the order of preference: guaranteed, hits, then the rest. */
   readonly wishes: ReadonlyMap<string, Wish>;
-  readonly dropped: DroppedTool[];
+  readonly dropped: Dropped;
+  readonly scoreOf: (entry: ToolEntry) => number;
   readonly refusalOf: Permission;
+}
+
+interface Hit {
+  readonly entry: ToolEntry;
+  readonly score: number;
+  readonly explanation: string | undefined;
 }
 
 function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): Wishes {
   const refusalOf = compilePermission(registry, asked);
   const wishes = new Map<string, Wish>();
-  const dropped: DroppedTool[] = [];
-  const hits = rankedHits(registry, asked, refusalOf);
-  const scores = new Map(hits.map(({ toolName, score }) => [toolName, score]));
-  const wish = (entry: ToolEntry, reason: SelectionReason, explanation: string) => {
+  const dropped: Dropped = new Map();
+  const guaranteed = guaranteedOf(registry, asked);
+  const hits = asked.ranking === undefined ? searchHits(registry, asked, refusalOf, guaranteed) : rankedHits(registry, asked.ranking, dropped);
+  const scores = new Map(hits.map(({ entry, score }) => [entry, score]));
+  const scoreOf = (entry: ToolEntry) => scores.get(entry) ?? 0;
+  const wish = (entry: ToolEntry, reason: SelectionReason, explanation: string, guaranteed = false) => {
     if (wishes.has(entry.name)) return;
-    const guaranteed = reason === 'included' || reason === 'critical' || reason === 'mandatory_keyword';
-    const score = scores.get(entry.name) ?? 0;
     const refusal = refusalOf(entry);
-    if (refusal === undefined) wishes.set(entry.name, { entry, reason, guaranteed, score, explanation });
-    else if (!dropped.some(({ toolName }) => toolName === entry.name)) dropped.push(drop(entry.name, refusal.reason, refusal.explanation, score));
+    if (refusal === undefined) wishes.set(entry.name, { entry, reason, guaranteed, score: scoreOf(entry), explanation });
+    else drop(dropped, entry.name, refusal.reason, refusal.explanation, scoreOf(entry));
   };
 
-  for (const name of asked.include) {
-    const entry = registry.get(name);
-    if (entry !== undefined) wish(entry, 'included', 'included by the request');
-    else dropped.push(drop(name, 'unknown', 'no tool has this name'));
-  }
-  for (const entry of registry.getByPriority(Priority.CRITICAL)) wish(entry, 'critical', 'its priority is critical');
-  for (const name of registry.getToolsMatchingMandatoryKeywords(asked.text)) wish(registry.require(name), 'mandatory_keyword', 'one of its mandatory keywords is in the request');
+  // Also those that should be excluded: a misspelt exclusion excludes nothing.
+  for (const name of [...asked.include, ...asked.exclude]) if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
+  for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
 
-  const least = (hits.find(({ toolName }) => registry.has(toolName))?.score ?? 0) * LEAST_RELEVANCE;
-  for (const [rank, { toolName, score, explanation }] of hits.entries()) {
-    const entry = registry.get(toolName);
-    if (entry === undefined || wishes.has(entry.name)) continue;
-    const misfit = misfitOf(entry, asked);
-    if (misfit !== undefined) dropped.push(drop(entry.name, misfit.reason, misfit.explanation, score));
-    else if (score < least) dropped.push(drop(entry.name, 'relevance', 'fits far less than the best', score));
+  const best = hits[0]?.score ?? 0;
+  for (const [rank, { entry, score, explanation }] of hits.entries()) {
+    if (wishes.has(entry.name)) continue;
+    const irrelevant = best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
+    const refusal = refusalOf(entry) ?? misfitOf(entry, asked) ?? irrelevant;
+    if (refusal !== undefined) drop(dropped, entry.name, refusal.reason, refusal.explanation, score);
     else wish(entry, 'search', `hit ${rank + 1} for the request${explanation ? `: ${explanation}` : ''}`);
   }
   for (const [reason, entry] of unhit(registry, asked, hits.length > 0)) wish(entry, reason, reason === 'stage' ? `it is for the stage ${asked.stage}` : `it is for the task type ${asked.taskType}`);
-  return { wishes, dropped, refusalOf };
+  return { wishes, dropped, scoreOf, refusalOf };
 }
 
-/** The hits that may be offered, and before them those that may not, as far as they are worth reporting. */
-function rankedHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refusalOf: Permission) {
-  if (asked.ranking !== undefined) return [...asked.ranking];
-  const wanted = Math.max(1, asked.maxTools) * REPORTED;
-  const any = registry.search(asked.text, { limit: wanted });
-  const allowed = registry.search(asked.text, { limit: wanted, filter: (entry) => refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined });
-  const known = new Set(any.map(({ toolName }) => toolName));
-  return [...any, ...allowed.filter(({ toolName }) => !known.has(toolName))].sort((a, b) => b.score - a.score);
+interface Guaranteed {
+  readonly entry: ToolEntry;
+  readonly reason: SelectionReason;
+  readonly explanation: string;
 }
+
+/** The tools that are offered unless a limit forbids them: as included, then by name, whatever the order of registration. */
+function guaranteedOf(registry: ToolMetadataRegistry, { include, text }: CheckedRequest): readonly Guaranteed[] {
+  const included = include.flatMap((name) => registry.get(name) ?? []);
+  const critical = [...registry.getByPriority(Priority.CRITICAL)].sort((a, b) => compareText(a.name, b.name));
+  const mandatory = [...registry.getToolsMatchingMandatoryKeywords(text)].map((name) => registry.require(name));
+  const because = (reason: SelectionReason, explanation: string) => (entry: ToolEntry) => ({ entry, reason, explanation });
+  return [
+    ...included.map(because('included', 'included by the request')),
+    ...critical.map(because('critical', 'its priority is critical')),
+    ...mandatory.map(because('mandatory_keyword', 'one of its mandatory keywords is in the request')),
+  ];
+}
+
+/** The hits that may be offered, and among them those that may not, as far as they are worth reporting. */
+function searchHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refusalOf: Permission, guaranteed: readonly Guaranteed[]): readonly Hit[] {
+  const wanted = Math.max(1, asked.maxTools) * REPORTED;
+  const results = new Map<string, SearchResult>();
+  const search = (limit: number, filter?: (entry: ToolEntry) => boolean) => {
+    const found = registry.search(asked.text, filter === undefined ? { limit } : { limit, filter });
+    for (const each of found) results.set(each.toolName, each);
+    return found.length;
+  };
+  if (search(wanted) === wanted) {
+    search(wanted, (entry) => refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined);
+    // Those that come without being hit, for their score.
+    const named = new Set([...guaranteed.map(({ entry }) => entry.name), ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter((name) => !results.has(name)));
+    if (named.size > 0) search(named.size, ({ name }) => named.has(name));
+  }
+  return [...results.values()].map(({ toolName, score, explanation }) => ({ entry: registry.require(toolName), score, explanation })).sort(byRelevance);
+}
+
+/** The hits of a ranking made elsewhere, each tool once: whoever made it may know tools by an alias, or some no longer here. */
+function rankedHits(registry: ToolMetadataRegistry, ranking: NonNullable<CheckedRequest['ranking']>, dropped: Dropped): readonly Hit[] {
+  const hits = new Map<ToolEntry, Hit>();
+  for (const { toolName, score, explanation } of ranking) {
+    const entry = registry.get(toolName);
+    if (entry === undefined) drop(dropped, toolName, 'unknown', 'ranked, but no tool has this name', score);
+    else if (score > (hits.get(entry)?.score ?? -Infinity)) hits.set(entry, { entry, score, explanation });
+  }
+  return [...hits.values()].sort(byRelevance);
+}
+
+/** Best first; at equal scores by priority, then in the order there was. */
+function byRelevance(a: Hit, b: Hit): number {
+  return b.score - a.score || a.entry.priority - b.entry.priority;
+}
+
+const IRRELEVANT = { reason: 'relevance', explanation: 'fits far less than the best' } as const;
 
 /** Why a tool is not for the stage or task type; tools that name none are for all. */
 function misfitOf({ stages, taskTypes }: ToolEntry, { stage, taskType }: CheckedRequest): { reason: DropReason; explanation: string } | undefined {
@@ -133,52 +188,49 @@ function* unhit(registry: ToolMetadataRegistry, asked: CheckedRequest, isHit: bo
 }
 
 /** The tools of the selection before that may still be offered, as they were. */
-function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wishes, dropped, refusalOf }: Wishes): Wish[] {
-  return (asked.previous?.tools ?? []).flatMap(({ toolName, level }): Wish[] => {
+function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wishes, dropped, scoreOf, refusalOf }: Wishes): readonly Wish[] {
+  const carried = new Map<string, Wish>();
+  for (const { toolName, level, rendered } of asked.previous?.tools ?? []) {
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
-      dropped.push(drop(toolName, 'unknown', 'it is no longer registered'));
-      return [];
+      drop(dropped, toolName, 'unknown', 'it is no longer registered');
+      continue;
     }
     const refusal = refusalOf(entry);
     if (refusal !== undefined) {
-      if (!dropped.some((each) => each.toolName === toolName)) dropped.push(drop(toolName, refusal.reason, refusal.explanation));
-      return [];
+      drop(dropped, toolName, refusal.reason, refusal.explanation, scoreOf(entry));
+      continue;
     }
     const wish = wishes.get(toolName);
-    const carried = { entry, reason: 'carried_over' as const, guaranteed: false, score: wish?.score ?? 0, explanation: 'it was there before' };
-    return [{ ...(wish?.guaranteed ? wish : carried), fixedLevel: level }];
-  });
+    const isSame = rendered === undefined || JSON.stringify(rendered) === JSON.stringify(renderTool(entry, level));
+    const explanation = isSame ? 'it was there before' : 'it was there before, and has changed since';
+    const reasons = wish?.guaranteed ? wish : { entry, reason: 'carried_over' as const, guaranteed: false, score: scoreOf(entry), explanation };
+    // A replaced tool keeps its place only: whatever its level, its text is new to the model.
+    carried.set(toolName, isSame ? { ...reasons, fixedLevel: level } : reasons);
+  }
+  return [...carried.values()];
 }
 
 /** The first so many wishes, guaranteed ones always; the others are reported as dropped. */
-function withinCount(wishes: readonly Wish[], count: number, dropped: DroppedTool[], explanation: string): Wish[] {
+function withinCount(wishes: readonly Wish[], count: number, dropped: Dropped, explanation: string): Wish[] {
   const surplus = new Set(wishes.filter((wish) => !wish.guaranteed).reverse().slice(0, Math.max(0, wishes.length - Math.max(0, count))));
-  for (const { entry, score } of surplus) dropped.push(drop(entry.name, 'max_tools', explanation, score));
+  for (const { entry, score } of surplus) drop(dropped, entry.name, 'max_tools', explanation, score);
   return wishes.filter((wish) => !surplus.has(wish));
 }
 
-function selected({ entry, reason, guaranteed, score, explanation }: Wish, level: SchemaLevel, tokens: number): SelectedTool {
-  return Object.freeze({ toolName: entry.name, reason, guaranteed, score, level, tokens, rendered: renderTool(entry, level), explanation, entry });
+function drop(dropped: Dropped, toolName: string, reason: DropReason, explanation: string, score = 0): void {
+  dropped.set(toolName, Object.freeze({ toolName, reason, score, explanation }));
 }
 
-function drop(toolName: string, reason: DropReason, explanation: string, score = 0): DroppedTool {
-  return Object.freeze({ toolName, reason, score, explanation });
+function exceeded(asked: CheckedRequest, fitted: Fitted<Wish>, dropped: Dropped, message: string): Selection {
+  const names = Object.freeze(fitted.kept.map(({ candidate }) => candidate.entry.name));
+  return result(asked, fitted, dropped, new ToolError('BUDGET_EXCEEDED', `${message}: ${names.join(', ')}. Raise the limit, or exclude some of them`, { details: { guaranteed: names } }));
 }
 
-function exceeded(asked: CheckedRequest, guaranteed: readonly Wish[], dropped: readonly DroppedTool[], message: string): Selection {
-  const tools = guaranteed.map((wish) => {
-    const level = wish.fixedLevel ?? 'stub';
-    return selected(wish, level, asked.countTokens(JSON.stringify(renderTool(wish.entry, level))));
-  });
-  const names = tools.map(({ toolName }) => toolName);
-  return result(asked, tools, dropped, new ToolError('BUDGET_EXCEEDED', `${message}: ${names.join(', ')}. Raise the limit, or exclude some of them`, { details: { guaranteed: names } }));
-}
-
-function result({ maxTools, tokenBudget }: CheckedRequest, tools: readonly SelectedTool[], dropped: readonly DroppedTool[], error: ToolError | undefined): Selection {
-  const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
-  // A tool may have been passed over for one reason before another decided.
-  const last = new Map(dropped.map((each) => [each.toolName, each]));
-  for (const { toolName } of tools) last.delete(toolName);
-  return Object.freeze({ tools: Object.freeze([...tools]), dropped: Object.freeze([...last.values()]), tokens, tokenBudget, maxTools, error });
+function result({ maxTools, tokenBudget }: CheckedRequest, { kept, tokens }: Fitted<Wish>, dropped: Dropped, error: ToolError | undefined): Selection {
+  const tools = kept.map(({ candidate: { entry, reason, guaranteed, score, explanation }, level, tokens }): SelectedTool =>
+    Object.freeze({ toolName: entry.name, reason, guaranteed, score, level, tokens, rendered: renderTool(entry, level), explanation, entry }),
+  );
+  for (const { toolName } of tools) dropped.delete(toolName);
+  return Object.freeze({ tools: Object.freeze(tools), dropped: Object.freeze([...dropped.values()]), tokens, tokenBudget, maxTools, error });
 }

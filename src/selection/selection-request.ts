@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
-import { estimateTokens } from '../tool/render/render-tool.js';
+import { estimateTokens, SCHEMA_LEVELS } from '../tool/render/render-tool.js';
 import type { Selection } from './selection.js';
 
 /** A ranking made elsewhere, best first; as `rankHybrid` gives it. */
@@ -64,11 +65,21 @@ const requestSchema = z.strictObject({
   maxTools: z.number().int().min(0).default(DEFAULT_MAX_TOOLS),
   tokenBudget: z.number().min(0).optional(),
   include: names,
-  previous: z.custom<Selection>((value) => typeof value === 'object' && value !== null && Array.isArray((value as Selection).tools), { error: 'an earlier result of selectTools' }).optional(),
+  // What is read of it, so that it may also come from a file.
+  previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown() })) }).optional(),
   ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
-  countTokens: z.custom<(text: string) => number>((value) => typeof value === 'function', { error: 'a function' }).default(() => estimateTokens),
+  countTokens: z.custom<(text: string) => number>((value) => typeof value === 'function', { error: 'a function' }).default(() => estimateTokens).transform(checkCounts),
 });
 export type CheckedRequest = z.output<typeof requestSchema>;
+
+/** A hook whose answer is no count would void the budget: no number is above a limit that it cannot be compared with. */
+function checkCounts(countTokens: (text: string) => number): (text: string) => number {
+  return (text) => {
+    const count: unknown = countTokens(text);
+    if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
+    throw new ToolError('INVALID_ARGUMENT', `The request for tools is refused:\n  countTokens: expected a function that returns a number of at least 0, found one that returns ${describeValue(count)}`);
+  };
+}
 
 /** @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of the request. */
 export function checkRequest(request: SelectionRequest): CheckedRequest {

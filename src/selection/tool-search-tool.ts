@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
+import { LIMITS } from '../core/limits.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { metadataSchema } from '../tool/metadata/metadata-schema.js';
 import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
 import { renderTool } from '../tool/render/render-tool.js';
-import { defineTool, type ToolDefinition } from '../tool/tool-definition.js';
+import { defineTool, type ToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { compilePermission } from './permission.js';
 import { limitsShape, type SelectionLimits } from './selection-request.js';
 
@@ -16,11 +18,11 @@ export interface ToolSearchOptions extends SelectionLimits {
 }
 
 const DEFAULT_RESULTS = 10;
-const optionsSchema = z.strictObject({ ...limitsShape, name: z.string().default('find_tools'), maxResults: z.number().int().min(1).default(DEFAULT_RESULTS) });
+const optionsSchema = z.strictObject({ ...limitsShape, name: metadataSchema.shape.name.default('find_tools'), maxResults: z.number().int().min(1).default(DEFAULT_RESULTS) });
 
 const Input = z.object({
   query: z.string().optional().describe('What you want to do, in a few words; finds tools for it'),
-  names: z.array(z.string()).max(20).optional().describe('Names of tools whose full description and parameters you want to read'),
+  names: z.array(z.string().max(LIMITS.labelLength)).max(20).optional().describe('Names of tools whose full description and parameters you want to read'),
 });
 
 /**
@@ -39,10 +41,7 @@ export function createToolSearchTool(registry: ToolMetadataRegistry, options: To
     throw new ToolError('INVALID_ARGUMENT', `The options of the tool search are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
   }
   const { name, maxResults, ...limits } = parsed.data;
-  const isOffered = (() => {
-    const refusalOf = compilePermission(registry, limits);
-    return (entry: Parameters<typeof refusalOf>[0]) => entry.name !== name && refusalOf(entry) === undefined;
-  })();
+  compilePermission(registry, limits); // A wrong filter is refused now, and not when the model calls.
 
   return defineTool({
     name,
@@ -58,13 +57,17 @@ export function createToolSearchTool(registry: ToolMetadataRegistry, options: To
     keywords: ['find tool', 'which tool', 'tool help'],
     examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
     execute: ({ query, names = [] }) => {
+      // Compiled for each call: an excluded alias may be that of a tool registered since.
+      const refusalOf = compilePermission(registry, limits);
+      const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
       const found = query === undefined ? [] : registry.search(query, { limit: maxResults, filter: isOffered });
-      const shown = names.map((asked) => ({ asked, entry: registry.get(asked) }));
+      const known = names.map((asked) => ({ asked, entry: registry.get(asked) }));
+      const shown = known.flatMap(({ entry }) => (entry !== undefined && isOffered(entry) ? [entry] : []));
       return {
         found: found.map(({ toolName, explanation }) => ({ ...withoutSchema(renderTool(registry.require(toolName), 'stub')), why: explanation })),
-        tools: shown.flatMap(({ entry }) => (entry !== undefined && isOffered(entry) ? [renderTool(entry, 'full')] : [])),
+        tools: [...new Set(shown)].map((entry) => renderTool(entry, 'full')),
         // Forbidden tools are reported as unknown: a model need not learn what it may not use.
-        unknown: shown.flatMap(({ asked, entry }) => (entry === undefined || !isOffered(entry) ? [asked] : [])),
+        unknown: [...new Set(known.flatMap(({ asked, entry }) => (entry !== undefined && shown.includes(entry) ? [] : [asked])))],
       };
     },
   });

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { isToolError, ToolError } from '../core/errors.js';
+import { LIMITS } from '../core/limits.js';
+import { compareText } from '../core/plain-data.js';
+import { compileFilter } from '../registry/tool-filter.js';
+import type { SearchOptions, ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { Best } from '../search/ranking/best.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
+import type { Ranking } from './selection-request.js';
+
+export interface HybridOptions {
+  /** The same object every time: what it said of tools is kept with it. */
+  readonly embedder: Embedder;
+  /** At most so many tools. @default 50 */
+  readonly limit?: number;
+  /** How long the embedder may take in all. @default 1000 */
+  readonly timeoutMs?: number;
+  /** Only tools that pass are embedded and ranked. */
+  readonly filter?: SearchOptions['filter'];
+  /** Says that the answer is no longer wanted. */
+  readonly signal?: AbortSignal;
+  /** Calls back after so many milliseconds, unless the returned function is called before. @default setTimeout */
+  readonly startTimer?: (callback: () => void, milliseconds: number) => () => void;
+}
+
+export interface HybridRanking {
+  /** Best first, for `selectTools({ranking})`. */
+  readonly ranking: Ranking;
+  /** Why the ranking is the registry's own search alone; its `cause` is what the embedder threw. Missing when all went well. */
+  readonly degraded?: ToolError;
+}
+
+/** Source: G. Cormack, C. Clarke and S. Büttcher, Reciprocal Rank Fusion outperforms Condorcet…, SIGIR 2009. */
+const RANK_OFFSET = 60;
+/** So many of the best of each ranking are fused, whatever the limit: fewer results are the first of more. */
+const FUSED = 100;
+
+const optionsSchema = z.strictObject({
+  embedder: z.custom<Embedder>((value) => typeof (value as Embedder | null | undefined)?.embed === 'function', { error: 'an object with a function embed' }),
+  limit: z.number().int().min(0).default(50),
+  timeoutMs: z.number().min(0).max(LIMITS.timerMs).default(1_000),
+  filter: z.custom<NonNullable<SearchOptions['filter']>>((value) => typeof value === 'function' || (typeof value === 'object' && value !== null), { error: 'a filter or a function' }).optional(),
+  signal: z.custom<AbortSignal>((value) => typeof (value as AbortSignal | null)?.aborted === 'boolean' && typeof (value as AbortSignal).addEventListener === 'function', { error: 'an AbortSignal' }).optional(),
+  startTimer: z.custom<NonNullable<HybridOptions['startTimer']>>((value) => typeof value === 'function', { error: 'a function' }).default(() => startTimeout),
+});
+type CheckedOptions = z.output<typeof optionsSchema>;
+
+/** A tool at its place in one of the rankings. */
+interface Placed {
+  readonly entry: ToolEntry;
+  readonly score: number;
+  readonly explanation: string;
+}
+
+/**
+ * Ranks tools by the registry's search and by the meaning of the request, and joins both rankings by the places that
+ * tools have in them: each place adds 1 / (60 + place). Equal sums are ordered by priority, then by name.
+ *
+ * When the embedder fails, gives what cannot be used, or is slow, the result is the registry's own search, and `degraded`
+ * says why. It is an object, and not a list with a reason on it: `ranking` goes to `selectTools` as it is, and a property of
+ * a list would be lost wherever the list is copied or written as JSON.
+ *
+ * The first call embeds every tool, which may well take longer than `timeoutMs`; what arrives in time is kept. So call it
+ * once with a long `timeoutMs` when the program starts. It only ranks: what may not be offered is up to `selectTools`.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options, `ABORTED` when `signal` says so.
+ */
+export async function rankHybrid(registry: ToolMetadataRegistry, text: string, options: HybridOptions): Promise<HybridRanking> {
+  const { limit, filter, ...asked } = checkOptions(options);
+  if (asked.signal?.aborted) throw abortedBy(asked.signal);
+  const accept = typeof filter === 'object' ? compileFilter(filter) : (filter ?? (() => true));
+  // Both rankings are of the tools there are now, whoever comes and goes while the embedder works.
+  const hits = registry.search(text, { limit: Math.max(limit, FUSED), filter: accept });
+  const lexical = hits.map(({ toolName, score, explanation }): Placed => ({ entry: registry.require(toolName), score, explanation }));
+  const entries = [...registry].filter(accept);
+  if (limit === 0 || entries.length === 0 || text.slice(0, LIMITS.queryLength).trim() === '') return Object.freeze({ ranking: toRanking(lexical, limit) });
+  try {
+    const similarities = await beforeDeadline((stop) => similaritiesOf(text, entries, asked.embedder, stop), asked);
+    return Object.freeze({ ranking: toRanking(fuse(lexical, mostSimilar(entries, similarities)), limit) });
+  } catch (error) {
+    if (asked.signal?.aborted) throw abortedBy(asked.signal);
+    return Object.freeze({ ranking: toRanking(lexical, limit), degraded: degradation(error) });
+  }
+}
+
+function checkOptions(options: HybridOptions): CheckedOptions {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const issues = toIssues(parsed.error, options);
+  throw new ToolError('INVALID_ARGUMENT', `The options of the hybrid ranking are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+}
+
+/** The tools nearest to the request; what points nowhere or away from it has nothing to do with it. */
+function mostSimilar(entries: readonly ToolEntry[], similarities: Similarities): readonly Placed[] {
+  const best = new Best<Placed>(FUSED, isBetter);
+  for (const [index, entry] of entries.entries()) {
+    const score = similarities[index]!;
+    if (score > 0) best.offer({ entry, score, explanation: `similar in meaning (${score.toFixed(2)})` });
+  }
+  return best.sorted();
+}
+
+function fuse(...rankings: readonly (readonly Placed[])[]): readonly Placed[] {
+  const fused = new Map<string, Placed>();
+  for (const ranking of rankings) {
+    for (const [index, { entry, explanation }] of ranking.slice(0, FUSED).entries()) {
+      const share = 1 / (RANK_OFFSET + index + 1);
+      const before = fused.get(entry.name);
+      if (before === undefined) fused.set(entry.name, { entry, score: share, explanation });
+      else fused.set(entry.name, { entry, score: before.score + share, explanation: `${before.explanation}; ${explanation}` });
+    }
+  }
+  return [...fused.values()].sort((a, b) => (isBetter(a, b) ? -1 : 1));
+}
+
+function isBetter(a: Placed, b: Placed): boolean {
+  if (a.score !== b.score) return a.score > b.score;
+  if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
+  return compareText(a.entry.name, b.entry.name) < 0;
+}
+
+function toRanking(placed: readonly Placed[], limit: number): Ranking {
+  return Object.freeze(placed.slice(0, limit).map(({ entry, score, explanation }) => Object.freeze({ toolName: entry.name, score, explanation })));
+}
+
+type Deadline = Pick<CheckedOptions, 'timeoutMs' | 'signal' | 'startTimer'>;
+
+/** Waits for work until the deadline or the caller's signal. Then the work is told to stop, and nobody hears of it again. */
+async function beforeDeadline<T>(work: (stop: AbortSignal) => Promise<T>, { timeoutMs, signal, startTimer }: Deadline): Promise<T> {
+  const stop = new AbortController();
+  let giveUp: (error: ToolError) => void = () => undefined;
+  const stopped = new Promise<never>((_resolve, reject) => {
+    giveUp = (error) => {
+      reject(error);
+      stop.abort(error);
+    };
+  });
+  const onAbort = () => giveUp(abortedBy(signal));
+  const stopTimer = startTimer(() => giveUp(new ToolError('TIMEOUT', `Expected the embedder to answer within ${timeoutMs} ms`)), timeoutMs);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work(stop.signal), stopped]);
+  } finally {
+    stopTimer();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function startTimeout(callback: () => void, milliseconds: number): () => void {
+  const timer = setTimeout(callback, milliseconds);
+  return () => clearTimeout(timer);
+}
+
+/** What an embedder throws may name addresses and keys: it is kept as the cause and not repeated. */
+function degradation(error: unknown): ToolError {
+  const isOurs = isToolError(error, 'TIMEOUT') || isToolError(error, 'LIMIT_EXCEEDED') || isToolError(error, 'EXECUTION_FAILED');
+  return isOurs ? error : new ToolError('EXECUTION_FAILED', 'Expected vectors of the embedder, which failed; see the cause', { cause: error });
+}
+
+function abortedBy(signal: AbortSignal | undefined): ToolError {
+  return new ToolError('ABORTED', 'Expected to rank tools, found that the caller no longer wants them', { cause: signal?.reason });
+}
