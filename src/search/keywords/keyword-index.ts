@@ -1,6 +1,5 @@
-import { LIMITS } from '../../core/limits.js';
 import { compareText } from '../../core/plain-data.js';
-import { splitWords, type Word } from '../text/split-words.js';
+import { readableText, splitWords, type Word } from '../text/split-words.js';
 import { stem } from '../text/stem.js';
 
 /**
@@ -44,7 +43,7 @@ export class KeywordIndex {
   find(text: string): ReadonlySet<string> {
     this.#addPending();
     const found = new Set<string>();
-    const words = splitWords(text.slice(0, LIMITS.queryLength));
+    const words = splitWords(readableText(text));
     this.#findRuns(words.map(({ whole }) => stem(whole)), found);
     if (words.some(({ parts }) => parts.length > 1)) this.#findRuns(words.flatMap((word) => this.#partsOf(word)), found);
     return found;

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../core/limits.js';
 import { searchWords } from '../text/search-words.js';
-import { WORD } from '../text/split-words.js';
+import { readableText, WORD } from '../text/split-words.js';
 import { stem } from '../text/stem.js';
 import { CHATTY } from '../text/word-classes.js';
 import { RANKING } from './parameters.js';
@@ -38,8 +38,8 @@ const LONGEST_NUMBER = 2;
 
 /** Takes a request apart into weighted stems. */
 export function parseRequest(text: string): Request {
-  const read = text.slice(0, LIMITS.queryLength).normalize('NFKC');
-  const spans = [...spansOf(read, QUOTED, RANKING.quoted), ...spansOf(read, ADDRESS, RANKING.address)];
+  const read = readableText(text);
+  const valueAt = valueWeights(read);
   const places = new Map<string, number>();
   const terms: { stem: string; weight: number; words: string[]; expandable: boolean }[] = [];
   const pairs = new Map<string, readonly [number, number]>();
@@ -64,7 +64,7 @@ export function parseRequest(text: string): Request {
   for (const match of read.matchAll(WORD)) {
     const written = match[0];
     if (DIGITS.test(written) && written.length > LONGEST_NUMBER) continue;
-    const value = valueWeight(written, match.index, read, spans);
+    const value = valueAt[match.index]! * formWeight(written, match.index, read);
     const { words, identifiers } = searchWords(written);
     for (const word of words) {
       const place = add(word, value, true);
@@ -76,21 +76,17 @@ export function parseRequest(text: string): Request {
   return { terms, neighbours: [...pairs.values()], truncated: text.length > LIMITS.queryLength };
 }
 
-interface Span {
-  readonly start: number;
-  readonly end: number;
-  readonly weight: number;
+/** For every place of a text 1, or less within quotes, addresses and paths. */
+function valueWeights(text: string): Float64Array {
+  const weights = new Float64Array(text.length).fill(1);
+  for (const [pattern, weight] of [[ADDRESS, RANKING.address], [QUOTED, RANKING.quoted]] as const) {
+    for (const match of text.matchAll(pattern)) weights.fill(weight, match.index, match.index + match[0].length);
+  }
+  return weights;
 }
 
-function spansOf(text: string, pattern: RegExp, weight: number): Span[] {
-  return [...text.matchAll(pattern)].map((match) => ({ start: match.index, end: match.index + match[0].length, weight }));
-}
-
-/** 1 for an ordinary word; less for quoted words, parts of addresses, numbers and names in mid-sentence. */
-function valueWeight(word: string, at: number, text: string, spans: readonly Span[]): number {
-  let weight = 1;
-  for (const span of spans) if (at >= span.start && at < span.end) weight = Math.min(weight, span.weight);
-  if (DIGITS.test(word)) weight *= RANKING.number;
-  else if (CAPITALIZED.test(word) && !SENTENCE_START.test(text.slice(Math.max(0, at - 5), at))) weight *= RANKING.properName;
-  return weight;
+/** 1 for an ordinary word, less for numbers and for names in mid-sentence. */
+function formWeight(word: string, at: number, text: string): number {
+  if (DIGITS.test(word)) return RANKING.number;
+  return CAPITALIZED.test(word) && !SENTENCE_START.test(text.slice(Math.max(0, at - 5), at)) ? RANKING.properName : 1;
 }

@@ -1,3 +1,5 @@
+import { LIMITS } from '../../core/limits.js';
+
 /** A word of a text: as written, in lower case, and the parts an identifier consists of. */
 export interface Word {
   readonly whole: string;
@@ -10,6 +12,11 @@ export const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]
 
 /** Where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
+
+/** As much of a request as is read, in plain letters; some characters are many plain ones, so it is cut again. */
+export function readableText(text: string): string {
+  return text.slice(0, LIMITS.queryLength).normalize('NFKC').slice(0, LIMITS.queryLength);
+}
 
 /**
  * The words of a text, in order.
