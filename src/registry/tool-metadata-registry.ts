@@ -3,8 +3,10 @@ import { conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from '../core/immutable-set.js';
 import { Listeners } from '../core/listeners.js';
-import { cloneFrozen, compareText, describeValue } from '../core/plain-data.js';
+import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
 import { suggestNames } from '../core/suggest-names.js';
+import type { UseOutcome } from '../search/feedback/past-requests.js';
+import type { Usage } from '../search/feedback/usage-history.js';
 import type { KeywordMatchResult } from '../search/keywords/keyword-score.js';
 import type { SearchResult } from '../search/ranking/explain-match.js';
 import { SearchIndex } from '../search/search-index.js';
@@ -31,6 +33,14 @@ export interface SearchOptions {
   readonly limit?: number;
   /** Only tools that pass; as a filter object, or as a function of the entry. */
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
+}
+
+/** A tool that was used for a request, and whether it served. */
+export interface ToolUse {
+  readonly text: string;
+  /** The tool's name or alias. */
+  readonly toolName: string;
+  readonly outcome: UseOutcome;
 }
 
 /** What one step changed: names of tools, in the order of the change. */
@@ -81,6 +91,11 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
     this.metrics = this.#matcher.metrics;
     this.#search = new SearchIndex(options.relatedWords);
+  }
+
+  /** What was learnt from `recordUse`: to be exported, merged from elsewhere, or forgotten. */
+  get usage(): Usage {
+    return this.#search.usage;
   }
 
   /** How many changes there were; equal revisions of one registry mean equal content. */
@@ -314,6 +329,14 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     const { limit = 10, filter } = options;
     const accept = typeof filter === 'object' ? compileFilter(filter) : filter;
     return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit), accept));
+  }
+
+  /** Lets a request and the tool that served it, or failed to, vote on later requests like it. @throws ToolError `TOOL_NOT_FOUND`. */
+  recordUse(use: ToolUse): void {
+    if (!isPlainObject(use)) throw invalidArgument('{ text, toolName, outcome }', use);
+    const { text, toolName, outcome } = use;
+    if (outcome !== 'success' && outcome !== 'failure') throw invalidArgument("'success' or 'failure' as the outcome", outcome);
+    this.#search.recordUse(requireText(text), this.require(toolName).name, outcome);
   }
 
   /** The tools that pass a filter, in registration order. */

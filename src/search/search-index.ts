@@ -1,13 +1,17 @@
 import { compareText } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
+import { applyVotes, votedAgainst, type Voted } from './feedback/apply-votes.js';
+import type { UseOutcome } from './feedback/past-requests.js';
+import { UsageHistory } from './feedback/usage-history.js';
 import { DocumentIndex } from './index/document-index.js';
 import { Best } from './ranking/best.js';
 import { DocumentScorer } from './ranking/document-scorer.js';
 import { explainMatch, type SearchResult } from './ranking/explain-match.js';
 import { RANKING } from './ranking/parameters.js';
 import { planQuery, type QueryPlan } from './ranking/query-plan.js';
-import { parseRequest } from './ranking/request.js';
+import { parseRequest, type Request } from './ranking/request.js';
 import { ScoreBounds } from './ranking/score-bounds.js';
+import { ScorerScratch } from './ranking/scorer-scratch.js';
 import { correctSpelling } from './ranking/spelling.js';
 import { RelatedWords, type RelatedWordsOptions } from './tables/related-words.js';
 
@@ -15,16 +19,22 @@ interface Scored {
   readonly document: number;
   readonly entry: ToolEntry;
   readonly score: number;
+  /** The part of the score that past use gave or took. */
+  readonly usage?: number;
 }
 
 /** How many documents with the highest bounds are scored first, so that the others have a score to beat. */
-const FIRST_SCORED = 32;
+const FIRST_SCORED = 16;
 
 /** Ranked search over everything known of a tool. docs/search-and-scoring.md explains it in words. */
 export class SearchIndex {
+  /** Which tools served past requests. */
+  readonly usage = new UsageHistory();
+
   readonly #index = new DocumentIndex();
   readonly #relatedWords: RelatedWords;
   readonly #bounds = new ScoreBounds();
+  readonly #scratch = new ScorerScratch();
 
   constructor(options: RelatedWordsOptions = {}) {
     this.#relatedWords = new RelatedWords(options);
@@ -38,21 +48,65 @@ export class SearchIndex {
     this.#index.remove(entry);
   }
 
+  /** Remembers that a tool served a request, or failed to. */
+  recordUse(text: string, toolName: string, outcome: UseOutcome): void {
+    this.usage.record(parseRequest(text), toolName, outcome);
+  }
+
   /** The best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
   search(text: string, limit: number, accept: (entry: ToolEntry) => boolean = () => true): readonly SearchResult[] {
     this.#index.update();
-    const { request, corrections } = correctSpelling(parseRequest(text), this.#index.vocabulary, this.#relatedWords);
+    const asWritten = parseRequest(text);
+    const { request, corrections } = correctSpelling(asWritten, this.#index.vocabulary, this.#relatedWords);
     const plan = planQuery(request, this.#index, this.#relatedWords);
-    const best = this.#best(plan, limit, accept);
-    return best.map(({ document, entry, score }) => explainMatch(entry, score, document, plan, this.#index, { corrections, truncated: request.truncated }));
+    const best = this.usage.size === 0 ? this.#best(plan, limit, accept) : this.#bestWithUsage(asWritten, plan, limit, accept);
+    return best.map(({ document, entry, score, usage = 0 }) => explainMatch(entry, score, document, plan, this.#index, { corrections, truncated: request.truncated, usage }));
+  }
+
+  /** As `#best`, with the votes of past requests added to the scores. */
+  #bestWithUsage(request: Request, plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
+    const index = this.#index;
+    const votes = this.usage.votesOn(request, {
+      state: [index.vocabulary, index.store.documents, index.size],
+      size: index.size,
+      documentsWith: (stem) => {
+        const number = index.vocabulary.stemNumber(stem);
+        return number === undefined ? 0 : index.documentsWith(number);
+      },
+    });
+    const ranked = this.#best(plan, limit + votedAgainst(votes), accept);
+    if (votes.size === 0) return ranked;
+    const best = new Best<Voted>(limit, isBetter);
+    const scorer = new DocumentScorer(plan, index, this.#scratch);
+    try {
+      const voted = applyVotes(ranked, limit, votes, (toolName) => {
+        const document = index.documentOf(toolName);
+        const entry = document === undefined ? undefined : index.entry(document);
+        return entry === undefined || !accept(entry) ? undefined : { document: document!, entry, score: scorer.score(document!) };
+      });
+      for (const tool of voted) best.offer(tool);
+    } finally {
+      scorer.release();
+    }
+    return best.sorted();
   }
 
   /** Exactly the best: a document is passed over only when its bound cannot reach the worst of the kept. */
   #best(plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
-    const scorer = new DocumentScorer(plan, this.#index);
+    const scorer = new DocumentScorer(plan, this.#index, this.#scratch);
+    try {
+      this.#bounds.compute(plan, this.#index);
+      return this.#bestByBounds(scorer, limit, accept);
+    } finally {
+      // Also when `accept` throws: the arrays serve the next request.
+      this.#bounds.clear();
+      scorer.release();
+    }
+  }
+
+  #bestByBounds(scorer: DocumentScorer, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
     const best = new Best<Scored>(limit, isBetter);
-    const bounds = this.#bounds;
-    bounds.compute(plan, this.#index);
+    const { bounds, documents, count } = this.#bounds;
     const offer = (document: number) => {
       const entry = this.#index.entry(document);
       if (entry === undefined || !accept(entry)) return;
@@ -65,22 +119,29 @@ export class SearchIndex {
     const done = new Set(promising);
     // The request may cover a tool's whole name, whatever its words.
     const growth = 1 + RANKING.nameCoverage;
-    for (let at = 0; at < bounds.count; at++) {
-      const document = bounds.documents[at]!;
-      const enough = best.worst?.score ?? 0;
-      const bound = bounds.bounds[document]!;
+    let enough = best.worst?.score ?? 0;
+    for (let at = 0; at < count; at++) {
+      const document = documents[at]!;
+      const bound = bounds[document]!;
       if (bound * growth < enough || done.has(document)) continue;
       // The name alone is quickly read, and most names have little to do with the request.
-      if (bound * scorer.nameFactor(document) >= enough) offer(document);
+      if (bound * scorer.nameFactor(document) < enough) continue;
+      offer(document);
+      enough = best.worst?.score ?? 0;
     }
-    bounds.clear();
     return best.sorted();
   }
 
-  #withHighestBounds(count: number): readonly number[] {
-    const { bounds } = this.#bounds;
-    const highest = new Best<number>(count, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
-    for (let at = 0; at < this.#bounds.count; at++) highest.offer(this.#bounds.documents[at]!);
+  #withHighestBounds(number: number): readonly number[] {
+    const { bounds, documents, count } = this.#bounds;
+    const highest = new Best<number>(number, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
+    let least = 0;
+    for (let at = 0; at < count; at++) {
+      const document = documents[at]!;
+      if (bounds[document]! < least) continue;
+      highest.offer(document);
+      if (highest.worst !== undefined) least = bounds[highest.worst]!;
+    }
     return highest.sorted();
   }
 }

@@ -66,7 +66,7 @@ const requestSchema = z.strictObject({
   tokenBudget: z.number().min(0).optional(),
   include: names,
   // What is read of it, so that it may also come from a file.
-  previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown() })) }).optional(),
+  previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown().optional() })) }).optional(),
   ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
   countTokens: z.custom<(text: string) => number>((value) => typeof value === 'function', { error: 'a function' }).default(() => estimateTokens).transform(checkCounts),
 });

@@ -51,6 +51,10 @@ describe('splitWords', () => {
     expect(parts(identifier)).toEqual([expected]);
   });
 
+  it('has one form of sigma, wherever an identifier is split', () => {
+    expect(splitWords('ΟΔΟΣΑθήνα')).toEqual([{ whole: 'οδοσαθήνα', parts: ['οδοσ', 'αθήνα'] }]);
+  });
+
   it('gives for any text only words in lower case, whose parts make up the whole', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })), (text) => {

@@ -25,6 +25,12 @@ export class DocumentIndex {
   readonly #pending = new Map<string, ToolEntry>();
   /** How many removed documents have a stem. */
   #removedWith = new Map<number, number>();
+  #version = 0;
+
+  /** Grows whenever what is counted changes. */
+  get version(): number {
+    return this.#version;
+  }
 
   get vocabulary(): Vocabulary {
     return this.#vocabulary;
@@ -44,10 +50,12 @@ export class DocumentIndex {
   }
 
   add(entry: ToolEntry): void {
+    this.#version++;
     this.#pending.set(entry.name, entry);
   }
 
   remove(entry: ToolEntry): void {
+    this.#version++;
     if (this.#pending.delete(entry.name)) return;
     const number = this.#numbers.get(entry.name);
     if (number === undefined) return;

@@ -2,9 +2,9 @@ import type { DocumentIndex } from '../index/document-index.js';
 import { occurrenceWeights, saturate } from '../index/postings.js';
 import { SEARCH_FIELDS } from '../index/tool-text.js';
 import { fieldOf, PIECE_END, wordOf } from '../index/token-store.js';
-import { GENERIC } from '../text/word-classes.js';
 import { RANKING } from './parameters.js';
-import { rarityOf, type QueryPlan } from './query-plan.js';
+import type { QueryPlan } from './query-plan.js';
+import type { NameWorth, ScorerScratch } from './scorer-scratch.js';
 
 /** What a stem is to a request: the word itself or one that stands in, of which term, and how much of a name it covers. */
 interface Role {
@@ -25,13 +25,15 @@ const NAME = SEARCH_FIELDS.indexOf('name');
 export class DocumentScorer {
   readonly #plan: QueryPlan;
   readonly #index: DocumentIndex;
-  readonly #roles = new Map<number, Role[]>();
+  /** For each stem that plays a role, one more than the place of its roles in `#rolesAt`; shared between requests. */
+  readonly #rolePlaces: Int32Array;
+  readonly #rolesAt: Role[][] = [];
+  readonly #stems: number[] = [];
   readonly #wordPlaces = new Map<number, number>();
   /** For each term the pairs it begins: the other's stem, and the pair's place. */
   readonly #pairsFrom: readonly (readonly { readonly stem: number; readonly pair: number }[])[];
   readonly #wordTerm: number[] = [];
-  readonly #nameWorth = new Map<number, number>();
-  readonly #generic: ReadonlySet<number | undefined>;
+  readonly #nameWorth: NameWorth;
 
   readonly #weights = new Float64Array(SEARCH_FIELDS.length);
   readonly #own: Float64Array;
@@ -39,16 +41,17 @@ export class DocumentScorer {
   readonly #exact: Float64Array;
   readonly #together: Float64Array;
 
-  constructor(plan: QueryPlan, index: DocumentIndex) {
+  constructor(plan: QueryPlan, index: DocumentIndex, scratch: ScorerScratch) {
     this.#plan = plan;
     this.#index = index;
+    this.#rolePlaces = scratch.rolePlaces(index.vocabulary.stemCount);
+    this.#nameWorth = scratch.nameWorth(index);
     for (const [term, { stem, related, words }] of plan.terms.entries()) {
       if (stem !== -1) this.#addRole(stem, { term, share: 0 });
       for (const { stem: other, share } of related) this.#addRole(other, { term, share });
       for (const word of words) if (word !== -1) this.#wordPlaces.set(word, this.#wordTerm.push(term) - 1);
     }
     this.#pairsFrom = plan.terms.map((_, term) => plan.pairs.flatMap(({ first, second }, pair) => (first === term ? [{ stem: plan.terms[second]!.stem, pair }] : [])));
-    this.#generic = new Set([...GENERIC].map((word) => index.vocabulary.stemNumber(word)));
     this.#own = new Float64Array(plan.terms.length);
     this.#related = new Float64Array(plan.terms.length);
     this.#exact = new Float64Array(this.#wordTerm.length);
@@ -72,10 +75,18 @@ export class DocumentScorer {
     return coverage === 0 ? 1 : 1 + RANKING.nameCoverage * coverage ** RANKING.nameCoveragePower;
   }
 
+  /** Gives the shared arrays back; must follow the last call. */
+  release(): void {
+    for (const stem of this.#stems) this.#rolePlaces[stem] = 0;
+  }
+
   #addRole(stem: number, role: Role): void {
-    const known = this.#roles.get(stem);
-    if (known === undefined) this.#roles.set(stem, [role]);
-    else known.push(role);
+    const place = this.#rolePlaces[stem]!;
+    if (place > 0) this.#rolesAt[place - 1]!.push(role);
+    else {
+      this.#rolePlaces[stem] = this.#rolesAt.push([role]);
+      this.#stems.push(stem);
+    }
   }
 
   #countOccurrences(tokens: Uint32Array, from: number, to: number): void {
@@ -87,17 +98,17 @@ export class DocumentScorer {
     for (let at = from; at < to; at++) {
       const word = wordOf(tokens[at]!);
       if (word === PIECE_END) continue;
-      const roles = this.#roles.get(stemOfWord[word]!);
-      if (roles === undefined) continue;
+      const place = this.#rolePlaces[stemOfWord[word]!]!;
+      if (place === 0) continue;
       const weight = this.#weights[fieldOf(tokens[at]!)]!;
-      for (const { term, share } of roles) {
+      for (const { term, share } of this.#rolesAt[place - 1]!) {
         if (share > 0) {
           this.#related[term]! += share * weight;
           continue;
         }
         this.#own[term]! += weight;
-        const place = this.#wordPlaces.get(word);
-        if (place !== undefined) this.#exact[place]! += weight;
+        const exact = this.#wordPlaces.get(word);
+        if (exact !== undefined) this.#exact[exact]! += weight;
         const next = wordOf(tokens[at + 1]!);
         if (next === PIECE_END) continue;
         for (const { stem, pair } of this.#pairsFrom[term]!) if (stemOfWord[next] === stem) this.#together[pair]! += weight;
@@ -133,7 +144,7 @@ export class DocumentScorer {
     for (let at = from; at < to && fieldOf(tokens[at]!) === NAME && wordOf(tokens[at]!) !== PIECE_END; at++) {
       const stem = stemOfWord[wordOf(tokens[at]!)]!;
       if (this.#standsBefore(stem, tokens, from, at)) continue;
-      const worth = this.#worthInName(stem);
+      const worth = this.#nameWorth.of(stem);
       all += worth;
       covered += worth * this.#credit(stem);
     }
@@ -146,18 +157,11 @@ export class DocumentScorer {
     return false;
   }
 
-  #worthInName(stem: number): number {
-    let worth = this.#nameWorth.get(stem);
-    if (worth === undefined) {
-      const rarity = rarityOf(this.#index.documentsWith(stem), this.#index.size) * (this.#generic.has(stem) ? RANKING.genericNameWord : 1);
-      this.#nameWorth.set(stem, (worth = rarity * rarity));
-    }
-    return worth;
-  }
-
   #credit(stem: number): number {
+    const place = this.#rolePlaces[stem]!;
+    if (place === 0) return 0;
     let credit = 0;
-    for (const { term, share } of this.#roles.get(stem) ?? []) {
+    for (const { term, share } of this.#rolesAt[place - 1]!) {
       const weight = Math.min(1, this.#plan.terms[term]!.weight);
       credit = Math.max(credit, share === 0 ? weight : weight * RANKING.relatedCoverage);
     }

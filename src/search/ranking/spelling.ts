@@ -19,6 +19,8 @@ const LONGEST = 32;
 const CORRECTED_WEIGHT = 0.7;
 /** Share of letter pairs that two spellings of a word have in common, at least. */
 const COMMON_PAIRS = 0.4;
+/** Letters that only one of two spellings of a word has, at most. */
+const MOST_DIFFERENT_LETTERS = 3;
 /** Fuse's score: 0 is equal, 1 is nothing alike. */
 const WORST_FIT = 0.35;
 
@@ -50,14 +52,29 @@ function isKnown(term: RequestTerm, vocabulary: Vocabulary, relatedWords: Relate
 
 function closestWord(word: string, vocabulary: Vocabulary): string | undefined {
   const pairs = letterPairs(word);
+  const letters = letterSet(word);
   const alike = vocabulary
     .wordsLike(word)
+    .filter((candidate) => differences(letters, letterSet(candidate)) <= MOST_DIFFERENT_LETTERS)
     .map((candidate) => ({ candidate, common: commonShare(pairs, letterPairs(candidate)) }))
     .filter(({ common }) => common >= COMMON_PAIRS)
     .sort((a, b) => b.common - a.common || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, MOST_COMPARED);
   const [found] = new Fuse(alike.map(({ candidate }) => candidate), { includeScore: true, threshold: WORST_FIT, ignoreLocation: true }).search(word, { limit: 1 });
   return found?.item;
+}
+
+/** Which of 32 classes of letters a word has, as bits: quick to compare, to spare most words the closer look. */
+function letterSet(word: string): number {
+  let set = 0;
+  for (let at = 0; at < word.length; at++) set |= 1 << (word.charCodeAt(at) & 31);
+  return set;
+}
+
+function differences(a: number, b: number): number {
+  let count = 0;
+  for (let bits = a ^ b; bits !== 0; bits &= bits - 1) count++;
+  return count;
 }
 
 function letterPairs(word: string): ReadonlySet<string> {

@@ -27,9 +27,14 @@ export function readableText(text: string): string {
 export function splitWords(text: string): Word[] {
   const words: Word[] = [];
   for (const [written] of text.normalize('NFKC').matchAll(WORD)) {
-    const whole = written.toLowerCase();
-    const parts = written === whole ? [whole] : written.split(HUMP).map((part) => part.toLowerCase());
+    const whole = lowerCase(written);
+    const parts = written === whole ? [whole] : written.split(HUMP).map(lowerCase);
     words.push({ whole, parts });
   }
   return words;
+}
+
+/** With one form of the Greek sigma, which otherwise depends on its place in the word. */
+function lowerCase(word: string): string {
+  return word.toLowerCase().replaceAll('ς', 'σ');
 }

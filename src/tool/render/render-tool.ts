@@ -1,3 +1,4 @@
+import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
 import type { JsonSchema } from '../schema/standard-schema.js';
 import type { ToolEntry } from '../tool-definition.js';
 
@@ -48,36 +49,81 @@ export function estimateTokens(text: string): number {
 function render(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   const { name, description, summary, inputJsonSchema } = entry;
   if (level === 'full') return { name, description, inputSchema: inputJsonSchema };
-  if (level === 'compact') return { name, description: firstSentence(description, COMPACT_DESCRIPTION), inputSchema: withShortDescriptions(inputJsonSchema) };
-  return { name, description: cut(summary ?? firstSentence(description, STUB_DESCRIPTION), STUB_DESCRIPTION), inputSchema: requiredOnly(inputJsonSchema) };
+  // Frozen to the leaves, as the full one is: whoever changed it would change it for everybody.
+  if (level === 'compact') return { name, description: firstSentence(description, COMPACT_DESCRIPTION), inputSchema: cloneFrozen(withShortDescriptions(inputJsonSchema)) };
+  return { name, description: cut(summary === undefined ? firstSentence(description, STUB_DESCRIPTION) : oneLine(summary), STUB_DESCRIPTION), inputSchema: cloneFrozen(requiredOnly(inputJsonSchema)) };
 }
 
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** A stop, but none of an abbreviation. */
+const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|cf|vs))[.!?](?= |$)/i;
+
 function firstSentence(text: string, longest: number): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  const end = line.search(/[.!?](?= |$)/);
+  const line = oneLine(text);
+  const end = line.search(SENTENCE_END);
   return cut(end === -1 ? line : line.slice(0, end + 1), longest);
 }
 
+/** Half of a character is no text: services refuse it. */
+const HALF_CHARACTER = /[\ud800-\udbff]$/;
+
 function cut(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).trimEnd()}…`;
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(HALF_CHARACTER, '').trimEnd()}…`;
 }
 
 function withShortDescriptions(schema: JsonSchema): JsonSchema {
-  return mapProperties(schema, (property) => (typeof property['description'] === 'string' ? { ...property, description: cut(property['description'], COMPACT_PARAMETER) } : property));
+  return mapSchemas(schema, (each) => (typeof each['description'] === 'string' ? { ...each, description: cut(each['description'], COMPACT_PARAMETER) } : each));
 }
 
 /** Names and types of the required parameters; what else there is, the model can ask for. */
 function requiredOnly(schema: JsonSchema): JsonSchema {
-  const required = Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : [];
-  const kept = mapProperties(schema, ({ description: _description, examples: _examples, default: _default, ...property }) => property);
-  const properties = Object.entries((kept['properties'] ?? {})).filter(([name]) => required.includes(name));
-  const { properties: _all, ...rest } = kept;
-  return properties.length === 0 ? rest : { ...rest, properties: Object.fromEntries(properties) };
+  const undescribed = mapSchemas(schema, ({ description: _description, examples: _examples, default: _default, ...rest }) => rest);
+  const { properties, required } = undescribed;
+  // Elsewhere it may say that something is as one of the parameters, which must then be there.
+  if (!isPlainObject(properties) || referencesIn(undescribed).some((each) => each.startsWith('#/properties'))) return undescribed;
+  const names: readonly unknown[] = Array.isArray(required) ? required : [];
+  return withoutUnused({ ...undescribed, properties: Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name))) });
 }
 
-function mapProperties(schema: JsonSchema, map: (property: JsonSchema) => JsonSchema): JsonSchema {
-  const properties = schema['properties'];
-  if (typeof properties !== 'object' || properties === null) return schema;
-  const mapped = Object.entries(properties).map(([name, property]: [string, unknown]) => [name, typeof property === 'object' && property !== null ? map(property as JsonSchema) : property]);
-  return { ...schema, properties: Object.fromEntries(mapped) as JsonSchema };
+/** A reference to a definition whose name is written as it is. */
+const DEFINITION = /^#\/\$defs\/([^/%~]+)$/;
+
+/** Leaves out the definitions that nothing refers to any more, directly or through others. */
+function withoutUnused(schema: JsonSchema): JsonSchema {
+  const { $defs: definitions, ...rest } = schema;
+  if (!isPlainObject(definitions) || referencesIn(schema).some((each) => each !== '#' && !DEFINITION.test(each))) return schema;
+  const used = new Set<string>();
+  const use = (value: unknown) => {
+    for (const reference of referencesIn(value)) {
+      const name = DEFINITION.exec(reference)?.[1];
+      if (name === undefined || used.has(name) || !Object.hasOwn(definitions, name)) continue;
+      used.add(name);
+      use(definitions[name]);
+    }
+  };
+  use(rest);
+  return used.size === 0 ? rest : { ...rest, $defs: Object.fromEntries(Object.entries(definitions).filter(([name]) => used.has(name))) };
+}
+
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]: [string, unknown]) => (typeof item !== 'string' ? referencesIn(item) : key === '$ref' || key === '$dynamicRef' ? [item] : []));
+}
+
+/** Keywords with schemas by name, and with one or a list of them. Under all others is data. */
+const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const WITHIN: ReadonlySet<string> = new Set(['items', 'prefixItems', 'additionalProperties', 'propertyNames', 'contains', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties']);
+
+/** Changes a schema and all within it, from the inside out. */
+function mapSchemas(schema: JsonSchema, map: (schema: JsonSchema) => JsonSchema): JsonSchema {
+  const each = (value: unknown): unknown => (Array.isArray(value) ? value.map(each) : isPlainObject(value) ? mapSchemas(value, map) : value);
+  const byName = (value: unknown): unknown => (isPlainObject(value) ? mapValues(value, ([, item]) => each(item)) : value);
+  return map(mapValues(schema, ([keyword, value]) => (BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : value)));
+}
+
+function mapValues(values: Readonly<Record<string, unknown>>, map: (entry: [string, unknown]) => unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
 }

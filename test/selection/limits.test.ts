@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { DropReason, SelectionRequest } from '../../src/index.js';
+import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
+import { chosen, droppedBecause, HARMLESS, select } from './selection-cases.js';
+
+const throwing = (): boolean => {
+  throw new Error('no network');
+};
+
+/** Every way in which a tool can be wanted. */
+const WANTED = { priority: 0, mandatoryKeywords: ['deploy'], keywords: ['deploy'], aliases: ['ship'] };
+const request = { text: 'deploy it', include: ['wanted'] } as const;
+
+describe('limits win over include, CRITICAL and mandatory keywords', () => {
+  const cases: readonly (readonly [DropReason, LooseOptions, Partial<SelectionRequest>])[] = [
+    ['excluded', {}, { exclude: ['wanted'] }],
+    ['unavailable', { available: () => false }, {}],
+    ['unavailable', { available: throwing }, {}],
+    ['danger', { dangerLevel: 'high' }, { maxDanger: 'medium' }],
+    ['access', { accessMode: 'execute', executionCategory: 'execute', sideEffects: 'system' }, { accessModes: ['readonly', 'write'] }],
+    ['access', {}, { accessModes: [] }],
+    ['cost', { costTier: 'medium' }, { maxCostTier: 'low' }],
+    ['filter', { category: 'git' }, { filter: { category: 'web' } }],
+  ];
+  it.each(cases)('%s: %o with %o', (reason, options, limits) => {
+    const registry = registryOf({ ...HARMLESS, ...WANTED, ...options, name: 'wanted' });
+    const selection = select(registry, { ...request, ...limits });
+    expect([chosen(selection), droppedBecause(selection), selection.error]).toEqual([[], { wanted: reason }, undefined]);
+    expect(selection.dropped[0]!.explanation).not.toBe('');
+    // Without the limit it is there.
+    if (Object.keys(limits).length > 0) expect(chosen(select(registry, request))).toEqual(['wanted']);
+  });
+
+  it('at the limit itself a tool may be offered', () => {
+    const registry = registryOf({ ...HARMLESS, ...WANTED, name: 'wanted', dangerLevel: 'medium', costTier: 'low' });
+    expect(chosen(select(registry, { ...request, maxDanger: 'medium', maxCostTier: 'low', accessModes: ['readonly'] }))).toEqual(['wanted']);
+  });
+
+  it('the strongest of several reasons is given: exclusion, availability, danger, access, cost, filter', () => {
+    const registry = registryOf({ ...WANTED, name: 'wanted', dangerLevel: 'high', costTier: 'high', accessMode: 'write', available: () => false });
+    const open = registryOf({ ...WANTED, name: 'wanted', dangerLevel: 'high', costTier: 'high', accessMode: 'write' });
+    const limits = { maxDanger: 'low', accessModes: ['readonly'], maxCostTier: 'free', filter: { category: 'none' } } as const;
+    const reason = (from: typeof registry, part: object) => select(from, { ...request, ...part }).dropped[0]!.reason;
+    expect(reason(registry, { ...limits, exclude: ['wanted'] })).toBe('excluded');
+    expect(reason(registry, limits)).toBe('unavailable');
+    expect(reason(open, limits)).toBe('danger');
+    expect(reason(open, { ...limits, maxDanger: undefined })).toBe('access');
+    expect(reason(open, { ...limits, maxDanger: undefined, accessModes: undefined })).toBe('cost');
+    expect(reason(open, { filter: limits.filter })).toBe('filter');
+  });
+
+  it('limits win over stage and relevance as a reason, too', () => {
+    const registry = registryOf({ ...HARMLESS, name: 'remove', description: 'Deletes files', stages: ['execution'] }, { ...HARMLESS, name: 'other', description: 'Deletes files' });
+    expect(droppedBecause(select(registry, { text: 'deletes files', stage: 'reading', exclude: ['remove'] }))).toEqual({ remove: 'excluded' });
+    const ranking = [{ toolName: 'other', score: 10 }, { toolName: 'remove', score: 1 }];
+    expect(droppedBecause(select(registry, { ranking }))).toEqual({ remove: 'relevance' });
+    expect(droppedBecause(select(registry, { ranking, exclude: ['remove'] }))).toEqual({ remove: 'excluded' });
+  });
+
+  it('a danger that nobody declared counts as the stricter one, and the reason says so', () => {
+    const selection = select(registryOf({ name: 'wanted', ...WANTED }), { ...request, maxDanger: 'low' });
+    expect(selection.dropped).toMatchObject([{ toolName: 'wanted', reason: 'danger', explanation: expect.stringContaining('inferred') }]);
+  });
+
+  it('an availability check is asked once in a selection, so that one answer holds', () => {
+    let asked = 0;
+    const registry = registryOf({ name: 'moody', description: 'Deploys it', available: () => asked++ === 0 });
+    const previous = select(registryOf({ name: 'moody', description: 'Deploys it' }), { text: 'deploy it' });
+    const selection = select(registry, { text: 'deploy it', previous, include: ['moody'] });
+    expect([asked, chosen(selection), selection.dropped]).toEqual([1, ['moody'], []]);
+    expect([chosen(select(registry, { text: 'deploy it' })), asked]).toEqual([[], 2]);
+  });
+});
+
+describe('include and exclude', () => {
+  const registry = registryOf({ name: 'rm', aliases: ['delete_file'], description: 'Deletes' }, { name: 'ls', aliases: ['dir'], description: 'Lists' });
+
+  it('take aliases for their tool', () => {
+    expect(chosen(select(registry, { include: ['dir', 'delete_file'] }))).toEqual(['ls', 'rm']);
+    for (const [include, exclude] of [['rm', 'delete_file'], ['delete_file', 'rm'], ['delete_file', 'delete_file']]) {
+      const selection = select(registry, { include: [include!], exclude: [exclude!] });
+      expect([chosen(selection), droppedBecause(selection)]).toEqual([[], { rm: 'excluded' }]);
+    }
+  });
+
+  it('an alias that a tool has as its own name means that tool', () => {
+    const taken = registryOf({ name: 'rm', aliases: ['delete_file'] });
+    taken.register(registry.require('ls').definition);
+    taken.registerAll([registryOf({ name: 'delete_file' }).require('delete_file').definition], { replace: true });
+    expect(chosen(select(taken, { include: ['rm', 'delete_file'], exclude: ['delete_file'] }))).toEqual(['rm']);
+  });
+
+  it('the same tool twice is one tool', () => {
+    expect(chosen(select(registry, { include: ['ls', 'dir', 'ls'], maxTools: 1 }))).toEqual(['ls']);
+  });
+
+  it('report unknown names, hostile ones too, and throw nothing', () => {
+    const unknown = ['lss', '__proto__', 'constructor', 'toString', '', '\ud800', 'x'.repeat(10_000)];
+    for (const part of ['include', 'exclude'] as const) {
+      const selection = select(registry, { [part]: unknown });
+      expect(selection.dropped.map(({ toolName, reason }) => [toolName, reason])).toEqual(unknown.map((name) => [name, 'unknown']));
+      expect(selection.dropped.every(({ explanation }) => explanation !== '')).toBe(true);
+    }
+  });
+});
+
+describe('nothing at all', () => {
+  it('is a selection: no tools, no limits reached, no error', () => {
+    for (const registry of [registryOf(), registryOf({ name: 'far', description: 'Paints' }), registryOf({ name: 'low', priority: 3, stages: ['reading'] })]) {
+      for (const text of ['', '   ', 'qqq', '🔥🔥', '\ud800', 'constructor __proto__', `${'a'.repeat(50_000)}!`]) {
+        const { tools, tokens, error } = select(registry, { text, stage: 'reading', maxTools: 0 });
+        expect([tools, tokens, error]).toEqual([[], 0, undefined]);
+        expect(select(registry, { text, stage: 'reading', tokenBudget: 0 }).tools).toEqual([]);
+      }
+    }
+  });
+
+  it('but the guaranteed, when the text hits nothing', () => {
+    expect(chosen(select(registryOf({ name: 'must', priority: 0 }, { name: 'far', description: 'Paints' })))).toEqual(['must']);
+  });
+
+  it('of a huge text: it is read up to its bound, in no time', () => {
+    const registry = registryOf({ name: 'deploy', description: 'Deploys it' });
+    const started = performance.now();
+    expect(chosen(select(registry, { text: `deploy ${'(a+)+$ '.repeat(150_000)}` }))).toEqual(['deploy']);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,20 @@
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const script = resolve(import.meta.dirname, 'print-selections.ts');
+
+/** What the script prints in a process of its own, with these settings of Node and the environment. */
+function printed(flags: readonly string[], environment: Readonly<Record<string, string>>): string {
+  return execFileSync(process.execPath, ['--import', 'tsx', ...flags, script], { cwd: resolve(import.meta.dirname, '../..'), env: { ...process.env, ...environment }, encoding: 'utf8', maxBuffer: 1 << 26 });
+}
+
+describe('equal requests', () => {
+  it('give equal bytes in every process, whatever its locale, time zone and hash seed', () => {
+    const first = printed(['--hash-seed=1'], { LANG: 'C', LC_ALL: 'C', TZ: 'UTC' });
+    const second = printed(['--hash-seed=99'], { LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8', TZ: 'Asia/Tokyo' });
+    expect(first.length).toBeGreaterThan(10_000);
+    expect(first).toContain('carried_over');
+    expect(second).toBe(first);
+  }, 60_000);
+});

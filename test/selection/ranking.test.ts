@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { registryOf } from '../tool/sample-tools.js';
+import { chosen, droppedBecause, select } from './selection-cases.js';
+
+describe('guaranteed tools', () => {
+  const elsewhere = { stages: ['verification'], taskTypes: ['edit'] };
+  const registry = registryOf(
+    { ...elsewhere, name: 'zulu', priority: 0, mandatoryKeywords: ['deploy'] },
+    { ...elsewhere, name: 'must', priority: 3, mandatoryKeywords: ['deploy'] },
+    { ...elsewhere, name: 'asked', priority: 3 },
+    { ...elsewhere, name: 'core', priority: 0 },
+    { name: 'found', description: 'Deploys a site', stages: ['reading'], taskTypes: ['search'] },
+  );
+  const selection = select(registry, { text: 'deploy', stage: 'reading', taskType: 'search', include: ['asked'] });
+
+  it('are there whatever the stage and task type, before what the words hit, each with its strongest reason', () => {
+    expect(selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed])).toEqual([
+      ['asked', 'included', true],
+      ['core', 'critical', true],
+      ['zulu', 'critical', true],
+      ['must', 'mandatory_keyword', true],
+      ['found', 'search', false],
+    ]);
+    expect(select(registry, { include: ['zulu'] }).tools[0]!.reason).toBe('included');
+  });
+
+  it('by a mandatory keyword only when it is in the text', () => {
+    expect(chosen(select(registry, { text: 'undeployable' }))).toEqual(['core', 'zulu']);
+  });
+
+  it('have the score of the search, and 0 when the words do not hit them', () => {
+    const scores = new Map(registry.search('deploy').map(({ toolName, score }) => [toolName, score]));
+    for (const { toolName, score } of selection.tools) expect([toolName, score]).toEqual([toolName, scores.get(toolName) ?? 0]);
+    const far = registryOf({ name: 'asked', description: 'Deploys many a thing of another kind at any time of the day' }, ...['a', 'b', 'c', 'd'].map((name) => ({ name, description: 'Deploys' })));
+    const rank = far.search('deploy').findIndex(({ toolName }) => toolName === 'asked');
+    expect(rank).toBe(4);
+    expect(select(far, { text: 'deploy', include: ['asked'], maxTools: 1 }).tools[0]!.score).toBe(far.search('deploy')[4]!.score);
+  });
+});
+
+describe('search rank', () => {
+  it('orders what is within the stage and the task type; tools that name none are for all', () => {
+    const registry = registryOf(
+      { name: 'one', description: 'Formats text', stages: ['Reading'], taskTypes: ['Edit'] },
+      { name: 'two', description: 'Formats text and more' },
+      { name: 'three', description: 'Formats text', stages: ['execution'], taskTypes: ['edit'] },
+      { name: 'four', description: 'Formats text', stages: ['reading'], taskTypes: ['search'] },
+      { name: 'five', description: 'Formats text and much more' , stages: ['execution', 'reading'] },
+    );
+    const text = 'format text';
+    const ranked = registry.search(text).map(({ toolName }) => toolName);
+    const within = (names: readonly string[]) => ranked.filter((name) => names.includes(name));
+    const both = select(registry, { text, stage: ' READING ', taskType: 'edit' });
+    expect(chosen(both)).toEqual(within(['one', 'two', 'five']));
+    expect(droppedBecause(both)).toEqual({ three: 'stage', four: 'task_type' });
+    expect(chosen(select(registry, { text, stage: 'reading' }))).toEqual(within(['one', 'two', 'four', 'five']));
+    expect(chosen(select(registry, { text, taskType: 'edit' }))).toEqual(within(['one', 'two', 'three', 'five']));
+    expect(chosen(select(registry, { text }))).toEqual(ranked);
+    expect(chosen(select(registry, { text, stage: 'nowhere' }))).toEqual(['two']);
+  });
+
+  it('tools of another stage or forbidden ones take no place from those within', () => {
+    const many = Array.from({ length: 40 }, (_, index) => ({ name: `other_${index}`, description: 'Formats text', stages: ['execution'] }));
+    const registry = registryOf(...many, { name: 'own', description: 'Formats text and a few other things', stages: ['reading'] });
+    expect(chosen(select(registry, { text: 'format text', stage: 'reading', maxTools: 1 }))).toEqual(['own']);
+    expect(chosen(select(registry, { text: 'format text', exclude: many.map(({ name }) => name), maxTools: 1 }))).toEqual(['own']);
+  });
+
+  it('puts HIGH before MEDIUM before LOW at equal relevance, then names', () => {
+    const same = (name: string, priority: number) => ({ name, priority, description: 'Formats text' });
+    const registry = registryOf(same('aaa', 3), same('bbb', 2), same('ccc', 2), same('zzz', 1));
+    const selection = select(registry, { text: 'format text' });
+    expect(new Set(selection.tools.map(({ score }) => score)).size).toBe(1);
+    expect(chosen(selection)).toEqual(['zzz', 'bbb', 'ccc', 'aaa']);
+    expect(chosen(select(registry, { text: 'format text', maxTools: 1 }))).toEqual(['zzz']);
+    const ranking = ['aaa', 'ccc', 'bbb', 'zzz'].map((toolName) => ({ toolName, score: 0.5 }));
+    expect(chosen(select(registry, { ranking }))).toEqual(['zzz', 'ccc', 'bbb', 'aaa']);
+  });
+
+  it('relevance wins over priority', () => {
+    const registry = registryOf({ name: 'fits', description: 'Formats text', priority: 3 }, { name: 'less', description: 'Formats text and several other things of many kinds', priority: 1 });
+    expect(chosen(select(registry, { text: 'format text' }))).toEqual(['fits', 'less']);
+  });
+
+  it('tools that fit far less than the best are left out, with that reason', () => {
+    const registry = registryOf({ name: 'best' }, { name: 'near' }, { name: 'far' });
+    const ranking = [{ toolName: 'best', score: 10 }, { toolName: 'near', score: 2 }, { toolName: 'far', score: 1.99 }];
+    const selection = select(registry, { ranking });
+    expect([chosen(selection), selection.dropped]).toEqual([['best', 'near'], [{ toolName: 'far', reason: 'relevance', score: 1.99, explanation: expect.any(String) }]]);
+  });
+
+  it('what does not fit into maxTools is left out, with that reason and score', () => {
+    const registry = registryOf({ name: 'a' }, { name: 'b' }, { name: 'c' });
+    const selection = select(registry, { maxTools: 2, ranking: [{ toolName: 'c', score: 3 }, { toolName: 'a', score: 2 }, { toolName: 'b', score: 1 }] });
+    expect([chosen(selection), selection.dropped]).toMatchObject([['c', 'a'], [{ toolName: 'b', reason: 'max_tools', score: 1 }]]);
+    expect(select(registryOf(...Array.from({ length: 30 }, (_, index) => ({ name: `f${index}`, description: 'Formats text' }))), { text: 'format text' }).tools).toHaveLength(12);
+  });
+});
+
+describe('what is not hit', () => {
+  const registry = registryOf(
+    { name: 'a_medium', priority: 2, stages: ['reading'] },
+    { name: 'z_high', priority: 1, stages: ['reading'] },
+    { name: 'b_high', priority: 1, taskTypes: ['search'] },
+    { name: 'c_low', priority: 3, stages: ['reading'], taskTypes: ['search'] },
+    { name: 'd_high', priority: 1 },
+    { name: 'e_low', priority: 3, description: 'Formats text', stages: ['reading'] },
+    { name: 'f_medium', priority: 2, taskTypes: ['search'] },
+  );
+
+  it('HIGH before MEDIUM of the stage, then of the task type, when the words hit nothing; LOW never', () => {
+    const selection = select(registry, { stage: 'reading', taskType: 'search' });
+    expect(selection.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([['z_high', 'stage'], ['a_medium', 'stage'], ['b_high', 'task_type'], ['f_medium', 'task_type']]);
+    expect(chosen(select(registry, { stage: 'reading' }))).toEqual(['z_high', 'a_medium']);
+    expect(chosen(select(registry))).toEqual([]);
+  });
+
+  it('behind what is hit only HIGH; a LOW tool comes when it is hit', () => {
+    expect(chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' }))).toEqual(['e_low', 'z_high', 'b_high']);
+  });
+});
+
+describe('a ranking made elsewhere', () => {
+  const registry = registryOf({ name: 'format', description: 'Formats text', aliases: ['fmt'] }, { name: 'other' }, { name: 'third', stages: ['execution'] });
+
+  it('replaces the search', () => {
+    const selection = select(registry, { text: 'format text', ranking: [{ toolName: 'other', score: 1, explanation: 'by meaning' }] });
+    expect(selection.tools).toMatchObject([{ toolName: 'other', reason: 'search', score: 1, explanation: expect.stringContaining('by meaning') }]);
+    expect(chosen(select(registry, { text: 'format text', ranking: [] }))).toEqual([]);
+    expect(chosen(select(registry, { text: 'format text', ranking: registry.search('format text') }))).toEqual(['format']);
+  });
+
+  it('cannot unlock what limits or the stage forbid, and says why', () => {
+    const ranking = ['third', 'other', 'format', 'gone'].map((toolName) => ({ toolName, score: 1 }));
+    const selection = select(registry, { stage: 'reading', exclude: ['other'], ranking });
+    expect([chosen(selection), droppedBecause(selection)]).toEqual([['format'], { third: 'stage', other: 'excluded', gone: 'unknown' }]);
+  });
+
+  it('may name tools by an alias or twice: the best place and score count', () => {
+    const selection = select(registry, { ranking: [{ toolName: 'fmt', score: 4 }, { toolName: 'other', score: 3 }, { toolName: 'format', score: 1 }] });
+    expect(selection.tools.map(({ toolName, score }) => [toolName, score])).toEqual([['format', 4], ['other', 3]]);
+  });
+
+  it('may have scores of 0 and below, as models give them', () => {
+    expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: -1 }, { toolName: 'format', score: -9 }] }))).toEqual(['other', 'format']);
+    expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: 0 }, { toolName: 'format', score: 0 }] }))).toEqual(['other', 'format']);
+  });
+});
+
+describe('every tool', () => {
+  it('has a reason in words, chosen or dropped', () => {
+    const registry = registryOf(...['reading', 'execution'].flatMap((stage) => [0, 1, 2, 3].map((priority) => ({ name: `${stage}_${priority}`, description: 'Formats text', priority, stages: [stage] }))));
+    const selection = select(registry, { text: 'format text', stage: 'reading', maxTools: 4, exclude: ['execution_0'] });
+    expect([...selection.tools, ...selection.dropped]).toHaveLength(8);
+    for (const { reason, explanation } of [...selection.tools, ...selection.dropped]) expect([reason, explanation].every((each) => typeof each === 'string' && each !== '')).toBe(true);
+  });
+});

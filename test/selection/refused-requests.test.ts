@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { createToolSearchTool, selectTools, type Selection, type SelectionRequest } from '../../src/index.js';
+import { refusal, registryOf } from '../tool/sample-tools.js';
+
+const registry = registryOf({ name: 'a', description: 'Formats text' });
+const WRONG: Readonly<Record<string, readonly unknown[]>> = {
+  text: [undefined, null, 7, ['x']],
+  stage: [7, null, ['reading']],
+  taskType: [7, null],
+  maxTools: [-1, 1.5, NaN, Infinity, '3', null],
+  tokenBudget: [-1, NaN, '3', null],
+  maxDanger: ['extreme', 3, null, 'SAFE'],
+  maxCostTier: ['dear', 0],
+  accessModes: ['readonly', ['read'], [undefined]],
+  include: ['a', [7], null],
+  exclude: ['a', [null], {}],
+  filter: [7, null, { danger: 'low' }, { maxDanger: 'extreme' }, [], () => true],
+  previous: [7, {}, { tools: 'a' }, { tools: [null] }, { tools: ['a'] }, { tools: [{ toolName: 7, level: 'full' }] }, { tools: [{ toolName: 'a', level: 'huge', rendered: {} }] }],
+  ranking: [7, ['a'], [{ toolName: 'a' }], [{ toolName: 7, score: 1 }], [{ toolName: 'a', score: NaN }], [{ toolName: 'a', score: Infinity }]],
+  countTokens: [7, 'chars', null],
+};
+
+describe('a request with a wrong part', () => {
+  it.each(Object.keys(WRONG))('is refused, naming it: %s', (part) => {
+    for (const value of WRONG[part]!) {
+      const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
+      expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
+      if (part !== 'filter') expect(error.message).toContain(part);
+      expect(Array.isArray(error.details['issues'])).toBe(true);
+    }
+  });
+
+  it('is refused for parts that nobody knows, and for what is no request', () => {
+    for (const request of [{ text: 'x', max: 3 }, { text: 'x', tokenbudget: 5 }, undefined, null, 'x', [], { text: 'x', constructor: 1 }]) {
+      expect(refusal(() => selectTools(registry, request as unknown as SelectionRequest)).code).toBe('INVALID_ARGUMENT');
+    }
+  });
+
+  it('names every wrong part at once', () => {
+    const { message } = refusal(() => selectTools(registry, { maxTools: -1, maxDanger: 'extreme', bogus: 1 } as unknown as SelectionRequest));
+    for (const part of ['text', 'maxTools', 'maxDanger', 'bogus']) expect(message).toContain(part);
+  });
+
+  it('takes of an earlier selection what is needed: names and levels', () => {
+    const previous = { tools: [{ toolName: 'a', level: 'stub' }] } as unknown as Selection;
+    expect(selectTools(registry, { text: 'x', previous }).tools).toMatchObject([{ toolName: 'a', level: 'stub', reason: 'carried_over' }]);
+  });
+
+  it('takes parts that are undefined as missing', () => {
+    const parts = Object.fromEntries(Object.keys(WRONG).map((part) => [part, undefined]));
+    expect(selectTools(registry, { ...parts, text: 'format text' }).tools).toHaveLength(1);
+  });
+});
+
+describe('options of the tool search', () => {
+  it('are checked the same way', () => {
+    const wrong = [{ maxResults: 0 }, { maxResults: 1.5 }, { name: 7 }, { name: 'two words' }, { name: '' }, { maxDanger: 'extreme' }, { exclude: 'a' }, { filter: { danger: 'low' } }, { include: ['a'] }, { bogus: 1 }, null];
+    for (const options of wrong) {
+      const error = refusal(() => createToolSearchTool(registry, options as never));
+      expect([options, error.code]).toEqual([options, 'INVALID_ARGUMENT']);
+    }
+  });
+});
