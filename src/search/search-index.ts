@@ -32,12 +32,18 @@ export class SearchIndex {
   readonly usage = new UsageHistory();
 
   readonly #index = new DocumentIndex();
-  readonly #relatedWords: RelatedWords;
+  readonly #options: RelatedWordsOptions;
+  #tables: RelatedWords | undefined;
   readonly #bounds = new ScoreBounds();
   readonly #scratch = new ScorerScratch();
 
   constructor(options: RelatedWordsOptions = {}) {
-    this.#relatedWords = new RelatedWords(options);
+    this.#options = options;
+  }
+
+  /** Made by the first search: many programs never search. */
+  get #relatedWords(): RelatedWords {
+    return (this.#tables ??= new RelatedWords(this.#options));
   }
 
   add(entry: ToolEntry): void {
