@@ -60,6 +60,13 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
+/** A whole number, 0 included. */
+export function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (text.trim() === '' || !Number.isInteger(number) || number < 0) throw new InvalidArgumentError('Expected a whole number.');
+  return number;
+}
+
 /** A whole number of at least 1. */
 export function positiveInteger(text: string): number {
   const number = Number(text);

@@ -1,15 +1,15 @@
 import { Option, type Command } from 'commander';
 import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
-import { positiveInteger } from './filter-options.js';
+import { wholeNumber } from './filter-options.js';
 
-const collect = (value: string, before: readonly string[] = []) => [...before, ...value.split(',')];
+const collect = (value: string, before: readonly string[] = []) => [...before, ...value.split(',').map((name) => name.trim()).filter((name) => name !== '')];
 
 /** Adds one option per part of a selection request. */
 export function addSelectionOptions(command: Command): Command {
   return command
-    .option('--max <n>', 'at most so many tools', positiveInteger)
-    .option('--budget <tokens>', 'what all tools together may cost the prompt', positiveInteger)
+    .option('--max <n>', 'at most so many tools', wholeNumber)
+    .option('--budget <tokens>', 'what all tools together may cost the prompt', wholeNumber)
     .option('--stage <name>', 'only tools of this stage, beside the guaranteed')
     .option('--task-type <name>', 'only tools for this type of task, beside the guaranteed')
     .option('--include <names>', 'tools that are offered in any case; repeat, or separate with commas', collect)

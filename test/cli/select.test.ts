@@ -85,7 +85,7 @@ describe('tooldex select', () => {
     expect(drops((await run(text, '--max-danger', 'low', '--json')).out).get('delete_file')).toBe('danger');
     expect(drops((await run(text, '--access', 'readonly', '--json')).out).get('delete_file')).toBe('access');
     expect(names((await run(text, '--access', 'readonly,write', '--json')).out)).toContain('delete_file');
-    expect(names((await run(text, '--include', 'calculate,json_query', '--json')).out)).toEqual(expect.arrayContaining(['calculate', 'json_query']));
+    expect(names((await run(text, '--include', 'calculate, json_query', '--json')).out)).toEqual(expect.arrayContaining(['calculate', 'json_query']));
     expect(names((await run('fix the failing test', '--max', '1', '--json')).out)).toEqual(['read_file']);
     const stage = (await run('run the tests', '--stage', 'reading', '--json')).out;
     expect([...drops(stage).values()]).toContain('stage');
