@@ -13,7 +13,7 @@ import { parseRequest, type Request } from './ranking/request.js';
 import { ScoreBounds } from './ranking/score-bounds.js';
 import { ScorerScratch } from './ranking/scorer-scratch.js';
 import { correctSpelling } from './ranking/spelling.js';
-import { RelatedWords, type RelatedWordsOptions } from './tables/related-words.js';
+import { checkRelatedWords, RelatedWords, type RelatedWordsOptions } from './tables/related-words.js';
 
 interface Scored {
   readonly document: number;
@@ -21,6 +21,12 @@ interface Scored {
   readonly score: number;
   /** The part of the score that past use gave or took. */
   readonly usage?: number;
+}
+
+/** Arrays as long as the catalogue or its vocabulary, which serve one request after the other. */
+interface Workspace {
+  readonly bounds: ScoreBounds;
+  readonly scratch: ScorerScratch;
 }
 
 /** How many documents with the highest bounds are scored first, so that the others have a score to beat. */
@@ -34,11 +40,10 @@ export class SearchIndex {
   readonly #index = new DocumentIndex();
   readonly #options: RelatedWordsOptions;
   #tables: RelatedWords | undefined;
-  readonly #bounds = new ScoreBounds();
-  readonly #scratch = new ScorerScratch();
+  #workspace: Workspace | undefined;
 
   constructor(options: RelatedWordsOptions = {}) {
-    this.#options = options;
+    this.#options = checkRelatedWords(options);
   }
 
   /** Made by the first search: many programs never search. */
@@ -63,7 +68,7 @@ export class SearchIndex {
   search(text: string, limit: number, accept: (entry: ToolEntry) => boolean = () => true): readonly SearchResult[] {
     this.#index.update();
     const asWritten = parseRequest(text);
-    const { request, corrections } = correctSpelling(asWritten, this.#index.vocabulary, this.#relatedWords);
+    const { request, corrections } = correctSpelling(asWritten, this.#index, this.#relatedWords);
     const plan = planQuery(request, this.#index, this.#relatedWords);
     const best = this.usage.size === 0 ? this.#best(plan, limit, accept) : this.#bestWithUsage(asWritten, plan, limit, accept);
     return best.map(({ document, entry, score, usage = 0 }) => explainMatch(entry, score, document, plan, this.#index, { corrections, truncated: request.truncated, usage }));
@@ -83,36 +88,51 @@ export class SearchIndex {
     const ranked = this.#best(plan, limit + votedAgainst(votes), accept);
     if (votes.size === 0) return ranked;
     const best = new Best<Voted>(limit, isBetter);
-    const scorer = new DocumentScorer(plan, index, this.#scratch);
-    try {
-      const voted = applyVotes(ranked, limit, votes, (toolName) => {
-        const document = index.documentOf(toolName);
-        const entry = document === undefined ? undefined : index.entry(document);
-        return entry === undefined || !accept(entry) ? undefined : { document: document!, entry, score: scorer.score(document!) };
-      });
-      for (const tool of voted) best.offer(tool);
-    } finally {
-      scorer.release();
-    }
+    this.#withWorkspace(({ scratch }) => {
+      const scorer = new DocumentScorer(plan, index, scratch);
+      try {
+        const voted = applyVotes(ranked, limit, votes, (toolName) => {
+          const document = index.documentOf(toolName);
+          const entry = document === undefined ? undefined : index.entry(document);
+          return entry === undefined || !accept(entry) ? undefined : { document: document!, entry, score: scorer.score(document!) };
+        });
+        for (const tool of voted) best.offer(tool);
+      } finally {
+        scorer.release();
+      }
+    });
     return best.sorted();
   }
 
   /** Exactly the best: a document is passed over only when its bound cannot reach the worst of the kept. */
   #best(plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
-    const scorer = new DocumentScorer(plan, this.#index, this.#scratch);
+    return this.#withWorkspace((workspace) => {
+      const scorer = new DocumentScorer(plan, this.#index, workspace.scratch);
+      try {
+        workspace.bounds.compute(plan, this.#index);
+        return this.#bestByBounds(scorer, workspace.bounds, limit, accept);
+      } finally {
+        // Also when `accept` throws: the arrays serve the next request.
+        workspace.bounds.clear();
+        scorer.release();
+      }
+    });
+  }
+
+  /** Lends the arrays that requests share. A search that `accept` makes while another is under way gets its own. */
+  #withWorkspace<T>(use: (workspace: Workspace) => T): T {
+    const workspace = this.#workspace ?? { bounds: new ScoreBounds(), scratch: new ScorerScratch() };
+    this.#workspace = undefined;
     try {
-      this.#bounds.compute(plan, this.#index);
-      return this.#bestByBounds(scorer, limit, accept);
+      return use(workspace);
     } finally {
-      // Also when `accept` throws: the arrays serve the next request.
-      this.#bounds.clear();
-      scorer.release();
+      this.#workspace = workspace;
     }
   }
 
-  #bestByBounds(scorer: DocumentScorer, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
+  #bestByBounds(scorer: DocumentScorer, scoreBounds: ScoreBounds, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
     const best = new Best<Scored>(limit, isBetter);
-    const { bounds, documents, count } = this.#bounds;
+    const { bounds, documents, count } = scoreBounds;
     const offer = (document: number) => {
       const entry = this.#index.entry(document);
       if (entry === undefined || !accept(entry)) return;
@@ -120,7 +140,7 @@ export class SearchIndex {
       if (score > 0) best.offer({ document, entry, score });
     };
 
-    const promising = this.#withHighestBounds(Math.max(FIRST_SCORED, limit));
+    const promising = withHighestBounds(scoreBounds, Math.max(FIRST_SCORED, limit));
     for (const document of promising) offer(document);
     const done = new Set(promising);
     // The request may cover a tool's whole name, whatever its words.
@@ -137,19 +157,18 @@ export class SearchIndex {
     }
     return best.sorted();
   }
+}
 
-  #withHighestBounds(number: number): readonly number[] {
-    const { bounds, documents, count } = this.#bounds;
-    const highest = new Best<number>(number, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
-    let least = 0;
-    for (let at = 0; at < count; at++) {
-      const document = documents[at]!;
-      if (bounds[document]! < least) continue;
-      highest.offer(document);
-      if (highest.worst !== undefined) least = bounds[highest.worst]!;
-    }
-    return highest.sorted();
+function withHighestBounds({ bounds, documents, count }: ScoreBounds, number: number): readonly number[] {
+  const highest = new Best<number>(number, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
+  let least = 0;
+  for (let at = 0; at < count; at++) {
+    const document = documents[at]!;
+    if (bounds[document]! < least) continue;
+    highest.offer(document);
+    if (highest.worst !== undefined) least = bounds[highest.worst]!;
   }
+  return highest.sorted();
 }
 
 function isBetter(a: Scored, b: Scored): boolean {

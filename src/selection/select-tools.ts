@@ -76,6 +76,8 @@ interface Wishes {
 interface Hit {
   readonly entry: ToolEntry;
   readonly score: number;
+  /** The part of the score that past use gave; not counted when the relevance of others is judged by the best. */
+  readonly usage: number;
   readonly explanation: string | undefined;
 }
 
@@ -98,7 +100,8 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   for (const name of [...asked.include, ...asked.exclude]) if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
   for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
 
-  const best = hits[0]?.score ?? 0;
+  const offered = hits.filter(({ entry }) => refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined);
+  const best = offered.reduce((most, { score, usage }) => Math.max(most, score - Math.max(0, usage)), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
     if (wishes.has(entry.name)) continue;
     const irrelevant = best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
@@ -144,7 +147,7 @@ function searchHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refus
     const named = new Set([...guaranteed.map(({ entry }) => entry.name), ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter((name) => !results.has(name)));
     if (named.size > 0) search(named.size, ({ name }) => named.has(name));
   }
-  return [...results.values()].map(({ toolName, score, explanation }) => ({ entry: registry.require(toolName), score, explanation })).sort(byRelevance);
+  return [...results.values()].map(({ toolName, score, usage, explanation }) => ({ entry: registry.require(toolName), score, usage, explanation })).sort(byRelevance);
 }
 
 /** The hits of a ranking made elsewhere, each tool once: whoever made it may know tools by an alias, or some no longer here. */
@@ -153,7 +156,7 @@ function rankedHits(registry: ToolMetadataRegistry, ranking: NonNullable<Checked
   for (const { toolName, score, explanation } of ranking) {
     const entry = registry.get(toolName);
     if (entry === undefined) drop(dropped, toolName, 'unknown', 'ranked, but no tool has this name', score);
-    else if (score > (hits.get(entry)?.score ?? -Infinity)) hits.set(entry, { entry, score, explanation });
+    else if (score > (hits.get(entry)?.score ?? -Infinity)) hits.set(entry, { entry, score, usage: 0, explanation });
   }
   return [...hits.values()].sort(byRelevance);
 }

@@ -66,7 +66,7 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
   heading('Selection', `selectTools: what a model sees for “${SELECTED}” within ${TOKEN_BUDGET} tokens`);
   printSelection(terminal, selection);
   terminal.out('');
-  const hints = ['Your own request:  npm start -- search "undo the last commit"', 'Everything else:  npm start -- --help'];
+  const hints = ['Your own request:  npm start -- search "which files mention the parser"', 'Everything else:  npm start -- --help'];
   terminal.out(wrapList(terminal, hints.map((hint) => paint(terminal, 'dim', hint)), 0, '      '));
 }
 

@@ -12,8 +12,10 @@ export interface RequestTerm {
   readonly weight: number;
   /** The words of the request that have this stem, as written but in lower case. */
   readonly words: readonly string[];
-  /** Whether other words may stand in: not for chatty words, values, names and whole identifiers. */
+  /** Whether other words may stand in: not for chatty words, values and whole identifiers. */
   readonly expandable: boolean;
+  /** Whether it looks like a name wherever it stands: names are not corrected. */
+  readonly name: boolean;
 }
 
 /** A request, taken apart. */
@@ -41,7 +43,7 @@ export function parseRequest(text: string): Request {
   const read = readableText(text);
   const valueAt = valueWeights(read);
   const places = new Map<string, number>();
-  const terms: { stem: string; weight: number; words: string[]; expandable: boolean }[] = [];
+  const terms: { stem: string; weight: number; words: string[]; expandable: boolean; name: boolean }[] = [];
   const pairs = new Map<string, readonly [number, number]>();
   let before: number | undefined;
   const add = (word: string, value: number, expandable: boolean): number => {
@@ -52,12 +54,13 @@ export function parseRequest(text: string): Request {
     const known = places.get(its);
     if (known === undefined) {
       places.set(its, terms.length);
-      return terms.push({ stem: its, weight, words: [word], expandable: plain }) - 1;
+      return terms.push({ stem: its, weight, words: [word], expandable: plain, name: value < 1 }) - 1;
     }
     // A word counts as a value only if it is one wherever it stands.
     const term = terms[known]!;
     term.weight = Math.max(term.weight, weight);
     term.expandable ||= plain;
+    term.name &&= value < 1;
     if (!term.words.includes(word)) term.words.push(word);
     return known;
   };

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { ToolError } from '../../core/errors.js';
+import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
 import { RANKING } from '../ranking/parameters.js';
 import { stem } from '../text/stem.js';
 import { CONCEPTS } from './concepts.js';
@@ -11,11 +14,22 @@ export interface RelatedWordsOptions {
   readonly concepts?: Readonly<Record<string, readonly string[]>>;
 }
 
+const word = z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
+const optionsSchema = z.strictObject({ synonyms: z.array(z.array(word)).optional(), concepts: z.record(word, z.array(word)).optional() });
+
+/** @throws ToolError `INVALID_ARGUMENT` naming what is wrong: words that were never matched would be missed by nobody. */
+export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return options;
+  const issues = toIssues(parsed.error, options);
+  throw new ToolError('INVALID_ARGUMENT', `The related words are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+}
+
 /** Which stems may stand in for a stem of a request, and as what share of it. */
 export class RelatedWords {
   readonly #related = new Map<string, Map<string, number>>();
 
-  constructor(options: RelatedWordsOptions = {}) {
+  constructor(options: RelatedWordsOptions) {
     const groups = [...SYNONYMS, ...WORD_FAMILIES].map((line) => line.split(' '));
     for (const group of [...groups, ...(options.synonyms ?? [])]) {
       const stems = group.map((word) => stem(word.toLowerCase()));

@@ -13,6 +13,7 @@ export const SYNONYMS: readonly string[] = [
   'buy purchase order shop',
   'book reserve reservation booking appointment',
   'cancel abort revoke',
+  'undo revert restore rollback',
   'list show display enumerate view',
   'compute calculate calculator determine',
   'convert transform conversion translate',
