@@ -1,5 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ToolMetadataRegistry } from '../../src/index.js';
+import { DocumentIndex } from '../../src/search/index/document-index.js';
+import { DocumentScorer } from '../../src/search/ranking/document-scorer.js';
+import { planQuery } from '../../src/search/ranking/query-plan.js';
+import { parseRequest } from '../../src/search/ranking/request.js';
+import { ScoreBounds } from '../../src/search/ranking/score-bounds.js';
+import { ScorerScratch } from '../../src/search/ranking/scorer-scratch.js';
+import { correctSpelling } from '../../src/search/ranking/spelling.js';
+import { RelatedWords } from '../../src/search/tables/related-words.js';
 import { registryOf } from '../tool/sample-tools.js';
 
 const WORDS = ['file', 'files', 'read', 'write', 'tax', 'weather', 'forecast', 'delete', 'remove', 'list', 'image', 'photo', 'bitcoin', 'crypto', 'get', 'user', 'git', 'diff', 'commit', 'the'];
@@ -16,7 +25,34 @@ const catalogue = fc.array(fc.tuple(fc.array(word, { minLength: 1, maxLength: 3 
 const registryWith = (tools: readonly (readonly [readonly string[], object])[]) => registryOf(...tools.map(([name, options], index) => ({ ...options, name: `${name.join('_')}_${index}` })));
 const brief = (results: readonly { toolName: string; score: number }[]) => results.map(({ toolName, score }) => [toolName, score]);
 
+/** The reference: every tool scored from its words, none passed over, whatever the postings say. */
+function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
+  const index = new DocumentIndex();
+  for (const entry of registry) index.add(entry);
+  index.update();
+  const related = new RelatedWords({});
+  const plan = planQuery(correctSpelling(parseRequest(text), index, related).request, index, related);
+  new ScoreBounds().compute(plan, index); // Counts how rare a word and its stand-ins are together.
+  const scorer = new DocumentScorer(plan, index, new ScorerScratch());
+  return [...registry]
+    .map((entry) => ({ entry, score: scorer.score(index.documentOf(entry.name)!) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || a.entry.priority - b.entry.priority || (a.entry.name < b.entry.name ? -1 : 1))
+    .map(({ entry, score }) => [entry.name, score]);
+}
+
 describe('search', () => {
+  it('equals a full scan', () => {
+    const spoken = fc.array(fc.oneof(word, fc.constantFrom('fiel', 'wether', 'Bitcoin', '"tax"', '12', 'please', 'images', 'diffs')), { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
+    fc.assert(
+      fc.property(catalogue, spoken, fc.integer({ min: 1, max: 30 }), (tools, text, k) => {
+        const registry = registryWith(tools);
+        expect(brief(registry.search(text, { limit: k }))).toEqual(fullScan(registry, text).slice(0, k));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('passes over tools that cannot be among the best, and no others: the best k are the first k of all', () => {
     fc.assert(
       fc.property(catalogue, phrase(8), fc.integer({ min: 1, max: 40 }), (tools, text, k) => {
