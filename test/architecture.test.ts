@@ -12,7 +12,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/search'],
   ['src/registry'],
   ['src/selection', 'src/safety', 'src/providers'],
-  ['src/execution', 'src/capability', 'src/interop'],
+  ['src/execution', 'src/capability', 'src/interop', 'src/testing'],
   ['src/mcp', 'src/chat', 'src/http', 'tools'],
   ['src/cli'],
 ];

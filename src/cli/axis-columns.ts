@@ -2,6 +2,7 @@ import { DangerLevel, Priority } from '../core/enums.js';
 import { isDangerous, isWriting } from '../core/enum-order.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Column } from './table.js';
+import type { Style } from './terminal.js';
 
 /** All priorities as people read and write them: `critical` to `low`. */
 export const PRIORITY_NAMES: readonly string[] = Object.keys(Priority).map((name) => name.toLowerCase());
@@ -9,6 +10,11 @@ export const PRIORITY_NAMES: readonly string[] = Object.keys(Priority).map((name
 /** A priority as people read it. */
 export function priorityName(priority: Priority): string {
   return PRIORITY_NAMES[priority]!;
+}
+
+/** The colour of a danger: red is what asks for a yes by itself. */
+export function dangerStyle(level: DangerLevel): Style {
+  return isDangerous(level) ? 'red' : level === DangerLevel.MEDIUM ? 'yellow' : 'green';
 }
 
 /** The columns that show a tool's axes; an inferred value carries a `*`. */
@@ -20,7 +26,7 @@ export const AXIS_COLUMNS: readonly Column<ToolEntry>[] = [
   {
     title: 'DANGER',
     value: (entry) => mark(entry, 'dangerLevel', entry.dangerLevel),
-    style: ({ dangerLevel }) => (isDangerous(dangerLevel) ? 'red' : dangerLevel === DangerLevel.MEDIUM ? 'yellow' : 'green'),
+    style: ({ dangerLevel }) => dangerStyle(dangerLevel),
   },
   { title: 'EXECUTION', value: (entry) => mark(entry, 'executionCategory', entry.executionCategory) },
   { title: 'COST', value: (entry) => mark(entry, 'costTier', entry.costTier) },

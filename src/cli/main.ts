@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { EXIT, reportError, runCli } from './run-cli.js';
+import { EXIT } from './exit-codes.js';
+import { reportError, runCli } from './run-cli.js';
 import { processTerminal } from './terminal.js';
 
 const args = process.argv.slice(2);

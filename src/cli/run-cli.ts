@@ -1,31 +1,34 @@
 import { Command, CommanderError, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { isToolError } from '../core/errors.js';
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isToolError, ToolError } from '../core/errors.js';
+import { addExecutionOptions } from './execute/execution-options.js';
+import { EXIT } from './exit-codes.js';
 import { addFilterOptions, filterOf, positiveInteger } from './filter-options.js';
 import { addSelectionOptions, selectionRequestOf } from './selection-options.js';
 import type { ImportOptions } from './load/import-modules.js';
 import { LINT_FORMATS, type LintFormat } from './lint-formats.js';
 import type { LoadedRegistry } from './load/load-registry.js';
-import { paint, type Terminal } from './terminal.js';
-
-/** Exit codes of every command: done; findings, or files that failed to load; wrong usage. */
-export const EXIT = Object.freeze({ ok: 0, findings: 1, usage: 2 });
+import { paint, type Dialog, type Terminal } from './terminal.js';
 
 interface Options extends Readonly<Record<string, unknown>> {
   readonly tools?: readonly string[];
+  /** Of commands that run tools. */
+  readonly root?: string;
   readonly json?: boolean;
   readonly limit: number;
   readonly format: LintFormat;
 }
 
 /** What a command does with the loaded tools; one that decides the exit code also shows what did not load. */
-type Run = (loaded: LoadedRegistry, options: Options, words: readonly string[]) => void | number;
+type Run = (loaded: LoadedRegistry, options: Options, words: readonly string[]) => void | number | Promise<void | number>;
 
 /** Runs one command line and returns its exit code. */
-export async function runCli(args: readonly string[], terminal: Terminal, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
+export async function runCli(args: readonly string[], terminal: Dialog, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = addGlobalOptions(new Command('tooldex'))
-    .description('Looks at the tools of an agent: what they may do, what they cost, and which fit a request.\nWithout a command: an overview.')
+    .description('Looks at the tools of an agent: what they may do, what they cost, which fit a request; and runs them safely.\nWithout a command: an overview.')
     .version(packageJson.version)
     .showHelpAfterError('(tooldex --help shows the commands and options)')
     .configureHelp({ showGlobalOptions: true })
@@ -38,7 +41,7 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
       const options = command.optsWithGlobals<Options>();
       const run = await importRun();
       const { loadRegistry } = await import('./load/load-registry.js');
-      const loaded = await loadRegistry(options.tools, cwd, importOptions);
+      const loaded = await loadRegistry(options.tools, rootOf(options, cwd), importOptions);
       const problems = loaded.problems.map(({ file, reason }) => `${file}: ${reason}`);
       if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
       if (!showsProblems && loaded.registry.size === 0) {
@@ -46,13 +49,15 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
         reportError(terminal, args, 'NOT_A_TOOL', `expected tools to work on, found none${wantsJson(args) ? `. ${problems.join('. ')}` : ''}`);
         return;
       }
-      exitCode = run(loaded, options, command.args) ?? (problems.length > 0 ? EXIT.findings : EXIT.ok);
+      const code = (await run(loaded, options, command.args)) ?? EXIT.ok;
+      exitCode = code === EXIT.ok && problems.length > 0 && !showsProblems ? EXIT.findings : code;
     });
 
   // Only without a command: with an action of its own, the program would take a misspelt command for an argument.
   if (!hasOperand(args)) define(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], async () => {
     const { overview } = await import('./commands/overview.js');
-    return (loaded, { json }) => overview(terminal, loaded, json === true);
+    // Tools of other people are not run unasked.
+    return (loaded, { json, tools }) => overview(terminal, loaded, { json: json === true, runs: tools === undefined });
   });
   define(
     addFilterOptions(program.command('list').description('one line a tool, with every axis')),
@@ -98,6 +103,32 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
     },
     { showsProblems: true },
   );
+  define(
+    addExecutionOptions(
+      program
+        .command('run <tool>')
+        .description('runs one tool, and asks before it changes something')
+        .option('--input <json>', 'its arguments as JSON, @file, or - for standard input (default: {})'),
+    ),
+    ['run list_directory', `run write_file --input '{"path": "a.txt", "content": "Hello"}' --yes`, 'run git_commit --input @commit.json'],
+    async () => {
+      const { run } = await import('./commands/run.js');
+      return (loaded, options, [name]) => run(terminal, loaded, name!, options, cwd);
+    },
+  );
+  define(
+    addExecutionOptions(
+      program
+        .command('plan <file>')
+        .description('which calls of a JSON list [{"name", "input"}] run together, which must be asked, and why some wait; - reads standard input')
+        .option('--run', 'then run them'),
+    ),
+    ['plan calls.json', 'plan - --run --yes low < calls.json'],
+    async () => {
+      const { plan } = await import('./commands/plan.js');
+      return (loaded, options, [file]) => plan(terminal, loaded, file!, options, cwd);
+    },
+  );
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -113,6 +144,15 @@ export async function runCli(args: readonly string[], terminal: Terminal, cwd: s
     reportError(terminal, args, error.code, error.message);
     return error.code === 'TOOL_NOT_FOUND' || error.code === 'INVALID_ARGUMENT' ? EXIT.usage : EXIT.findings;
   }
+}
+
+/** @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */
+function rootOf({ root, tools }: Options, cwd: string): string {
+  if (root === undefined) return cwd;
+  if (tools !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected --root or --tools, found both; only the bundled tools keep to a root');
+  const folder = resolve(cwd, root);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw new ToolError('INVALID_ARGUMENT', `expected --root as a folder that exists, found ${JSON.stringify(root)}`);
+  return folder;
 }
 
 /** Says why a command ended without a result; programs that asked for JSON find it where the result would have been. */

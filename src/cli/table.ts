@@ -1,4 +1,5 @@
-import { paint, plainLine, type Style, type Terminal } from './terminal.js';
+import { plainLine } from './plain-text.js';
+import { paint, type Style, type Terminal } from './terminal.js';
 
 export interface Column<Row> {
   readonly title: string;

@@ -1,3 +1,7 @@
+import { createInterface } from 'node:readline';
+import { isatty } from 'node:tty';
+import { readBounded } from './read-bounded.js';
+
 /** Where a command writes, and what it may assume about the reader. */
 export interface Terminal {
   /** Results: standard output. */
@@ -10,6 +14,26 @@ export interface Terminal {
   readonly columns: number;
 }
 
+/** How a question is asked. */
+export interface AskOptions {
+  /** What stands in the line already, to be changed. */
+  readonly prefill?: string;
+  /** Takes the question back. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A terminal at which somebody may sit. */
+export interface Dialog extends Terminal {
+  /** Whether questions are seen and can be answered. */
+  readonly interactive: boolean;
+  /** A line that a person types, without its end; `undefined` where nobody answers: not interactive, end of input, or taken back. */
+  ask(question: string, options?: AskOptions): Promise<string | undefined>;
+  /** All of standard input. @throws ToolError `INVALID_ARGUMENT` for more bytes, or what is no UTF-8. */
+  readInput(maxBytes: number): Promise<string>;
+  /** Calls the function when the person interrupts the program (Ctrl-C), until the returned function is called. */
+  onInterrupt(listener: () => void): () => void;
+}
+
 /** Of a terminal that does not say. */
 const USUAL_COLUMNS = 80;
 
@@ -19,21 +43,74 @@ const USUAL_COLUMNS = 80;
  * It takes standard output for itself: what the user's files print, while they are imported or later, goes to standard
  * error, so that results stay what they are. A reader that leaves early (`… | head`) is no error.
  */
-export function processTerminal({ stdout, stderr, env }: NodeJS.Process): Terminal & { flush(): Promise<void> } {
+export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Promise<void> } {
+  const { stdout, stderr, env } = process;
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
   for (const stream of [stdout, stderr]) stream.on('error', ignoreClosedReader);
   const { NO_COLOR, FORCE_COLOR } = env;
-  return {
-    out: (text) => void write(`${text}\n`),
-    err: (text) => void stderr.write(`${text}\n`),
+  return Object.assign(dialogOf(process), {
+    out: (text: string) => void write(`${text}\n`),
+    err: (text: string) => void stderr.write(`${text}\n`),
     color: NO_COLOR !== undefined && NO_COLOR !== '' ? false : FORCE_COLOR !== undefined ? FORCE_COLOR !== '0' : stdout.isTTY === true,
     columns: stdout.isTTY === true ? stdout.columns || USUAL_COLUMNS : Infinity,
     flush: async () => {
       await new Promise<void>((done) => write('', () => done()));
       await new Promise<void>((done) => stderr.write('', () => done()));
     },
+  });
+}
+
+/** Questions go to standard error: standard output may lead into a file. Standard input is opened on use only. */
+function dialogOf(process: NodeJS.Process): Pick<Dialog, 'interactive' | 'ask' | 'readInput' | 'onInterrupt'> {
+  const listeners = new Set<() => void>();
+  const tellInterrupt = () => {
+    for (const listener of listeners) listener();
   };
+  let inputRead = false;
+  const dialog = {
+    get interactive() {
+      return !inputRead && isatty(0) && process.stderr.isTTY === true;
+    },
+    ask: (question: string, { prefill, signal }: AskOptions = {}) =>
+      new Promise<string | undefined>((resolve) => {
+        if (!dialog.interactive || signal?.aborted === true) return resolve(undefined);
+        const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true, historySize: 0 });
+        const takeBack = () => lines.close();
+        let answer: string | undefined;
+        lines.once('line', (line) => {
+          answer = line;
+          lines.close();
+        });
+        lines.once('close', () => {
+          signal?.removeEventListener('abort', takeBack);
+          if (answer === undefined) process.stderr.write('\n');
+          resolve(answer);
+        });
+        // While a line is edited, the terminal sends no signal.
+        lines.on('SIGINT', () => {
+          tellInterrupt();
+          lines.close();
+        });
+        signal?.addEventListener('abort', takeBack, { once: true });
+        lines.setPrompt(question);
+        lines.prompt();
+        if (prefill !== undefined) lines.write(prefill);
+      }),
+    readInput: (maxBytes: number) => {
+      inputRead = true;
+      return readBounded(process.stdin, maxBytes, 'standard input');
+    },
+    onInterrupt: (listener: () => void) => {
+      if (listeners.size === 0) process.on('SIGINT', tellInterrupt);
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) process.removeListener('SIGINT', tellInterrupt);
+      };
+    },
+  };
+  return dialog;
 }
 
 function ignoreClosedReader(error: NodeJS.ErrnoException): void {
@@ -45,13 +122,4 @@ export type Style = keyof typeof STYLES;
 
 export function paint(terminal: Terminal, style: Style, text: string): string {
   return terminal.color ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
-}
-
-// C0 and C1 controls, and the direction marks with which a text can be shown in another order than it is read.
-// eslint-disable-next-line no-control-regex
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-/** A text on one line, without the characters by which a tool's description could steer the terminal. */
-export function plainLine(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
 }

@@ -20,6 +20,16 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'TIMEOUT',
   'ABORTED',
   'EXECUTION_FAILED',
+  'NOT_EXECUTABLE',
+  'TOOL_UNAVAILABLE',
+  'INVALID_RESULT',
+  'LOOP_DETECTED',
+  'INVALID_APPROVAL',
+  'PROVIDERS_EXHAUSTED',
+  'PROVIDER_UNAVAILABLE',
+  'STATE_UNAVAILABLE',
+  'MISSING_PACKAGE',
+  'INVALID_MANIFEST',
 ] as const);
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
@@ -42,7 +52,7 @@ const BRAND = Symbol.for('tooldex/error/v1');
 
 /** The one error class of the library; `code` says which kind, `details` carries its facts. */
 export class ToolError extends Error {
-  override readonly name = 'ToolError';
+  override readonly name: string = 'ToolError';
   readonly code: ToolErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
 

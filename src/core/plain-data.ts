@@ -18,6 +18,8 @@ export function cloneFrozen<T>(value: T): T {
   return clone(value, '', 0) as T;
 }
 
+const EMPTY = {};
+
 function clone(value: unknown, place: string, depth: number): unknown {
   if (depth > MAX_DATA_DEPTH) throw new TypeError(`plain data at most ${MAX_DATA_DEPTH} levels deep (or a cycle) at ${place || 'the top'}`);
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -28,8 +30,8 @@ function clone(value: unknown, place: string, depth: number): unknown {
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue;
       const itemCopy = clone(item, `${place}.${key}`, depth + 1);
-      // An assignment to `__proto__` would change the prototype instead of adding a key.
-      if (key === '__proto__') Object.defineProperty(copy, key, { value: itemCopy, enumerable: true });
+      // An assignment to `__proto__` would change the prototype instead of adding a key, and one to `constructor` fails where the prototype is frozen.
+      if (key in EMPTY) Object.defineProperty(copy, key, { value: itemCopy, enumerable: true });
       else copy[key] = itemCopy;
     }
     return Object.freeze(copy);

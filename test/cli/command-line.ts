@@ -36,6 +36,11 @@ export class CommandLine {
     });
   }
 
+  /** The file that node runs. */
+  get program(): string {
+    return join(this.#folder, 'main.mjs');
+  }
+
   remove(): void {
     for (const folder of [this.#folder, ...this.#projects]) rmSync(folder, { recursive: true, force: true });
   }
@@ -52,12 +57,12 @@ export class CommandLine {
   }
 
   run(args: readonly string[], cwd = ROOT): Promise<Ended> {
-    return end(spawn(process.execPath, [join(this.#folder, 'main.mjs'), ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS }));
+    return end(spawn(process.execPath, [this.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS }));
   }
 
   /** With a reader of its output that leaves at once. */
   runUnread(args: readonly string[], cwd = ROOT): Promise<Ended> {
-    const child = spawn(process.execPath, [join(this.#folder, 'main.mjs'), ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS });
+    const child = spawn(process.execPath, [this.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS });
     child.stdout.destroy();
     return end(child);
   }

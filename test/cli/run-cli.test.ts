@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
+import { FakeTerminal } from './fake-terminal.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -10,11 +11,9 @@ async function run(...args: string[]) {
 }
 
 async function runAt(columns: number, ...args: string[]) {
-  let out = '';
-  let err = '';
-  const terminal = { out: (text: string) => void (out += `${text}\n`), err: (text: string) => void (err += `${text}\n`), color: false, columns };
+  const terminal = new FakeTerminal({ columns });
   const code = await runCli(args, terminal, root);
-  return { code, out, err };
+  return { code, out: terminal.printed, err: terminal.told };
 }
 
 describe('tooldex', () => {

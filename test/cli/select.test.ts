@@ -4,27 +4,23 @@ import { select } from '../../src/cli/commands/select.js';
 import { runCli } from '../../src/cli/run-cli.js';
 import type { SelectionRequest, ToolMetadataRegistry } from '../../src/index.js';
 import { registryOf } from '../tool/sample-tools.js';
+import { FakeTerminal } from './fake-terminal.js';
 import { long } from '../selection/selection-cases.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
-function terminal() {
-  const printed = { out: '', err: '' };
-  return { printed, out: (text: string) => void (printed.out += `${text}\n`), err: (text: string) => void (printed.err += `${text}\n`), color: false, columns: 200 };
-}
-
 /** Runs `tooldex select` on the bundled tools. */
 async function run(...args: string[]) {
-  const screen = terminal();
+  const screen = new FakeTerminal({ columns: 200 });
   const code = await runCli(['select', ...args], screen, root);
-  return { code, ...screen.printed };
+  return { code, out: screen.printed, err: screen.told };
 }
 
 /** Runs the command on tools of a test. */
 function runOn(registry: ToolMetadataRegistry, request: SelectionRequest, json = false) {
-  const screen = terminal();
+  const screen = new FakeTerminal({ columns: 200 });
   const code = select(screen, { registry, problems: [], fileOf: new Map() }, request, json);
-  return { code, ...screen.printed };
+  return { code, out: screen.printed, err: screen.told };
 }
 
 const names = (out: string) => (JSON.parse(out) as { tools: { toolName: string }[] }).tools.map(({ toolName }) => toolName);

@@ -22,6 +22,16 @@ it('pins the error codes', () => {
     'TIMEOUT',
     'ABORTED',
     'EXECUTION_FAILED',
+    'NOT_EXECUTABLE',
+    'TOOL_UNAVAILABLE',
+    'INVALID_RESULT',
+    'LOOP_DETECTED',
+    'INVALID_APPROVAL',
+    'PROVIDERS_EXHAUSTED',
+    'PROVIDER_UNAVAILABLE',
+    'STATE_UNAVAILABLE',
+    'MISSING_PACKAGE',
+    'INVALID_MANIFEST',
   ]);
 });
 

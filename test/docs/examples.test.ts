@@ -32,7 +32,7 @@ describe('the examples in the documents', () => {
     join(folder, 'tsconfig.json'),
     JSON.stringify({
       extends: relative(folder, join(root, 'tsconfig.json')),
-      compilerOptions: { paths: { tooldex: [join(root, 'src/index.ts')], 'tooldex/tools': [join(root, 'tools/index.ts')] } },
+      compilerOptions: { paths: { tooldex: [join(root, 'src/index.ts')], 'tooldex/tools': [join(root, 'tools/index.ts')], 'tooldex/*': [join(root, 'src/*.ts')] } },
       include: ['*.ts'],
     }),
   );

@@ -70,9 +70,15 @@ describe('the tools for files', () => {
       const { dangerFor } = byName.get(name)!;
       expect([dangerFor?.({ overwrite: false }), dangerFor?.({ overwrite: true })]).toEqual([DangerLevel.MEDIUM, DangerLevel.HIGH]);
     }
-    expect(byName.get('read_file')?.conflictKeys?.({ path: './src/../src//a.ts' })).toEqual(['file:src/a.ts']);
-    expect(byName.get('write_file')?.conflictKeys?.({ path: 'src/a.ts' })).toEqual(['file:src/a.ts']);
-    expect(byName.get('move_file')?.conflictKeys?.({ from: 'a', to: '../b' })).toEqual(['file:a', 'file:../b']);
+    for (const path of ['src/a.ts', './src/../src//a.ts', 'SRC/A.ts', 'src/a.ts.']) {
+      for (const name of ['read_file', 'write_file', 'edit_file']) expect(byName.get(name)?.conflictKeys?.({ path })).toEqual(['file:src/a.ts']);
+    }
+  });
+
+  it('name no keys where a path does not tell what is touched: outside the root, absolute, or of what may be a folder', () => {
+    const byName = new Map(createFileTools(wall).flatMap((one) => findDefinitions(one)).map((definition) => [definition.name, definition]));
+    for (const path of ['../b', join(root, 'src/a.ts'), '', 'a\0b', undefined]) expect(byName.get('read_file')?.conflictKeys?.({ path })).toEqual([]);
+    for (const name of ['list_directory', 'file_info', 'find_files', 'move_file', 'delete_file']) expect(byName.get(name)?.conflictKeys).toBeUndefined();
   });
 });
 

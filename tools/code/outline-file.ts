@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
 import { FileWall } from '../walls/file-wall.js';
 import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
 import { linesOf } from './text-files.js';
@@ -35,7 +35,7 @@ const Input = z.object({
   progressParams: ['path'],
   timeoutMs: 10_000,
   allowParallel: true,
-  conflictKeys: ({ path }) => [fileKey(path)],
+  conflictKeys: ({ path }) => fileKeys(path),
 })
 export class OutlineFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
 import { FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
@@ -30,7 +30,7 @@ const Input = z.object({
   timeoutMs: 5_000,
   allowParallel: true,
   requiresConsent: true,
-  conflictKeys: ({ path }) => [fileKey(path)],
+  // Without conflictKeys: the file may make way for a folder of its name, and no key names what is written there.
   invalidates: ['files', 'search'],
 })
 export class DeleteFile {

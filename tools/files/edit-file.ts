@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
 import { FileWall } from '../walls/file-wall.js';
 
 /** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
@@ -37,7 +37,7 @@ const Input = z.object({
   progressParams: ['path', 'find', 'replace'],
   timeoutMs: 10_000,
   allowParallel: true,
-  conflictKeys: ({ path }) => [fileKey(path)],
+  conflictKeys: ({ path }) => fileKeys(path),
   invalidates: ['files', 'search'],
 })
 export class EditFile {

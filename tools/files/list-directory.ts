@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
 import { FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
@@ -29,7 +29,7 @@ const Input = z.object({
   progressParams: ['path'],
   timeoutMs: 10_000,
   allowParallel: true,
-  conflictKeys: ({ path }) => [fileKey(path)],
+  // Without conflictKeys: a write of any file in the folder changes the answer, and no key names them all.
 })
 export class ListDirectory {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

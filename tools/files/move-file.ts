@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
 import { FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
@@ -30,11 +30,10 @@ const Input = z.object({
   examples: ['Rename old.ts to new.ts', 'Move the file notes.md into docs', 'Move src/util to src/core/util'],
   progressParams: ['from', 'to'],
   timeoutMs: 10_000,
-  // Moving a folder moves every file in it, which no key can name.
+  // Also why there are no conflictKeys: moving a folder moves every file in it, which no key can name.
   allowParallel: false,
   // Replacing loses the old file; moving alone can be undone.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
-  conflictKeys: ({ from, to }) => [fileKey(from), fileKey(to)],
   invalidates: ['files', 'search'],
 })
 export class MoveFile {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
 import { FileWall } from '../walls/file-wall.js';
 
 /** Lines of one answer: what a model can take in; more is read with `offset`. */
@@ -36,7 +36,7 @@ const Input = z.object({
   progressParams: ['path', 'offset', 'limit'],
   timeoutMs: 10_000,
   allowParallel: true,
-  conflictKeys: ({ path }) => [fileKey(path)],
+  conflictKeys: ({ path }) => fileKeys(path),
 })
 export class ReadFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKey, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
+import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
 import { FileWall } from '../walls/file-wall.js';
 
 /** Characters: 1 MiB of plain letters, what the wall lets through at most. */
@@ -36,7 +36,7 @@ const Input = z.object({
   allowParallel: true,
   // Replacing loses the old text; making a file loses nothing.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
-  conflictKeys: ({ path }) => [fileKey(path)],
+  conflictKeys: ({ path }) => fileKeys(path),
   invalidates: ['files', 'search'],
 })
 export class WriteFile {

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { ToolError } from '../../src/index.js';
 import { FileWall } from '../walls/file-wall.js';
 import { isMissing, obstacle } from '../walls/file/file-errors.js';
+import { fileKeys } from '../walls/file/path-rules.js';
 
 /** Where the notes of a project are, relative to the root. */
 export const NOTES_FILE = '.tooldex/notes.json';
-/** What two calls on the notes share, for planning. */
-export const NOTES_KEY = `file:${NOTES_FILE}`;
+/** What two calls on the notes share, for planning; also with calls of file tools on that file. */
+export const NOTES_KEYS = Object.freeze(fileKeys(NOTES_FILE));
 /** Notes kept at once: more is a database's work. */
 const MAX_NOTES = 1_000;
 

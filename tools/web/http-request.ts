@@ -56,8 +56,6 @@ export interface HttpAnswer {
   allowParallel: false,
   version: '1.0.0',
   dangerFor: ({ method }) => (READING.has(method) ? DangerLevel.MEDIUM : DangerLevel.HIGH),
-  // The order of calls to one server matters; calls to different servers do not meet.
-  conflictKeys: ({ url }) => [`origin:${URL.canParse(url) ? new URL(url).origin : url}`],
 })
 export class HttpRequest {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}

@@ -2,7 +2,8 @@ import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import type { LintFormat } from '../lint-formats.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { table } from '../table.js';
-import { paint, plainLine, type Terminal } from '../terminal.js';
+import { plainLine } from '../plain-text.js';
+import { paint, type Terminal } from '../terminal.js';
 
 /** A finding with the file its tool was loaded from, where there is one. */
 interface Located extends LintFinding {

@@ -2,9 +2,11 @@ import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { table, wrapList } from '../table.js';
+import { plainJson } from '../plain-text.js';
+import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 import { selectTools } from '../../selection/select-tools.js';
+import { exampleRunToJson, runExampleCalls, showExamplePlan, showHeldCalls } from './example-calls.js';
 import { keywordTable } from './search.js';
 import { printSelection, selectionToJson } from './select.js';
 import { axisBars } from './stats.js';
@@ -23,8 +25,13 @@ const SET_TITLES: Readonly<Record<DerivedSet, string>> = {
 };
 const MARGIN = 21;
 
-/** Shows what a registry knows, on real tools: the catalogue, the derived sets, and matches for a few requests. */
-export function overview(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
+/**
+ * Shows what a registry knows, on real tools: the catalogue, the derived sets, matches for a few requests, a selection, and
+ * what becomes of a few calls.
+ *
+ * @param runs whether the example calls are run; they are calls of the bundled tools.
+ */
+export async function overview(terminal: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
   const byName = (names: ReadonlySet<string>) => [...names];
   const sets: Record<DerivedSet, readonly string[]> = {
     write: byName(registry.getWriteTools()),
@@ -43,9 +50,16 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
     categories: byName(registry.detectCategoriesFromText(text)),
   }));
   const selection = selectTools(registry, { text: SELECTED, maxTools: 6, tokenBudget: TOKEN_BUDGET });
-  if (json) return terminal.out(JSON.stringify({ summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection) }, null, 2));
+  const calls = runs ? await runExampleCalls(registry) : undefined;
+  if (json) {
+    const all = { summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }) };
+    return terminal.out(plainJson(all, 2));
+  }
 
-  const heading = (title: string, note: string) => terminal.out(`\n${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', note)}\n`);
+  const heading = (title: string, note: string) => {
+    const lines = wrapWords(note, terminal.columns - title.length - 2).map((line) => paint(terminal, 'dim', line));
+    terminal.out(`\n${paint(terminal, 'bold', title)}  ${lines.join(`\n${' '.repeat(title.length + 2)}`)}\n`);
+  };
   const names = (label: string, list: readonly string[]) =>
     terminal.out(`${paint(terminal, 'dim', label.padEnd(MARGIN - 4))}${paint(terminal, 'cyan', String(list.length).padStart(2))}  ${wrapList(terminal, list, MARGIN)}`);
 
@@ -65,6 +79,12 @@ export function overview(terminal: Terminal, { registry }: LoadedRegistry, json:
   }
   heading('Selection', `selectTools: what a model sees for “${SELECTED}” within ${TOKEN_BUDGET} tokens`);
   printSelection(terminal, selection);
+  if (calls !== undefined) {
+    heading('Execution', 'planExecution, ToolExecutor: calls of one turn of a model, planned and really run here');
+    showExamplePlan(terminal, calls);
+    heading('Approval', 'what a person is shown before a held call runs; nothing was written');
+    showHeldCalls(terminal, calls);
+  }
   terminal.out('');
   const hints = ['Your own request:  npm start -- search "which files mention the parser"', 'Everything else:  npm start -- --help'];
   terminal.out(wrapList(terminal, hints.map((hint) => paint(terminal, 'dim', hint)), 0, '      '));

@@ -5,7 +5,8 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import { priorityName } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { wrapList, wrapWords } from '../table.js';
-import { paint, plainLine, type Terminal } from '../terminal.js';
+import { plainLine } from '../plain-text.js';
+import { paint, type Terminal } from '../terminal.js';
 
 const MARGIN = 18;
 const FIRST_CONFLICTS = 5;

@@ -3,7 +3,8 @@ import { Priority } from '../../core/enums.js';
 import { priorityName } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { wrapList } from '../table.js';
-import { paint, plainLine, type Terminal } from '../terminal.js';
+import { plainLine } from '../plain-text.js';
+import { paint, type Terminal } from '../terminal.js';
 
 const AXES: readonly (readonly [string, keyof RegistrySummary])[] = [
   ['priority', 'byPriority'],

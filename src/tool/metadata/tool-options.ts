@@ -28,6 +28,14 @@ export interface ToolProvider {
 export interface ToolContext {
   /** Fires when the caller no longer wants the answer, or the time is up. */
   readonly signal?: AbortSignal;
+  readonly callId?: string;
+  /** For whom the call is made. */
+  readonly principal?: string;
+  readonly conversationId?: string;
+  /** The same for every attempt at one call of a writing tool: pass it on to services that then act once. */
+  readonly idempotencyKey?: string;
+  /** Tells whoever watches the call how far it is; any plain data. */
+  readonly reportProgress?: (progress: unknown) => void;
 }
 
 /** Everything a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */

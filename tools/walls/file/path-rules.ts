@@ -104,11 +104,18 @@ function comparable(segment: string): string {
   return name;
 }
 
-/** What calls on one file share, for planning: the path as text, worked out. A path that no wall lets through stands for itself. */
-export function fileKey(path: string): string {
+/**
+ * What calls on one file share, for planning: a key of the path as text; none where text does not tell which file it is.
+ *
+ * Names that some file system takes for one have one key: in another case, with accents written otherwise, with a dot
+ * at the end. Absolute paths have none, as the root is not known here. A path that leads through a link is not known
+ * for the file at its end: no text shows it.
+ */
+export function fileKeys(path: string): readonly string[] {
   try {
-    return `file:${segmentsOf(path, ['/']).join('/') || '.'}`;
+    const name = segmentsOf(path, []).map((segment) => comparable(segment.toUpperCase()).normalize('NFC')).join('/');
+    return [`file:${name || '.'}`];
   } catch {
-    return `file:${path}`;
+    return []; // No wall lets it through, or it is absolute.
   }
 }

@@ -1,0 +1,73 @@
+import { inspect } from 'node:util';
+import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import { isPersonsNo } from '../exit-codes.js';
+import { plainJson, plainLine, plainText } from '../plain-text.js';
+import { paint, type Style, type Terminal } from '../terminal.js';
+import { callLines } from './ask-to-confirm.js';
+
+export const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = { ok: 'green', halt: 'green', error: 'red', denied: 'red', ask_user: 'yellow', manual: 'yellow', approval_required: 'yellow' };
+
+/** The status of an outcome in its colour. */
+export function statusText(terminal: Terminal, { status }: ToolOutcome): string {
+  return paint(terminal, STATUS_STYLES[status], status.replace('_', ' '));
+}
+
+/** How a call went, in one line: duration, attempts, provider, cache. */
+export function factsText({ durationMs, attempts, cached, provider }: ToolOutcome): string {
+  const facts = [durationText(durationMs), attempts === 1 ? '1 attempt' : attempts === 0 ? 'not started' : `${attempts} attempts`];
+  if (provider !== undefined) facts.push(`provider ${plainLine(provider)}`);
+  if (cached) facts.push('cached');
+  return facts.join(', ');
+}
+
+export function durationText(ms: number): string {
+  if (ms < 1) return '< 1 ms';
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** What an outcome brought, if anything: the value as text. Texts are given as they are where no terminal shows them. */
+export function valueText(terminal: Terminal, outcome: ToolOutcome): string | undefined {
+  if (outcome.status === 'manual') return plainJson(outcome.pending, 2);
+  if (outcome.status !== 'ok' && outcome.status !== 'halt') return undefined;
+  const { value } = outcome;
+  if (typeof value === 'string') return terminal.columns === Infinity ? value : plainText(value);
+  return plainJson(jsonable(value), 2);
+}
+
+/** What a person should know of an outcome that is no plain answer; nothing for those that are. An element may take several lines. */
+export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
+  const line = (style: Style, label: string, text: string) => `${paint(terminal, style, label)} ${plainText(text).split('\n').join('\n  ')}`;
+  switch (outcome.status) {
+    case 'ok':
+      return [];
+    case 'halt':
+      return [line('yellow', 'halt', outcome.reason)];
+    case 'error':
+      return [line('red', 'error', outcome.message)];
+    case 'denied':
+      return [isPersonsNo(outcome) ? line('yellow', 'not run', 'the question was not answered with a yes') : line('red', 'denied', `${outcome.reason} (${outcome.rule})`)];
+    case 'manual':
+      return [line('yellow', 'manual', `a person or another program answers calls of ${outcome.toolName}; the call is printed`)];
+    case 'ask_user':
+      return [line('yellow', 'question', outcome.question), ...(outcome.options ?? []).map((option) => `  - ${plainText(option)}`)];
+    case 'approval_required':
+      return [
+        ...callLines(terminal, outcome.pending),
+        line('yellow', 'held', `a person's yes is needed; --yes ${outcome.pending.danger} gives it, or answer at a terminal`),
+      ];
+  }
+}
+
+/** An outcome as plain JSON data, whatever its tool returned. */
+export function outcomeToJson(outcome: ToolOutcome): object {
+  return 'value' in outcome ? { ...outcome, value: jsonable(outcome.value) } : outcome;
+}
+
+/** Values that JSON does not hold (cycles, bigints, functions) as text of them. */
+function jsonable(value: unknown): unknown {
+  try {
+    return JSON.stringify(value) === undefined ? inspect(value) : value;
+  } catch {
+    return inspect(value);
+  }
+}

@@ -1,0 +1,59 @@
+import type { ToolEvent } from '../../core/tool-event.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { ToolExecutor } from '../../execution/tool-executor.js';
+import { SafetyPolicy } from '../../safety/safety-policy.js';
+import type { Dialog } from '../terminal.js';
+import { askToConfirm } from './ask-to-confirm.js';
+import type { ExecutionOptions } from './execution-options.js';
+import { limitTime } from './limit-time.js';
+import { Turns } from './turns.js';
+
+/** What a command works with while it runs tools. */
+export interface Execution {
+  readonly executor: ToolExecutor;
+  /** Fires when the person interrupts the program. */
+  readonly signal: AbortSignal;
+  readonly turns: Turns;
+}
+
+/**
+ * Does work with an executor that asks at the terminal, tells events there, and gives up on Ctrl-C.
+ *
+ * @param tell a line for an event, or nothing.
+ */
+export async function withExecutor<T>(
+  terminal: Dialog,
+  tools: ToolMetadataRegistry,
+  options: ExecutionOptions,
+  tell: (event: ToolEvent) => string | undefined,
+  work: (execution: Execution) => Promise<T>,
+): Promise<T> {
+  const registry = options.timeoutMs === undefined ? tools : limitTime(tools, options.timeoutMs);
+  const turns = new Turns(terminal);
+  const interrupt = new AbortController();
+  const stopListening = terminal.onInterrupt(() => interrupt.abort());
+  const executor: ToolExecutor = new ToolExecutor({
+    registry,
+    policy: policyOf(registry, options),
+    // Without a person calls that need a yes are held, which says more than a no.
+    ...(terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!) }),
+  });
+  executor.on((event) => {
+    const line = tell(event);
+    if (line !== undefined) turns.tell(line);
+  });
+  try {
+    return await work({ executor, signal: interrupt.signal, turns });
+  } finally {
+    stopListening();
+    await executor.close();
+  }
+}
+
+/** The usual policy; `--yes` counts where it would ask, up to the danger that was named. */
+function policyOf(registry: ToolMetadataRegistry, { mode, yes }: ExecutionOptions): SafetyPolicy {
+  if (yes === undefined) return new SafetyPolicy({ registry, mode });
+  const usual = new SafetyPolicy({ registry });
+  const rule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call: Parameters<typeof usual.decide>[0]) => usual.decide(call).verdict === 'confirm' } as const;
+  return new SafetyPolicy({ registry, mode, rules: [rule] });
+}

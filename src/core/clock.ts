@@ -1,0 +1,21 @@
+import { LIMITS } from './limits.js';
+
+/** Where time comes from. Everything that waits or measures takes one, so that tests decide what time it is. */
+export interface Clock {
+  /** Milliseconds since 1970: for dates that people read. It may jump when the machine's clock is set. */
+  now(): number;
+  /** Milliseconds since some moment, which only ever rise: for durations and deadlines. */
+  elapsed(): number;
+  /** Calls back once after some milliseconds, unless the returned function is called before. */
+  after(ms: number, call: () => void): () => void;
+}
+
+/** The time of this machine. Its timers do not fire early: delays beyond 2³¹−1 ms, which would fire at once, are shortened to that. */
+export const systemClock: Clock = Object.freeze({
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after: (ms: number, call: () => void) => {
+    const timer = setTimeout(call, Math.min(Math.max(ms, 0), LIMITS.timerMs));
+    return () => clearTimeout(timer);
+  },
+});

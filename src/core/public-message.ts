@@ -1,0 +1,66 @@
+/** Characters of an error's message that are passed on. */
+const LONGEST = 1_000;
+/** Characters that are looked at: secrets are replaced before the cut, which could otherwise leave half of one unrecognized. */
+const LOOKED_AT = 10 * LONGEST;
+const NO_MESSAGE = 'no message';
+
+/*
+ * Every expression below starts at a place that a look-behind allows once per word, and never reads the same text twice
+ * with two of its parts: each is linear in the message.
+ */
+
+/** Known shapes of tokens, wherever they stand. */
+const SECRETS: readonly RegExp[] = [
+  /(?<![A-Za-z0-9])(?:sk|rk|pk|gsk|whsec|gh[opsur]|github_pat|glpat|dckr_pat|xox[a-z])[-_][A-Za-z0-9_-]{8,}/g,
+  /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}/g,
+  /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{20,}/g,
+  /(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{12,}/g,
+  /(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{20,}/g,
+  /(?<![A-Za-z0-9])ya29\.[0-9A-Za-z_-]{10,}/g,
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w.-]{2,}/g,
+  // With a digit or capital: "basic authentication" is no credential.
+  /(?<![\w-])(?:Bearer|bearer|BEARER|Basic|basic|BASIC)\s{1,3}(?=[a-z]*[A-Z0-9+/=_~])[A-Za-z0-9._~+/=-]{8,}/g,
+];
+const COOKIES = /(?<![\w-])((?:set-)?cookie["'`]?\s{0,3}[=:]\s{0,3})\S.*/gi;
+/** A value after a name like `API_KEY=` or `"clientSecret": `, but no words of an error about such a field. */
+const NAMED_SECRET =
+  /(?<![\w-])([\w-]{0,200}?(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(?:or)?d|passphrase|authorization)["'`]?\s{0,3}[=:]\s{0,3})(?!(?:expected|required|missing|invalid|undefined|null|none|not)(?![^\s,;.]))(?:"[^"]+"|'[^']+'|`[^`]+`|["'`]?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?[^\s"'`&,;]+)/gi;
+const SIGNED_URL = /([?&](?:key|sig|code|[\w-]{0,60}?signature)=)[^\s&"'`#]+/gi;
+const URL_PASSWORD = /(:\/\/[^\s:/@]{0,200}:)[^\s/]{1,500}@/g;
+
+const FILE_URL = /(?<!\w)file:\/\/[^\s"'`<>()]*/gi;
+/** In quotes a path may contain blanks. */
+const QUOTED_PATH = /(["'`])((?:[A-Za-z]:[\\/]|\\\\|\/(?!\/))[^"'`]{1,4096})\1/g;
+/** Not within a word or a relative path (`a/b`, `../a`, `**\/a`), and not the `//` of an address. */
+const ABSOLUTE_PATH = /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,2}|\\\\|\/(?!\/))(?:[^\s/\\'"`:,;()<>|]{1,255}[/\\]{1,2}){1,64}(?:[^\s/\\'"`:,;()<>|]{1,255})?/gu;
+
+/**
+ * An error's message as it may leave the process: its first line, without credentials and absolute paths.
+ *
+ * What looks like a credential is replaced by `[secret]`, a path by its last part. Errors are often built from what a
+ * tool was working on, so this is a net and no promise: tools should not write secrets into messages.
+ */
+export function publicMessage(error: unknown): string {
+  let text = firstLine(error);
+  for (const secret of SECRETS) text = text.replace(secret, '[secret]');
+  text = text.replace(COOKIES, '$1[secret]').replace(NAMED_SECRET, '$1[secret]').replace(SIGNED_URL, '$1[secret]').replace(URL_PASSWORD, '$1[secret]@');
+  text = text.replace(FILE_URL, lastPart).replace(QUOTED_PATH, (_, quote: string, path: string) => `${quote}${lastPart(path)}${quote}`).replace(ABSOLUTE_PATH, lastPart);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
+}
+
+/** What a path names; it says enough. */
+function lastPart(path: string): string {
+  const parts = path.split(/[/\\]+/).filter((part) => part !== '');
+  // `/tmp` names no more than itself.
+  return parts.length < 2 ? path : parts.at(-1)!;
+}
+
+function firstLine(error: unknown): string {
+  try {
+    const message: unknown = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;
+    if (typeof message !== 'string') return NO_MESSAGE;
+    return message.slice(0, LOOKED_AT).trim().split(/[\r\n]/, 1)[0]!.trim() || NO_MESSAGE;
+  } catch {
+    return NO_MESSAGE; // A hostile getter.
+  }
+}

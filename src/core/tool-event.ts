@@ -1,0 +1,48 @@
+import type { DangerLevel } from './enums.js';
+import type { ToolErrorCode } from './errors.js';
+
+/** What every event about a call says. */
+export interface CallFacts {
+  readonly callId: string;
+  readonly toolName: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly principal?: string;
+  readonly conversationId?: string;
+}
+
+/** What may be done with a call. */
+export type Verdict = 'allow' | 'confirm' | 'deny';
+
+/** How a call ended. */
+export type OutcomeStatus = 'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
+
+/** What happened while tools were called: one stream for audit, health, metrics and progress. */
+export type ToolEvent =
+  | (CallFacts & { readonly type: 'decision'; readonly verdict: Verdict; readonly reason: string; readonly rule: string; readonly danger: DangerLevel })
+  | (CallFacts & { readonly type: 'approval'; readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused'; readonly pendingId: string; readonly reason?: string })
+  | (CallFacts & { readonly type: 'call-started' })
+  | (CallFacts & { readonly type: 'call-progress'; readonly progress: unknown })
+  | (CallFacts & {
+      readonly type: 'call-settled';
+      readonly status: OutcomeStatus;
+      readonly code?: ToolErrorCode;
+      readonly durationMs: number;
+      /** How often the tool was started: 0 when it was refused or its answer came from the cache. */
+      readonly attempts: number;
+      readonly cached: boolean;
+      readonly provider?: string;
+    })
+  /** A tool answered after its time was up or its caller had gone; the answer was dropped. */
+  | (CallFacts & { readonly type: 'late-result' })
+  | (ProviderFacts & { readonly type: 'provider-attempt'; readonly success: boolean; readonly latencyMs: number; readonly kind: 'call' | 'check' | 'probe' })
+  | (ProviderFacts & { readonly type: 'provider-ejected'; readonly reason: string; readonly failures: number; readonly backoffMs: number })
+  | (ProviderFacts & { readonly type: 'provider-recovered' })
+  | { readonly type: 'state-unavailable' | 'state-available'; readonly at: number };
+
+export interface ProviderFacts {
+  readonly toolName: string;
+  readonly provider: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}

@@ -1,0 +1,190 @@
+import type { Clock } from '../../core/clock.js';
+import { AccessMode } from '../../core/enums.js';
+import { cloneFrozen, digestOf, type Json } from '../../core/plain-data.js';
+import type { StateStore } from '../../state/state-store.js';
+import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
+import { EVERYTHING, scopesDroppedBy, scopesOf } from './cache-scopes.js';
+import { Generations, isSameStamp, type Stamp } from './generations.js';
+
+export interface ResultCacheOptions {
+  /** Where answers are shared with other processes; without it they stay in this one. */
+  readonly store?: StateStore | undefined;
+  readonly clock: Clock;
+  /** Answers kept at most. */
+  readonly maxEntries: number;
+  /** Characters of JSON kept at most, of all answers together. */
+  readonly maxSize: number;
+}
+
+interface Kept {
+  readonly value: Json;
+  readonly size: number;
+  readonly stamp: Stamp;
+  /** `elapsed()` until which it is good. */
+  readonly until: number;
+}
+
+/** What work under the cache gave: `keep` says whether it is an answer, and not a failure. */
+export interface Worked<T> {
+  readonly result: T;
+  readonly keep: boolean;
+  readonly value: unknown;
+}
+
+/** Answers above this are not kept: one would push out hundreds of others. 1 MiB is also the most a store takes. */
+const LARGEST = 2 ** 20;
+
+/** Whether answers of a tool may be kept: it asks for it, and declares itself that it only reads. */
+export function isCacheable(entry: ToolEntry): boolean {
+  return entry.cacheTtlMs !== undefined && entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode');
+}
+
+/**
+ * Keeps answers of tools that only read, per tool, definition, arguments and principal, until they expire or a write
+ * makes them stale.
+ *
+ * An answer is stamped with the state of its scopes before the tool starts: a write during the call makes it stale before it
+ * is kept. Equal calls at the same time run once; when that run fails, each of the others runs by itself.
+ */
+export class ResultCache {
+  readonly #kept = new Map<string, Kept>();
+  readonly #running = new Map<string, Promise<Worked<unknown>>>();
+  readonly #generations: Generations;
+  readonly #options: ResultCacheOptions;
+  /** Two definitions may declare the same and work differently. */
+  readonly #definitions = new WeakMap<ToolDefinition, number>();
+  #definitionCount = 0;
+  readonly #firstDefinitions = new Map<string, ToolDefinition>();
+  #size = 0;
+
+  constructor(options: ResultCacheOptions) {
+    this.#options = options;
+    this.#generations = new Generations(options.store, EVERYTHING);
+  }
+
+  /** The kept answer, or the work's; `work` runs at most once among equal calls at the same time. */
+  async answer<T>(entry: ToolEntry, input: Json, principal: string | undefined, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly value: Json } | { readonly hit: false; readonly result: T }> {
+    const digest = digestOf([entry.name, entry.digest, input, principal ?? null]);
+    const key = `${this.#definitionId(entry)}:${digest}`;
+    const stamp = await this.#generations.stamp(scopesOf(entry));
+    const sharedKey = this.#sharedKey(entry, digest);
+    const kept = this.#find(key, stamp) ?? (await this.#findShared(sharedKey, stamp));
+    if (kept !== undefined) return { hit: true, value: kept };
+
+    const flight = `${key}:${stamp.own}/${stamp.shared}`;
+    const running = this.#running.get(flight);
+    if (running !== undefined) {
+      const other = await running.catch(() => undefined);
+      const value = other?.keep === true ? plainCopy(other.value) : undefined;
+      if (value !== undefined) return { hit: true, value };
+      return { hit: false, result: (await work()).result };
+    }
+    const promise = work();
+    this.#running.set(flight, promise);
+    try {
+      const worked = await promise;
+      if (worked.keep) await this.#keep(key, sharedKey, stamp, entry, worked.value);
+      return { hit: false, result: worked.result };
+    } finally {
+      this.#running.delete(flight);
+    }
+  }
+
+  /** Makes stale what a call of this tool may have changed. */
+  async dropAfter(entry: ToolEntry): Promise<void> {
+    const scopes = scopesDroppedBy(entry);
+    if (scopes.length > 0) await this.#generations.drop(scopes);
+  }
+
+  clear(): Promise<void> {
+    this.#kept.clear();
+    this.#size = 0;
+    return this.#generations.drop([EVERYTHING]);
+  }
+
+  close(): void {
+    this.#generations.close();
+  }
+
+  #definitionId({ definition }: ToolEntry): number {
+    let id = this.#definitions.get(definition);
+    if (id === undefined) this.#definitions.set(definition, (id = this.#definitionCount++));
+    return id;
+  }
+
+  /** Other processes know a tool by what it declares. Of two that declare the same here, only the first is the one they may mean. */
+  #sharedKey({ name, digest: declared, definition }: ToolEntry, digest: string): string | undefined {
+    const known = `${name}:${declared}`;
+    const first = this.#firstDefinitions.get(known) ?? definition;
+    this.#firstDefinitions.set(known, first);
+    return first === definition ? `cache:${digest}` : undefined;
+  }
+
+  #find(key: string, stamp: Stamp): Json | undefined {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return undefined;
+    this.#forget(key, kept);
+    if (!isSameStamp(kept.stamp, stamp) || this.#options.clock.elapsed() >= kept.until) return undefined;
+    this.#remember(key, kept); // The last in a Map is the most recently used.
+    return kept.value;
+  }
+
+  async #keep(key: string, sharedKey: string | undefined, stamp: Stamp, entry: ToolEntry, value: unknown): Promise<void> {
+    const json = plainCopy(value);
+    if (json === undefined) return;
+    const text = JSON.stringify(json);
+    if (text.length > LARGEST) return;
+    if (!isSameStamp(await this.#generations.stamp(scopesOf(entry)), stamp)) return;
+    const ttlMs = entry.cacheTtlMs!;
+    const old = this.#kept.get(key);
+    if (old !== undefined) this.#forget(key, old);
+    this.#remember(key, { value: json, size: text.length, stamp, until: this.#options.clock.elapsed() + ttlMs });
+    for (const [oldest, kept] of this.#kept) {
+      if (this.#kept.size <= this.#options.maxEntries && this.#size <= this.#options.maxSize) break;
+      this.#forget(oldest, kept);
+    }
+    await this.#keepShared(sharedKey, stamp, text, ttlMs);
+  }
+
+  #remember(key: string, kept: Kept): void {
+    this.#kept.set(key, kept);
+    this.#size += kept.size;
+  }
+
+  #forget(key: string, kept: Kept): void {
+    this.#kept.delete(key);
+    this.#size -= kept.size;
+  }
+
+  async #findShared(key: string | undefined, stamp: Stamp): Promise<Json | undefined> {
+    const { store } = this.#options;
+    if (store === undefined || key === undefined || stamp.shared === undefined) return undefined;
+    try {
+      const text = await store.get(key);
+      const shared = text === undefined ? undefined : (JSON.parse(text) as { readonly stamp: string; readonly value: Json });
+      return shared?.stamp === stamp.shared ? cloneFrozen<Json>(shared.value) : undefined;
+    } catch {
+      return undefined; // No store, no shared answers.
+    }
+  }
+
+  async #keepShared(key: string | undefined, stamp: Stamp, text: string, ttlMs: number): Promise<void> {
+    const { store } = this.#options;
+    if (store === undefined || key === undefined || stamp.shared === undefined) return;
+    try {
+      const next = `{"stamp":${JSON.stringify(stamp.shared)},"value":${text}}`;
+      await store.compareAndSet(key, await store.get(key), next, { ttlMs });
+    } catch {
+      // The answer stays in this process.
+    }
+  }
+}
+
+/** A frozen copy; `undefined` for what is not plain data, which cannot be kept without being shared. */
+function plainCopy(value: unknown): Json | undefined {
+  try {
+    return cloneFrozen(value) as Json;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { Clock } from '../core/clock.js';
+import { ToolError } from '../core/errors.js';
+import { LIMITS } from '../core/limits.js';
+import type { ProviderFactory } from '../providers/provider.js';
+import type { HealthLog } from '../providers/health/health-samples.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { Policy } from '../safety/decision.js';
+import type { PendingApproval } from '../safety/pending.js';
+import type { Approval } from '../safety/approvals.js';
+import type { CallContext } from '../safety/tool-call.js';
+import type { StateStore } from '../state/state-store.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import type { Budget } from './limits/budgets.js';
+import type { Telemetry } from './telemetry.js';
+
+/** A person's answer to a call that waits for a yes; with other arguments, when the person changed them. */
+export type Confirmation = boolean | { readonly input: unknown };
+
+/** Asks a person, and resolves to the answer; one that throws counts as a no. */
+export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;
+
+export interface ToolExecutorOptions {
+  readonly registry: ToolMetadataRegistry;
+  /** Asked before every call. @default new SafetyPolicy({ registry }) */
+  readonly policy?: Policy;
+  /** Asks a person when the policy says `confirm`. Without it such calls end as `approval_required`. */
+  readonly confirm?: Confirm;
+  /** Signs approvals: at least 32 bytes, the same in all processes that share a store. @default random */
+  readonly approvalKey?: Uint8Array;
+  /** How long a yes may take and counts, in milliseconds. @default 600,000 (ten minutes) */
+  readonly approvalTtlMs?: number;
+  /** What all calls together may use. @default none */
+  readonly budgets?: readonly Budget[];
+  /** What processes share: approvals, budgets, cached answers, provider health. @default this process's memory */
+  readonly store?: StateStore;
+  /** The services behind tools that name providers, by provider name. */
+  readonly providers?: Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
+  /** Where the health of tools and providers is counted. @default shared through `store`, or else kept in this process */
+  readonly health?: HealthLog;
+  /** How long a call may take when its tool does not say, in milliseconds. @default 30,000 */
+  readonly timeoutMs?: number;
+  /** How often a tool that may be repeated is tried. @default 3 */
+  readonly maxAttempts?: number;
+  /** Calls that run at the same time, in all. @default 16 */
+  readonly maxConcurrent?: number;
+  /** Calls of one tool that run at the same time. Tools with `allowParallel: false` always run one by one. @default as `maxConcurrent` */
+  readonly maxConcurrentPerTool?: number;
+  /** How often a call may be repeated in a conversation without progress. @default 4 */
+  readonly maxRepeats?: number;
+  /** Answers that are kept of tools with `cacheTtlMs`; 0 keeps none. @default 1,000 */
+  readonly cacheEntries?: number;
+  /** Characters of JSON of all kept answers. @default 16,777,216 (16 Mi) */
+  readonly cacheSize?: number;
+  /** Wraps calls in spans and counts them; see `openTelemetry`. */
+  readonly telemetry?: Telemetry;
+  readonly clock?: Clock;
+  /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
+  readonly random?: () => number;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What one call may bring along. */
+export interface ExecuteOptions extends CallContext {
+  /** A person's yes to exactly this call. */
+  readonly approval?: Approval;
+  readonly signal?: AbortSignal;
+  /** Used instead of the executor's own. */
+  readonly confirm?: Confirm;
+  /** For writing tools; the same key for the same deed. @default derived from conversation, call and arguments */
+  readonly idempotencyKey?: string;
+}
+
+const count = z.number().int().min(1);
+const ms = z.number().min(1).max(LIMITS.timerMs);
+const given = <T>(what: string) => z.custom<T>((value) => (typeof value === 'object' && value !== null) || typeof value === 'function', `expected ${what}`);
+
+const schema = z.strictObject({
+  registry: given<ToolMetadataRegistry>('a ToolMetadataRegistry').refine((registry) => typeof registry.get === 'function', 'expected a ToolMetadataRegistry'),
+  policy: given<Policy>('a policy').refine((policy) => typeof policy.decide === 'function', 'expected a policy with a decide method').optional(),
+  confirm: z.custom<Confirm>((value) => typeof value === 'function', 'expected a function').optional(),
+  approvalKey: z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected bytes').optional(),
+  approvalTtlMs: ms.optional(),
+  budgets: z
+    .array(
+      z
+        .strictObject({ per: z.enum(['principal', 'conversation']), calls: z.number().min(0).optional(), cost: z.number().min(0).optional(), windowMs: ms.optional() })
+        .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, 'expected calls or cost: a budget without either limits nothing'),
+    )
+    .default([]),
+  store: given<StateStore>('a StateStore').optional(),
+  providers: given<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
+    .refine((providers) => [...(providers instanceof Map ? providers.values() : Object.values(providers))].every((factory) => typeof factory === 'function'), 'expected a function that makes a provider for every name')
+    .optional(),
+  health: given<HealthLog>('a RollingHealth or SharedHealth').optional(),
+  timeoutMs: ms.default(30_000),
+  maxAttempts: count.max(10).default(3),
+  maxConcurrent: count.default(16),
+  maxConcurrentPerTool: count.optional(),
+  maxRepeats: count.default(4),
+  cacheEntries: z.number().int().min(0).default(1_000),
+  cacheSize: z.number().int().min(0).default(16 * 2 ** 20),
+  telemetry: given<Telemetry>('telemetry').refine((telemetry) => typeof telemetry.around === 'function', 'expected telemetry with an around method').optional(),
+  clock: given<Clock>('a clock').optional(),
+  random: z.custom<() => number>((value) => typeof value === 'function', 'expected a function').optional(),
+  env: given<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
+});
+export type CheckedOptions = z.output<typeof schema>;
+
+/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+export function checkOptions(options: ToolExecutorOptions): CheckedOptions {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const issues = toIssues(parsed.error, options);
+  throw new ToolError('INVALID_ARGUMENT', `The executor is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+}

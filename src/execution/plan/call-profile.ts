@@ -1,0 +1,75 @@
+import { AccessMode, ExecutionCategory } from '../../core/enums.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+
+/** Keys of one call that are believed: more is a tool that touches everything, which is what no keys mean. */
+const MAX_KEYS = 1_000;
+/** Characters of one key. */
+const MAX_KEY_LENGTH = 1_024;
+
+/**
+ * How a call bears on others.
+ *
+ * `reader` sees what others change, `writer` changes it, `computing` does neither, and of `alone` nothing is known that
+ * would let it run beside anything.
+ */
+export type CallRole = 'reader' | 'computing' | 'writer' | 'alone';
+
+/** All that planning needs to know of a call. */
+export interface CallProfile {
+  readonly position: number;
+  /** The tool's own name; of an unknown tool the name as it was called. */
+  readonly toolName: string;
+  readonly known: boolean;
+  readonly role: CallRole;
+  /** Whether calls of this tool never run beside each other. */
+  readonly serial: boolean;
+  /** What the call touches; nothing when that is not known. Only of readers and writers. */
+  readonly keys: ReadonlySet<string> | undefined;
+}
+
+/** Takes down what a call is, from its tool's entry; without one it runs alone. */
+export function profileCall(position: number, name: string, input: unknown, entry: ToolEntry | undefined): CallProfile {
+  if (entry === undefined) return { position, toolName: name, known: false, role: 'alone', serial: true, keys: undefined };
+  const role = roleOf(entry);
+  const keys = role === 'reader' || role === 'writer' ? keysOf(entry, input) : undefined;
+  return { position, toolName: entry.name, known: true, role, serial: !entry.allowParallel, keys };
+}
+
+/** Both axes count, the stricter one decides: a tool may declare one and leave the other to inference. */
+function roleOf({ accessMode, executionCategory }: ToolEntry): CallRole {
+  if (accessMode === AccessMode.MIXED || executionCategory === ExecutionCategory.MIXED) return 'alone';
+  if (accessMode !== AccessMode.READONLY) return 'writer';
+  switch (executionCategory) {
+    case ExecutionCategory.WRITE:
+    case ExecutionCategory.EXECUTE:
+      return 'writer';
+    case ExecutionCategory.COMPUTE:
+      return 'computing';
+    case ExecutionCategory.READ_ONLY:
+    case ExecutionCategory.NETWORK:
+      return 'reader';
+  }
+}
+
+/** The keys that a tool's author names for a call. Whatever is wrong with them means that none are known: the safe side. */
+function keysOf(entry: ToolEntry, input: unknown): ReadonlySet<string> | undefined {
+  try {
+    const answer: unknown = entry.conflictKeys?.(input);
+    if (!Array.isArray(answer)) {
+      // An async function does not fit the option's type; were its rejection not caught, it would end the process.
+      if (answer instanceof Promise) answer.catch(() => undefined);
+      return undefined;
+    }
+    const { length } = answer;
+    if (length === 0 || length > MAX_KEYS) return undefined;
+    const keys = new Set<string>();
+    for (let index = 0; index < length; index++) {
+      const key: unknown = answer[index];
+      if (typeof key !== 'string' || key.length > MAX_KEY_LENGTH) return undefined;
+      keys.add(key);
+    }
+    return keys;
+  } catch {
+    return undefined; // The input may be anything that a model made up; only the call itself reports what is wrong with it.
+  }
+}

@@ -1,0 +1,36 @@
+import { isToolError, TOOL_ERROR_CODES, type ToolError } from '../../core/errors.js';
+import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
+import { publicMessage } from '../../core/public-message.js';
+import type { OutcomeBody } from '../tool-outcome.js';
+
+/** Lines of a message that are passed on: the library's own messages take one for each issue. */
+const MOST_LINES = 40;
+
+/** The outcome of whatever was thrown: its code if it is a `ToolError`, a message without secrets, and details that are plain data. */
+export function failure(error: unknown): OutcomeBody {
+  try {
+    if (isToolError(error) && TOOL_ERROR_CODES.includes(error.code)) return withDetails({ status: 'error', code: error.code, message: linesOf(error) }, error);
+    return { status: 'error', code: 'EXECUTION_FAILED', message: publicMessage(error) };
+  } catch {
+    return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error cannot be read' }; // A hostile getter or proxy.
+  }
+}
+
+function linesOf(error: ToolError): string {
+  const message: unknown = error.message;
+  if (typeof message !== 'string') return publicMessage(error);
+  return message.split('\n').slice(0, MOST_LINES).map((line) => (line.trim() === '' ? '' : indentOf(line) + publicMessage(line))).join('\n');
+}
+
+function withDetails(body: Extract<OutcomeBody, { status: 'error' }>, error: ToolError): OutcomeBody {
+  try {
+    const details = cloneFrozen(error.details);
+    return isPlainObject(details) && Object.keys(details).length > 0 ? { ...body, details } : body;
+  } catch {
+    return body; // Not plain data: it stays here.
+  }
+}
+
+function indentOf(line: string): string {
+  return line.slice(0, line.length - line.trimStart().length).slice(0, 40);
+}

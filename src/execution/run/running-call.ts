@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import type { ToolError } from '../../core/errors.js';
+import type { Listeners } from '../../core/listeners.js';
+import { cloneFrozen, type Json } from '../../core/plain-data.js';
+import type { CallFacts, ToolEvent } from '../../core/tool-event.js';
+import type { Approval } from '../../safety/approvals.js';
+import type { Decision } from '../../safety/decision.js';
+import type { PendingManualCall, PendingQuestion } from '../../safety/pending.js';
+import type { ToolCall } from '../../safety/tool-call.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { ExecuteOptions } from '../executor-options.js';
+import type { OutcomeBody, ToolOutcome } from '../tool-outcome.js';
+import { failure } from './failure.js';
+import { readCall, readOptions } from './read-request.js';
+
+/** Characters of a tool's name that are told, when there is no such tool. */
+const LONGEST_NAME = 128;
+
+/** One call while it is carried out: what was asked, and what became of it so far. */
+export class RunningCall {
+  toolName: string;
+  attempts = 0;
+  cached = false;
+  provider: string | undefined;
+  #call: ToolCall;
+  #options: ExecuteOptions;
+  readonly #startedAt: number;
+  readonly #clock: Clock;
+  readonly #listeners: Listeners<ToolEvent>;
+  #settled = false;
+  #decided = false;
+  /** Why the call cannot be made at all. */
+  readonly refused: ToolError | undefined;
+
+  constructor(call: ToolCall, options: ExecuteOptions, clock: Clock, listeners: Listeners<ToolEvent>) {
+    this.#call = readCall(call);
+    try {
+      this.#options = readOptions(options);
+    } catch (error) {
+      this.#options = {};
+      this.refused = error as ToolError;
+    }
+    this.#clock = clock;
+    this.#listeners = listeners;
+    this.#startedAt = clock.elapsed();
+    this.toolName = this.#call.name.slice(0, LONGEST_NAME);
+  }
+
+  get call(): ToolCall {
+    return this.#call;
+  }
+
+  get options(): ExecuteOptions {
+    return this.#options;
+  }
+
+  /** Goes on with the arguments that a person approved instead of those asked for. */
+  useApproved(input: unknown, approval: Approval): void {
+    this.#call = Object.freeze({ ...this.#call, input });
+    this.#options = { ...this.#options, approval };
+  }
+
+  /** Tells the first decision over the call, and a later one only if it forbids what the first did not. */
+  tellDecision({ verdict, reason, rule, danger }: Decision): void {
+    if (this.#decided && verdict !== 'deny') return;
+    this.#decided = true;
+    this.#listeners.tell({ type: 'decision', ...this.#facts(), verdict, reason, rule, danger });
+  }
+
+  tellApproval(state: 'requested' | 'redeemed', pendingId: string): void {
+    this.#listeners.tell({ type: 'approval', ...this.#facts(), state, pendingId });
+  }
+
+  /** Does something with an approval; when that throws, or rejects, the refusal is told. */
+  orTellRefused<T>({ pendingId }: Approval, use: () => T): T {
+    const tell = (error: unknown): never => {
+      const { message } = failure(error) as Extract<OutcomeBody, { status: 'error' }>;
+      this.#listeners.tell({ type: 'approval', ...this.#facts(), state: 'refused', pendingId: String(pendingId), reason: message });
+      throw error;
+    };
+    try {
+      const result = use();
+      return result instanceof Promise ? (result.catch(tell) as T) : result;
+    } catch (error) {
+      return tell(error);
+    }
+  }
+
+  tellStarted(): void {
+    this.#listeners.tell({ type: 'call-started', ...this.#facts() });
+  }
+
+  tellLate(): void {
+    this.#listeners.tell({ type: 'late-result', ...this.#facts() });
+  }
+
+  /** What the tool's work is told of its call. */
+  contextFor(idempotencyKey: string | undefined): ToolContext {
+    const { principal, conversationId } = this.#options;
+    return {
+      callId: this.#call.id,
+      ...(principal !== undefined && { principal }),
+      ...(conversationId !== undefined && { conversationId }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      reportProgress: (progress) => this.#tellProgress(progress),
+    };
+  }
+
+  pending(kind: 'manual', entry: ToolEntry, input: Json): PendingManualCall;
+  pending(kind: 'question', entry: ToolEntry, input: Json, question: string, options: readonly string[] | undefined): PendingQuestion;
+  pending(kind: 'manual' | 'question', entry: ToolEntry, input: Json, question?: string, options?: readonly string[]): PendingManualCall | PendingQuestion {
+    const { principal, conversationId } = this.#options;
+    const facts = { id: randomUUID(), callId: this.#call.id, toolName: entry.name, input, definitionDigest: entry.digest, principal, conversationId, createdAt: this.#clock.now() };
+    return cloneFrozen(kind === 'manual' ? { kind, ...facts } : { kind, ...facts, question, options }) as PendingManualCall | PendingQuestion;
+  }
+
+  /** The outcome with the facts of the call; told as an event. */
+  settle(body: OutcomeBody): ToolOutcome {
+    this.#settled = true;
+    const durationMs = this.#clock.elapsed() - this.#startedAt;
+    const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }) };
+    this.#listeners.tell({ type: 'call-settled', ...this.#facts(), status: body.status, ...(body.status === 'error' && { code: body.code }), ...facts });
+    return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...body });
+  }
+
+  #tellProgress(progress: unknown): void {
+    if (this.#settled) return; // A call that was given up has nothing more to say.
+    try {
+      this.#listeners.tell({ type: 'call-progress', ...this.#facts(), progress: cloneFrozen(progress) });
+    } catch {
+      // What is no plain data is not worth failing the call.
+    }
+  }
+
+  #facts(): CallFacts {
+    const { principal, conversationId } = this.#options;
+    return {
+      callId: this.#call.id,
+      toolName: this.toolName,
+      at: this.#clock.now(),
+      ...(principal !== undefined && { principal }),
+      ...(conversationId !== undefined && { conversationId }),
+    };
+  }
+}

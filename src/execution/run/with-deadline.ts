@@ -1,0 +1,57 @@
+import type { Clock } from '../../core/clock.js';
+import { onAbort } from '../../core/on-abort.js';
+
+/** How work under a deadline ended. */
+export type Settled<T> =
+  | { readonly kind: 'returned'; readonly value: T }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'aborted' };
+
+export interface Deadline {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** The caller's own signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called when the work ends after nobody waits for it any more. */
+  readonly onLate?: () => void;
+}
+
+/**
+ * Runs work and answers in time, whatever the work does.
+ *
+ * At the deadline, or when the caller aborts, the work's signal fires (at the deadline with a `TimeoutError` as its
+ * reason) and the answer is given at once; what the work still
+ * returns or throws is dropped. No timer or listener is left behind. Work that blocks the thread cannot be interrupted.
+ */
+export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, { clock, timeoutMs, signal, onLate }: Deadline): Promise<Settled<T>> {
+  if (signal?.aborted === true) return Promise.resolve({ kind: 'aborted' });
+  return new Promise((resolve) => {
+    const controller = new AbortController();
+    let waiting = true;
+    const settle = (settled: Settled<T>) => {
+      if (!waiting) return;
+      waiting = false;
+      cancelTimer();
+      stopListening();
+      resolve(settled);
+    };
+    const giveUp = (kind: 'timeout' | 'aborted', reason: unknown) => {
+      settle({ kind });
+      controller.abort(reason);
+    };
+    const cancelTimer = clock.after(timeoutMs, () => giveUp('timeout', new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError')));
+    const stopListening = onAbort(signal, () => giveUp('aborted', signal?.reason));
+    const done = (settled: Settled<T>) => {
+      if (waiting) settle(settled);
+      else onLate?.();
+    };
+    try {
+      const returned = work(controller.signal);
+      if (returned instanceof Promise) returned.then((value) => done({ kind: 'returned', value }), (error: unknown) => done({ kind: 'threw', error }));
+      else Promise.resolve(returned).then((value) => done({ kind: 'returned', value }), (error: unknown) => done({ kind: 'threw', error }));
+    } catch (error) {
+      done({ kind: 'threw', error });
+    }
+  });
+}

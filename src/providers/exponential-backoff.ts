@@ -1,0 +1,34 @@
+import { atLeast, aFunction, invalidArgument, oneOf, requireOptions } from './check-options.js';
+
+export interface BackoffOptions {
+  /** Milliseconds after the first failure, at most. @default 1000 */
+  readonly baseMs?: number;
+  /** Milliseconds that no backoff exceeds. @default 60_000 */
+  readonly capMs?: number;
+  /** Numbers from 0 up to, but without, 1. @default Math.random */
+  readonly random?: () => number;
+  /** `full`: anything from 0 to the bound, `none`: the bound itself. @default 'full' */
+  readonly jitter?: 'full' | 'none';
+}
+
+const RULES = { baseMs: atLeast(0), capMs: atLeast(0), random: aFunction, jitter: oneOf('full', 'none') };
+
+/**
+ * How many milliseconds to wait after so many failures in a row: a random share of `min(cap, base · 2^(failures − 1))`.
+ *
+ * Full jitter spreads the retries of clients that failed together evenly over the time, instead of letting them return
+ * together. It is finite for any number of failures; 0 failures wait 0.
+ *
+ * Source: "Exponential backoff and jitter", AWS architecture blog; base and cap are those of the routed tools' original.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for options of the wrong kind or a number of failures that is none.
+ */
+export function exponentialBackoff(failures: number, options: BackoffOptions = {}): number {
+  if (!Number.isSafeInteger(failures) || failures < 0) throw invalidArgument('a number of failures, 0 or more', failures);
+  requireOptions(options, RULES);
+  const { baseMs = 1_000, capMs = 60_000, random = Math.random, jitter = 'full' } = options;
+  if (failures === 0) return 0;
+  // 2^1023 is the largest power of two that a number holds; its product may still be infinite, which the cap ends.
+  const bound = Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 1_023));
+  return jitter === 'none' ? bound : random() * bound;
+}

@@ -1,0 +1,93 @@
+import { atLeast, aName, oneOf, requireOptions } from '../check-options.js';
+
+/** What health is kept of. */
+export type HealthKind = 'tool' | 'provider' | 'job';
+
+/** One call that ended, as it is recorded. */
+export interface HealthRecord {
+  readonly kind: HealthKind;
+  readonly name: string;
+  readonly success: boolean;
+  readonly latencyMs: number;
+  /** The provider that answered, for calls of a tool. */
+  readonly provider?: string;
+}
+
+/** One call that ended, as it is kept; `at` in milliseconds since 1970. */
+export interface Sample {
+  readonly success: boolean;
+  readonly latencyMs: number;
+  readonly at: number;
+}
+
+/** The last calls in numbers; `null` stands for what cannot be said without calls. */
+export interface HealthSummary {
+  readonly total: number;
+  readonly success: number;
+  readonly failure: number;
+  /** From 0 to 1. */
+  readonly successRate: number | null;
+  readonly averageLatencyMs: number | null;
+  readonly p95LatencyMs: number | null;
+  /** Milliseconds since 1970. */
+  readonly lastSampleAt: number | null;
+}
+
+/** All calls since counting began. */
+export interface LifetimeCounts {
+  readonly total: number;
+  readonly success: number;
+  readonly failure: number;
+}
+
+/** What records health and answers questions about it: of this process alone, or of several together. */
+export interface HealthLog {
+  record(record: HealthRecord): void;
+  summary(kind: HealthKind, name: string): HealthSummary;
+  lifetime(kind: HealthKind, name: string): LifetimeCounts;
+  lastCall(kind: HealthKind, name: string): Sample | null;
+  /** The provider that answered a tool's last successful call. */
+  lastProvider(toolName: string): string | null;
+}
+
+/** How many calls a window holds, and how many names are kept: the least recently used give way. */
+export const HEALTH_WINDOW = 100;
+export const HEALTH_KEYS = 10_000;
+
+const RULES = { kind: oneOf('tool', 'provider', 'job'), name: aName, success: { expected: 'true or false', allows: (value: unknown) => typeof value === 'boolean' }, latencyMs: atLeast(0), provider: aName };
+
+/** @throws ToolError `INVALID_ARGUMENT` for what is no record. */
+export function requireRecord(record: HealthRecord): void {
+  requireOptions(record, RULES, ['kind', 'name', 'success', 'latencyMs']);
+}
+
+/** Under which one text a kind and a name are kept. Kinds hold no colon, so that no two pairs share one. */
+export function healthKey(kind: HealthKind, name: string): string {
+  return `${kind}:${name}`;
+}
+
+/** The numbers of some samples, the oldest first. */
+export function summarizeSamples(samples: readonly Sample[]): HealthSummary {
+  const total = samples.length;
+  const success = samples.filter((sample) => sample.success).length;
+  const latencies = samples.map((sample) => sample.latencyMs);
+  return Object.freeze({
+    total,
+    success,
+    failure: total - success,
+    successRate: total === 0 ? null : success / total,
+    averageLatencyMs: total === 0 ? null : latencies.reduce((sum, latency) => sum + latency, 0) / total,
+    p95LatencyMs: percentile(latencies, 0.95),
+    lastSampleAt: samples.at(-1)?.at ?? null,
+  });
+}
+
+/** The value below which a share of the values lies, between two of them by linear interpolation; `null` of none. */
+export function percentile(values: readonly number[], share: number): number | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)]!;
+  const above = sorted[Math.ceil(place)]!;
+  return below + (above - below) * (place - Math.floor(place));
+}

@@ -1,0 +1,79 @@
+import { systemClock, type Clock } from '../../core/clock.js';
+import { anObject, requireOptions, wholeBetween } from '../check-options.js';
+import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
+
+export interface RollingHealthOptions {
+  /** How many calls a window holds, at most 10,000. @default 100 */
+  readonly size?: number;
+  /** How many names are kept; the least recently recorded give way. @default 10_000 */
+  readonly maxKeys?: number;
+  readonly clock?: Clock;
+}
+
+interface Window {
+  /** A ring: the oldest sample is at `next` once it is full. */
+  readonly samples: Sample[];
+  next: number;
+  total: number;
+  success: number;
+  lastProvider: string | null;
+}
+
+/**
+ * Keeps the last calls of every tool, provider and job in this process, and answers in numbers.
+ *
+ * The window is a count of calls, not a time. Recording takes the same time whatever was recorded before;
+ * percentiles are computed when they are asked for. What was never recorded has a summary of zeros and `null`.
+ */
+export class RollingHealth implements HealthLog {
+  readonly #size: number;
+  readonly #maxKeys: number;
+  readonly #clock: Clock;
+  /** The least recently recorded first. */
+  readonly #windows = new Map<string, Window>();
+
+  constructor(options: RollingHealthOptions = {}) {
+    requireOptions(options, { size: wholeBetween(1, 10_000), maxKeys: wholeBetween(1, 1_000_000), clock: anObject });
+    this.#size = options.size ?? HEALTH_WINDOW;
+    this.#maxKeys = options.maxKeys ?? HEALTH_KEYS;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for what is no record, such as a latency that is no number. */
+  record(record: HealthRecord): void {
+    requireRecord(record);
+    const key = healthKey(record.kind, record.name);
+    const window = this.#windows.get(key) ?? { samples: [], next: 0, total: 0, success: 0, lastProvider: null };
+    window.samples[window.next] = Object.freeze({ success: record.success, latencyMs: record.latencyMs, at: this.#clock.now() });
+    window.next = (window.next + 1) % this.#size;
+    window.total += 1;
+    if (record.success) {
+      window.success += 1;
+      window.lastProvider = record.provider ?? window.lastProvider;
+    }
+    this.#windows.delete(key);
+    this.#windows.set(key, window);
+    if (this.#windows.size > this.#maxKeys) this.#windows.delete(this.#windows.keys().next().value!);
+  }
+
+  summary(kind: HealthKind, name: string): HealthSummary {
+    const window = this.#windows.get(healthKey(kind, name));
+    if (window === undefined) return summarizeSamples([]);
+    const { samples, next } = window;
+    return summarizeSamples(samples.length < this.#size ? samples : [...samples.slice(next), ...samples.slice(0, next)]);
+  }
+
+  lifetime(kind: HealthKind, name: string): LifetimeCounts {
+    const { total, success } = this.#windows.get(healthKey(kind, name)) ?? { total: 0, success: 0 };
+    return Object.freeze({ total, success, failure: total - success });
+  }
+
+  lastCall(kind: HealthKind, name: string): Sample | null {
+    const window = this.#windows.get(healthKey(kind, name));
+    return window?.samples.at(window.next - 1) ?? null;
+  }
+
+  lastProvider(toolName: string): string | null {
+    return this.#windows.get(healthKey('tool', toolName))?.lastProvider ?? null;
+  }
+}

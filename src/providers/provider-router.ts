@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock, type Clock } from '../core/clock.js';
+import { isToolError, ToolError } from '../core/errors.js';
+import type { ToolEvent } from '../core/tool-event.js';
+import type { ToolContext } from '../tool/metadata/tool-options.js';
+import { isToolResult } from '../tool/outcome.js';
+import type { CheckResult } from './active-check.js';
+import { lookUp } from './check-options.js';
+import { exponentialBackoff } from './exponential-backoff.js';
+import type { HealthLog, HealthSummary, Sample } from './health/health-samples.js';
+import { RollingHealth } from './health/rolling-health.js';
+import type { Attempt } from './provider.js';
+import { failuresOf } from './provider-state.js';
+import { identityOf, ProviderSlot, type Pass } from './provider-slot.js';
+import { requireCallOptions, requireRouterOptions, type ProviderRouterOptions } from './router-options.js';
+import { abortError, describeFailure, runAttempt } from './run-attempt.js';
+import { RouterSync } from './router-sync.js';
+
+export interface CallOptions {
+  /**
+   * Whether the call may be made twice: readonly, or idempotent by its key.
+   *
+   * When it is not, a failure is thrown as it is: a request without an answer may have done its work, and the next
+   * provider would do it again. Only `PROVIDER_UNAVAILABLE` says that nothing was sent.
+   */
+  readonly repeatable: boolean;
+}
+
+export interface Routed {
+  /** What the provider returned: a plain value or a result of the outcome helpers. */
+  readonly value: unknown;
+  readonly provider: string;
+  /** Every provider up to the one that answered. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** One provider as people and other programs see it; dates are milliseconds since 1970. */
+export interface ProviderSnapshot {
+  /** The name; followed by a part of the configuration's digest when two providers of the tool share it. */
+  readonly provider: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly identity: string;
+  readonly state: 'available' | 'backing-off' | 'half-open' | 'unhealthy';
+  /** Why it is unhealthy. */
+  readonly reason: string | null;
+  /** Failures in a row. */
+  readonly failures: number;
+  readonly backoffUntil: number | null;
+  readonly lastCheck: CheckResult | null;
+  readonly lastCall: Sample | null;
+  /** Its last calls; health checks are no calls. */
+  readonly metrics: HealthSummary;
+}
+
+/**
+ * Lets the first provider of a tool that is in order answer a call.
+ *
+ * Providers are tried in ascending `priority`, equal ones in the order declared. Skipped are those without credentials,
+ * those whose health check says no, and those backing off: after every failure a provider is left alone for
+ * `exponentialBackoff(failures in a row)`, then a single call tries it out while others still pass it by.
+ * Failures are errors that are no ToolError, `TIMEOUT`, `PROVIDER_UNAVAILABLE` and `EXECUTION_FAILED`. A result of
+ * `fail` and any other ToolError is the tool's own answer, which no other provider would better.
+ *
+ * With a `store`, processes share who is left alone and who may try it out; calls to providers in order need no store
+ * but for a first look. Without the store each process goes on with what it knows.
+ */
+export class ProviderRouter {
+  readonly #options: ProviderRouterOptions;
+  readonly #clock: Clock;
+  readonly #health: HealthLog;
+  readonly #slots: readonly ProviderSlot[];
+  readonly #labels: ReadonlyMap<ProviderSlot, string>;
+  readonly #sync: RouterSync | undefined;
+
+  /** @throws ToolError `INVALID_ARGUMENT` naming the option that is wrong. */
+  constructor(options: ProviderRouterOptions) {
+    requireRouterOptions(options);
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#health = options.health ?? new RollingHealth({ clock: this.#clock });
+    const slots = new Map<string, ProviderSlot>();
+    for (const spec of [...options.providers].sort((a, b) => (a.priority ?? 100) - (b.priority ?? 100))) {
+      if (!slots.has(identityOf(spec))) slots.set(identityOf(spec), this.#createSlot(spec));
+    }
+    this.#slots = [...slots.values()];
+    const isShared = (name: string) => this.#slots.filter(({ spec }) => spec.name === name).length > 1;
+    this.#labels = new Map(this.#slots.map((slot) => [slot, isShared(slot.spec.name) ? slot.identity : slot.spec.name]));
+    const { store, toolName, capMs = 60_000 } = options;
+    if (store !== undefined) this.#sync = new RouterSync({ store, clock: this.#clock, toolName, slots: this.#slots, writer: randomUUID(), mostMs: Math.max(capMs, this.#leaseMs()) });
+  }
+
+  /**
+   * Calls the first provider in order, and the next ones when it fails.
+   *
+   * @throws ToolError `PROVIDERS_EXHAUSTED` when none answered: `details.attempts` says of each why, `details.retryAt`
+   * when the first backoff ends (milliseconds since 1970, or `null`); at once, without waiting for a backoff.
+   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up.
+   * @throws what the provider threw, when that is the tool's answer or the call must not be repeated.
+   */
+  async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
+    requireCallOptions(options);
+    if (context.signal?.aborted) throw abortError(context.signal);
+    await this.#sync?.ready();
+    const startedAt = this.#clock.elapsed();
+    const attempts: Attempt[] = [];
+    const errors: unknown[] = [];
+    for (const slot of this.#slots) {
+      const provider = this.#labels.get(slot)!;
+      const pass = await this.#admit(slot, context.signal);
+      if (typeof pass === 'string') {
+        attempts.push(Object.freeze({ provider, status: 'skipped', reason: pass }));
+        continue;
+      }
+      const attemptedAt = this.#clock.elapsed();
+      const result = await runAttempt(pass.provider, input, context, { clock: this.#clock, timeoutMs: this.#options.attemptTimeoutMs, label: provider });
+      const latencyMs = this.#clock.elapsed() - attemptedAt;
+      if (result.status === 'aborted') {
+        slot.abandoned(pass);
+        throw result.error;
+      }
+      const success = result.status !== 'failed';
+      const probe = pass.kind === 'probe' ? { probe: true as const } : {};
+      this.#health.record({ kind: 'provider', name: this.#healthName(slot), success, latencyMs });
+      this.#tell({ ...this.#facts(slot), type: 'provider-attempt', success, latencyMs, kind: pass.kind });
+      if (result.status !== 'failed') {
+        slot.succeeded(pass);
+        const isServed = result.status === 'answered' && !(isToolResult(result.value) && result.value.status === 'error');
+        this.#recordCall(isServed, startedAt, provider);
+        if (result.status === 'refused') throw result.error;
+        attempts.push(Object.freeze({ provider, status: 'answered', latencyMs, ...probe }));
+        return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts) });
+      }
+      const reason = describeFailure(result.error);
+      slot.failed(pass, reason);
+      attempts.push(Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe }));
+      errors.push(result.error);
+      // The caller's own time may be up: then nobody waits for another provider.
+      if (context.signal?.aborted || (!options.repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))) {
+        this.#recordCall(false, startedAt);
+        throw result.error;
+      }
+    }
+    this.#recordCall(false, startedAt);
+    throw this.#exhausted(attempts, errors);
+  }
+
+  /** All providers in the order they are tried, as plain data. */
+  snapshot(): readonly ProviderSnapshot[] {
+    return Object.freeze(this.#slots.map((slot) => this.#snapshotOf(slot)));
+  }
+
+  /** Tells other processes what they were not told yet, and stops listening to them. Calls can go on. */
+  async close(): Promise<void> {
+    await this.#sync?.close();
+  }
+
+  #createSlot(spec: ProviderRouterOptions['providers'][number]): ProviderSlot {
+    const { factories, config, env = process.env, checkTimeoutMs = 5_000, random = Math.random, baseMs = 1_000, capMs = 60_000 } = this.#options;
+    const slot: ProviderSlot = new ProviderSlot(spec, {
+      clock: this.#clock,
+      env,
+      factory: lookUp(factories, spec.name),
+      credentials: lookUp(config, spec.name),
+      checkTimeoutMs,
+      probeLeaseMs: this.#leaseMs(),
+      backoffMs: (failures) => exponentialBackoff(failures, { baseMs, capMs, random }),
+      onCheck: (result, previous, latencyMs) => this.#checked(slot, result, previous, latencyMs),
+      onEjected: (reason, failures, backoffMs) => this.#tell({ ...this.#facts(slot), type: 'provider-ejected', reason, failures, backoffMs }),
+      onRecovered: () => this.#tell({ ...this.#facts(slot), type: 'provider-recovered' }),
+    });
+    return slot;
+  }
+
+  #leaseMs(): number {
+    const { probeLeaseMs, attemptTimeoutMs } = this.#options;
+    return probeLeaseMs ?? (attemptTimeoutMs === undefined ? 60_000 : attemptTimeoutMs + 1_000);
+  }
+
+  /** Leave to call a provider, or why it is skipped; waits for a health check that is due, and for other processes to agree to a probe. */
+  async #admit(slot: ProviderSlot, signal: AbortSignal | undefined): Promise<Pass | string> {
+    for (;;) {
+      const admitted = slot.admit();
+      if (typeof admitted === 'string') return admitted;
+      if (admitted instanceof Promise) await unlessAborted(admitted, signal);
+      else if (await slot.confirm(admitted)) return admitted;
+      else if (slot.state.kind !== 'available') return 'another process is trying it out after its failures';
+    }
+  }
+
+  #checked(slot: ProviderSlot, result: CheckResult, previous: CheckResult | undefined, latencyMs: number): void {
+    this.#tell({ ...this.#facts(slot), type: 'provider-attempt', success: result.healthy, latencyMs, kind: 'check' });
+    if (!result.healthy && previous?.healthy !== false) {
+      this.#tell({ ...this.#facts(slot), type: 'provider-ejected', reason: result.reason, failures: failuresOf(slot.state), backoffMs: slot.check.intervalMs });
+    }
+    if (result.healthy && previous?.healthy === false) this.#tell({ ...this.#facts(slot), type: 'provider-recovered' });
+  }
+
+  #recordCall(success: boolean, startedAt: number, provider?: string): void {
+    const latencyMs = this.#clock.elapsed() - startedAt;
+    this.#health.record({ kind: 'tool', name: this.#options.toolName, success, latencyMs, ...(provider === undefined ? {} : { provider }) });
+  }
+
+  #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {
+    const { toolName } = this.#options;
+    const ends = this.#slots.flatMap(({ state }) => (state.kind === 'backing-off' ? [this.#dateOf(state.until)] : []));
+    const retryAt = ends.length === 0 ? null : Math.min(...ends);
+    const found = attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') || 'none declared';
+    const advice = retryAt === null ? 'see details.attempts' : 'try again after details.retryAt';
+    return new ToolError('PROVIDERS_EXHAUSTED', `Expected one provider of ${toolName} to answer, found ${found}; ${advice}`, {
+      details: { attempts: Object.freeze(attempts), retryAt },
+      ...(errors.length === 0 ? {} : { cause: errors.length === 1 ? errors[0] : new AggregateError(errors) }),
+    });
+  }
+
+  #snapshotOf(slot: ProviderSlot): ProviderSnapshot {
+    const { spec, identity, state } = slot;
+    const made = slot.provider();
+    const lastCheck = slot.check.last ?? null;
+    const reason = typeof made === 'string' ? made : lastCheck?.healthy === false ? lastCheck.reason : null;
+    return Object.freeze({
+      provider: this.#labels.get(slot)!,
+      name: spec.name,
+      priority: spec.priority ?? 100,
+      identity,
+      state: reason === null ? state.kind : 'unhealthy',
+      reason,
+      failures: failuresOf(state),
+      backoffUntil: state.kind === 'backing-off' ? this.#dateOf(state.until) : null,
+      lastCheck,
+      lastCall: this.#health.lastCall('provider', this.#healthName(slot)),
+      metrics: this.#health.summary('provider', this.#healthName(slot)),
+    });
+  }
+
+  /** The date of a moment, for people; decisions are made by elapsed time alone. */
+  #dateOf(elapsed: number): number {
+    return this.#clock.now() + (elapsed - this.#clock.elapsed());
+  }
+
+  #healthName(slot: ProviderSlot): string {
+    return providerHealthName(this.#options.toolName, slot.identity);
+  }
+
+  #facts(slot: ProviderSlot): { readonly toolName: string; readonly provider: string; readonly at: number } {
+    return { toolName: this.#options.toolName, provider: this.#labels.get(slot)!, at: this.#clock.now() };
+  }
+
+  #tell(event: ToolEvent): void {
+    try {
+      this.#options.onEvent?.(Object.freeze(event));
+    } catch {
+      // What happened is not a listener's to stop.
+    }
+  }
+}
+
+/** The name under which a provider's calls are counted: the same service behind two tools is counted for each. */
+export function providerHealthName(toolName: string, identity: string): string {
+  return `${toolName}/${identity}`;
+}
+
+/** Waits for what never rejects; a caller who gives up does not wait. */
+function unlessAborted(waited: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return waited;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(abortError(signal));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    void waited.then(() => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import type { ToolContext } from '../tool/metadata/tool-options.js';
+
+/** One service that can answer a tool's calls. */
+export interface Provider {
+  /** Answers one call, with a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
+  call(input: unknown, context: ToolContext): unknown;
+  /** Whether the service can be used now; anything but `true`, an error and no answer in time count as no. */
+  check?(signal: AbortSignal): boolean | Promise<boolean>;
+  /** Names of credentials without which the provider is not used; of names in a list of their own, one is enough. */
+  readonly requires?: readonly (string | readonly string[])[];
+}
+
+/** The environment that credentials are looked for in. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Makes a provider from the configuration declared with the tool, joined with its credentials.
+ *
+ * It is called when the provider is first needed, and again when credentials that were missing have come. It opens
+ * nothing: connections belong into `call`.
+ */
+export type ProviderFactory = (config: Readonly<Record<string, unknown>>, env: Environment) => Provider;
+
+/** What became of one provider during one call. */
+export interface Attempt {
+  /** The provider's name; followed by a part of its configuration's digest when two of the tool have the same. */
+  readonly provider: string;
+  readonly status: 'answered' | 'failed' | 'skipped';
+  /** Why it was skipped, or how it failed. Holds no text of the service, which may quote credentials. */
+  readonly reason?: string;
+  /** How long the attempt took, in milliseconds; missing for skipped providers. */
+  readonly latencyMs?: number;
+  /** Whether the call tried out a provider whose backoff had ended. */
+  readonly probe?: true;
+}

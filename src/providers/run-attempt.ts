@@ -1,0 +1,94 @@
+import type { Clock } from '../core/clock.js';
+import { isToolError, ToolError, type ToolErrorCode } from '../core/errors.js';
+import type { ToolContext } from '../tool/metadata/tool-options.js';
+import type { Provider } from './provider.js';
+
+/**
+ * How one attempt ended.
+ *
+ * - answered: with a value, among them the tool's own `fail`.
+ * - refused: the tool threw what is its answer, such as `INVALID_INPUT`; another provider would say the same.
+ * - failed: the service could not be reached, broke, or was too slow; another provider may answer.
+ * - aborted: the caller gave up, which says nothing of the service.
+ */
+export type AttemptResult =
+  | { readonly status: 'answered'; readonly value: unknown }
+  | { readonly status: 'refused'; readonly error: unknown }
+  | { readonly status: 'failed'; readonly error: unknown }
+  | { readonly status: 'aborted'; readonly error: unknown };
+
+export interface AttemptOptions {
+  readonly clock: Clock;
+  /** Milliseconds after which the attempt has failed; without it the attempt may take any time. */
+  readonly timeoutMs?: number | undefined;
+  /** For messages. */
+  readonly label: string;
+}
+
+const TRANSPORT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'PROVIDER_UNAVAILABLE', 'EXECUTION_FAILED']);
+
+/**
+ * Lets a provider answer once; never rejects.
+ *
+ * It ends with the caller's signal or its time even when the provider ignores both; what comes later is dropped.
+ */
+export function runAttempt(provider: Provider, input: unknown, context: ToolContext, { clock, timeoutMs, label }: AttemptOptions): Promise<AttemptResult> {
+  return new Promise((resolve) => {
+    const controller = new AbortController();
+    let stopTimer = () => {};
+    const settle = (result: AttemptResult) => {
+      stopTimer();
+      context.signal?.removeEventListener('abort', abort);
+      resolve(result);
+    };
+    const abort = () => {
+      settle(resultOfAbort(context.signal!));
+      controller.abort(context.signal!.reason);
+    };
+    if (context.signal?.aborted) return abort();
+    context.signal?.addEventListener('abort', abort, { once: true });
+    if (timeoutMs !== undefined) {
+      stopTimer = clock.after(timeoutMs, () => {
+        const error = new ToolError('TIMEOUT', `Expected an answer of ${label} within ${timeoutMs} ms, found none`);
+        settle({ status: 'failed', error });
+        controller.abort(error);
+      });
+    }
+    // In a function of its own, so that what is thrown at once is a rejection like others.
+    const answer = async (): Promise<unknown> => await provider.call(input, { ...context, signal: controller.signal });
+    answer().then(
+      (value) => settle({ status: 'answered', value }),
+      (error: unknown) => settle({ status: isTransportFailure(error) ? 'failed' : 'refused', error }),
+    );
+  });
+}
+
+/** Whether an error speaks of the service and not of the call: all but the tool's own ToolErrors. */
+function isTransportFailure(error: unknown): boolean {
+  return !isToolError(error) || TRANSPORT.has(error.code);
+}
+
+/** A caller who gives up says nothing of the service; a deadline that passed while the service was silent does. */
+function resultOfAbort(signal: AbortSignal): AttemptResult {
+  return { status: isTimeout(signal.reason) ? 'failed' : 'aborted', error: abortError(signal) };
+}
+
+/** A deadline's own reason, as the platform's `AbortSignal.timeout` and this library's errors give it. */
+function isTimeout(reason: unknown): boolean {
+  return isToolError(reason, 'TIMEOUT') || (reason instanceof DOMException && reason.name === 'TimeoutError');
+}
+
+/** The error that a caller who gave up is told. */
+export function abortError(signal: AbortSignal): ToolError {
+  if (isToolError(signal.reason)) return signal.reason;
+  return new ToolError('ABORTED', 'Expected the call to end, found that its caller had given it up', { cause: signal.reason });
+}
+
+/** An error in a few words that hold no text of the service: its messages may quote keys, addresses and paths. */
+export function describeFailure(error: unknown): string {
+  if (isToolError(error)) return error.code;
+  if (!(error instanceof Error)) return 'threw something that is no error';
+  const code: unknown = (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code;
+  const isName = (text: unknown): text is string => typeof text === 'string' && /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(text);
+  return [isName(error.name) ? error.name : 'Error', ...(isName(code) ? [code] : [])].join(' ');
+}

@@ -1,0 +1,195 @@
+import type { Clock } from '../core/clock.js';
+import type { StateStore } from '../state/state-store.js';
+
+/** What processes tell each other of a provider; durations, because their clocks differ. */
+export type SharedState =
+  | { readonly kind: 'available' }
+  | { readonly kind: 'backing-off'; readonly failures: number; readonly backoffMs: number }
+  | { readonly kind: 'half-open'; readonly failures: number; readonly leaseMs: number };
+
+export interface SharedBackoffOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly key: string;
+  /** Tells this process from all others. */
+  readonly writer: string;
+  /** Milliseconds that no backoff and no lease exceeds, whatever the store says. */
+  readonly mostMs: number;
+  /** The provider's state here and now. */
+  readonly current: () => SharedState;
+  /** Hears of a state that another process brought about. */
+  readonly adopt: (state: SharedState) => void;
+  /** Tells all processes to read again. */
+  readonly announce: () => Promise<void>;
+}
+
+/** How long a state is remembered that nobody changes; after it the provider counts as available. */
+const KEEP_MS = 600_000;
+/** How often a provider that is left alone is looked after. */
+const LOOK_MS = 1_000;
+/** A lost race means that another process was faster, whose state is then taken over. */
+const MOST_RACES = 5;
+
+/**
+ * Agrees with other processes on the state of one provider, as one text in the store that only changes by `compareAndSet`.
+ *
+ * Every text is written once only, so that whoever holds the last one and replaces it, has seen all that happened:
+ * of many processes that try to turn the same backoff into a probe, exactly one succeeds. The text of a probe ends by
+ * itself, for processes die. What the store cannot be told stays to be told; meanwhile this process goes on alone.
+ */
+export class SharedBackoff {
+  readonly #options: SharedBackoffOptions;
+  /** The text that the store is believed to hold. */
+  #known: string | undefined;
+  #counter = 0;
+  #readAt = -Infinity;
+  #toWrite = false;
+  #toRead = false;
+  #working: Promise<void> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SharedBackoffOptions) {
+    this.#options = options;
+  }
+
+  /** The state here has changed: tells the others, in the background. */
+  changed(): void {
+    this.#toWrite = true;
+    void this.#work();
+  }
+
+  /** The state may have changed elsewhere, or the store is back: reads it, or tells what it has not been told. Never rejects. */
+  refresh(): Promise<void> {
+    this.#toRead = true;
+    return this.#work();
+  }
+
+  /** Reads when that was not done in the last second: the process that should have told of a change may have died before. */
+  look(): void {
+    const now = this.#options.clock.elapsed();
+    if (now - this.#readAt < LOOK_MS) return;
+    this.#readAt = now;
+    void this.refresh();
+  }
+
+  /** Settles when everything asked for so far is done, or cannot be; never rejects. */
+  async settled(): Promise<void> {
+    await this.#last;
+  }
+
+  /**
+   * Asks for the right to try the provider out.
+   *
+   * `true`: it is granted, or there is no store to ask. Otherwise another process was faster, and its state has been adopted.
+   */
+  claim(failures: number, leaseMs: number): Promise<boolean> {
+    return this.#alone(() => this.#claim(failures, leaseMs)).catch(() => true);
+  }
+
+  async #claim(failures: number, leaseMs: number): Promise<boolean> {
+    const next = this.#encode({ kind: 'half-open', failures, leaseMs });
+    for (let race = 0; race < MOST_RACES; race += 1) {
+      if (await this.#replace(next, leaseMs)) return true;
+      const found = await this.#read();
+      this.#known = found.text;
+      // Nothing: its time ran out, or the store lost it. Whoever writes first may try.
+      if (found.state === undefined) continue;
+      this.#adopt(found.state);
+      break;
+    }
+    return false;
+  }
+
+  /** Does what is to be done, once, however often it is asked for meanwhile. */
+  #work(): Promise<void> {
+    // While the store is gone, `toWrite` stays for when it is back; what was to be read is read then.
+    return (this.#working ??= this.#alone(() => this.#workOff()).catch(() => {}));
+  }
+
+  async #workOff(): Promise<void> {
+    try {
+      while (this.#toWrite || this.#toRead) {
+        const write = this.#toWrite;
+        this.#toWrite = this.#toRead = false;
+        try {
+          if (write) await this.#write();
+          else await this.#reread();
+        } catch (error) {
+          this.#toWrite ||= write;
+          throw error;
+        }
+      }
+    } finally {
+      // In the same step as the last look at what is to be done: what is asked for a moment later starts work anew.
+      this.#working = undefined;
+    }
+  }
+
+  /** One operation after the other: two that overlap would each undo what the other knows of the store. */
+  #alone<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(task);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  async #reread(): Promise<void> {
+    const { text, state } = await this.#read();
+    // What is to be written decides itself what becomes of what others wrote.
+    if (this.#toWrite || text === this.#known || state === undefined) return;
+    this.#known = text;
+    this.#adopt(state);
+  }
+
+  async #write(): Promise<void> {
+    for (let race = 0; race < MOST_RACES; race += 1) {
+      const own = this.#options.current();
+      if (await this.#replace(this.#encode(own), KEEP_MS)) return;
+      const { text, state } = await this.#read();
+      this.#known = text;
+      // Two processes that fail together have seen one failure; a provider that answered here is available, whatever others saw before.
+      if (state === undefined || state.kind === 'available' || own.kind === 'available') continue;
+      this.#adopt(state);
+      return;
+    }
+  }
+
+  /** Takes over what others wrote; with it, what was still to be written is out of date. */
+  #adopt(state: SharedState): void {
+    this.#toWrite = false;
+    this.#options.adopt(state);
+  }
+
+  async #replace(next: string, ttlMs: number): Promise<boolean> {
+    if (!(await this.#options.store.compareAndSet(this.#options.key, this.#known, next, { ttlMs }))) return false;
+    this.#known = next;
+    // Who does not hear of it, finds out at the next look.
+    await this.#options.announce().catch(() => {});
+    return true;
+  }
+
+  async #read(): Promise<{ readonly text: string | undefined; readonly state: SharedState | undefined }> {
+    this.#readAt = this.#options.clock.elapsed();
+    const text = await this.#options.store.get(this.#options.key);
+    return { text, state: text === undefined ? undefined : decode(text, this.#options.mostMs) };
+  }
+
+  #encode(state: SharedState): string {
+    return JSON.stringify({ v: 1, by: `${this.#options.writer}/${(this.#counter += 1)}`, ...state });
+  }
+}
+
+/** The state of a text; one that cannot be read, of another version or damaged, is available: it locks nobody out. */
+function decode(text: string, mostMs: number): SharedState {
+  try {
+    const { v, kind, failures, backoffMs, leaseMs } = JSON.parse(text) as Record<string, unknown>;
+    const durationMs = kind === 'backing-off' ? backoffMs : leaseMs;
+    if (v === 1 && Number.isSafeInteger(failures) && (failures as number) >= 0 && typeof durationMs === 'number' && durationMs >= 0) {
+      const ms = Math.min(durationMs, mostMs);
+      if (kind === 'backing-off') return { kind, failures: failures as number, backoffMs: ms };
+      if (kind === 'half-open') return { kind, failures: failures as number, leaseMs: ms };
+    }
+  } catch {
+    // See above.
+  }
+  return { kind: 'available' };
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { DangerLevel } from '../core/enums.js';
+import { dangerRank } from '../core/enum-order.js';
+import { ToolError, type Issue } from '../core/errors.js';
+import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import type { Verdict } from '../core/tool-event.js';
+import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { ignoreRejection } from './ignore-rejection.js';
+import { matchesPattern } from './name-pattern.js';
+import type { CallContext, ToolCall } from './tool-call.js';
+
+/**
+ * One line of a policy. All conditions given must hold; without any the rule meets every call.
+ *
+ * An empty list holds for nothing. A condition that is there but `undefined` is refused: dropped, it would widen the rule.
+ */
+export interface PolicyRule {
+  /** How decisions name the rule. @default "rule 1", "rule 2", … */
+  readonly name?: string;
+  readonly verdict: Verdict;
+  /**
+   * Names of tools, with `*` for any characters; one must match.
+   *
+   * A rule that confirms or denies also matches aliases: it must not depend on which name its author knew. One that
+   * allows does not, as a tool could take an alias to be allowed.
+   */
+  readonly tools?: string | readonly string[];
+  /** The tool's metadata: category, axes, capabilities and so on. */
+  readonly filter?: ToolFilter;
+  /**
+   * Arguments: each field named must be there and match, a text by a pattern with `*`, anything else by equality.
+   *
+   * A pattern compares text: `src/*` also matches `src/../secret`. Where that matters use `when`.
+   */
+  readonly input?: Readonly<Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>>;
+  /** Whom the call is for, with `*` for any characters; one must match, and calls for nobody do not. */
+  readonly principals?: string | readonly string[];
+  /** Only calls at least this dangerous, arguments considered. */
+  readonly minDanger?: DangerLevel;
+  /** Any other condition. One that throws counts as met, unless the rule would allow the call. */
+  readonly when?: (call: ToolCall, entry: ToolEntry, context: CallContext) => boolean;
+  /**
+   * How dangerous a call a rule of verdict `allow` lets through; more dangerous ones go on to the next rule.
+   *
+   * The default keeps a rule that was written for harmless arguments from covering `rm -rf /`.
+   *
+   * @default the tool's own danger level
+   */
+  readonly upTo?: DangerLevel;
+  /** Why, for whoever is asked or refused. */
+  readonly reason?: string;
+}
+
+/** A rule, checked and ready to be asked. */
+export interface CompiledRule {
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly reason: string;
+  meets(call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel): boolean;
+}
+
+const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'principals', 'minDanger', 'when'] as const);
+
+const oneOrMore = z.union([z.string(), z.array(z.string())]);
+const wanted = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const wantedOrMore = z.union([wanted, z.array(wanted)]);
+
+const filterCondition = z.custom<ToolFilter>((value) => isPlainObject(value) && !Object.values(value).includes(undefined), 'a filter object whose conditions all have values');
+/** Not `z.record`, which silently drops a key called `__proto__`, and with it the condition. */
+const inputCondition = z.custom<NonNullable<PolicyRule['input']>>(isPlainObject, 'an object of arguments').superRefine((fields, context) => {
+  for (const [field, value] of Object.entries(fields)) {
+    if (!wantedOrMore.safeParse(value).success) context.addIssue({ code: 'custom', path: [field], message: 'text, a number, true, false, null, or a list of these' });
+  }
+});
+
+const ruleSchema = z
+  .strictObject({
+    name: z.string().min(1).optional(),
+    verdict: z.enum(['allow', 'confirm', 'deny']),
+    tools: oneOrMore.optional(),
+    filter: filterCondition.optional(),
+    input: inputCondition.optional(),
+    principals: oneOrMore.optional(),
+    minDanger: z.enum(DangerLevel).optional(),
+    when: z.custom<NonNullable<PolicyRule['when']>>((value) => typeof value === 'function', 'a function').optional(),
+    upTo: z.enum(DangerLevel).optional(),
+    reason: z.string().optional(),
+  })
+  .refine((rule) => rule.upTo === undefined || rule.verdict === 'allow', { path: ['upTo'], message: 'only in rules that allow; a rule that confirms or denies covers every danger' });
+
+/** @throws ToolError `INVALID_ARGUMENT` for a rule with unknown or wrong conditions: ignored, it would let calls through. */
+export function compileRule(rule: PolicyRule, position: number): CompiledRule {
+  const parsed = ruleSchema.safeParse(isPlainObject(rule) ? rule : undefined);
+  const name = `rule ${position + 1}`;
+  const issues = parsed.success ? undefinedConditions(rule) : toIssues(parsed.error, rule);
+  if (!parsed.success || issues.length > 0) throw new ToolError('INVALID_ARGUMENT', `Policy ${name} is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  const { tools, filter, input, principals, minDanger, when, upTo, verdict, reason } = parsed.data;
+  const tests: ((call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel) => boolean)[] = [];
+  if (tools !== undefined) tests.push((_, entry) => namesOf(entry, verdict).some((each) => listOf(tools).some((pattern) => matchesPattern(pattern, each))));
+  if (filter !== undefined) {
+    const passes = compileFilter(filter);
+    tests.push((_, entry) => passes(entry));
+  }
+  if (principals !== undefined) tests.push((_, __, { principal }) => principal !== undefined && listOf(principals).some((pattern) => matchesPattern(pattern, principal)));
+  if (minDanger !== undefined) tests.push((_, __, ___, danger) => dangerRank(danger) >= dangerRank(minDanger));
+  if (input !== undefined) for (const [field, values] of Object.entries(cloneFrozen(input))) tests.push((call) => fieldMatches(call.input, field, listOf(values)));
+  if (when !== undefined) tests.push((call, entry, context) => holds(when, verdict, call, entry, context));
+  if (verdict === 'allow') tests.push((_, entry, __, danger) => dangerRank(danger) <= dangerRank(upTo ?? entry.dangerLevel));
+  const ruleName = parsed.data.name ?? name;
+  return {
+    name: ruleName,
+    verdict,
+    reason: reason ?? `${verdict === 'allow' ? 'allowed' : verdict === 'deny' ? 'denied' : 'to be confirmed'} by ${parsed.data.name === undefined ? name : `the rule ${JSON.stringify(ruleName)}`}`,
+    meets: (call, entry, context, danger) => tests.every((test) => test(call, entry, context, danger)),
+  };
+}
+
+/** `{ verdict: 'allow', tools: settings.tools }` without such a setting would allow every tool. */
+function undefinedConditions(rule: PolicyRule): readonly Issue[] {
+  return CONDITIONS.filter((condition) => Object.hasOwn(rule, condition) && rule[condition] === undefined).map((condition) => ({
+    path: [condition],
+    message: 'expected a condition, found undefined; leave it out if it should not be one',
+  }));
+}
+
+function namesOf({ name, aliases }: ToolEntry, verdict: Verdict): readonly string[] {
+  return verdict === 'allow' ? [name] : [name, ...aliases];
+}
+
+function listOf<T>(value: T | readonly T[]): readonly T[] {
+  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+}
+
+function fieldMatches(input: unknown, field: string, values: readonly unknown[]): boolean {
+  if (!isPlainObject(input) || !Object.hasOwn(input, field)) return false;
+  const value = input[field];
+  return values.some((each) => (typeof each === 'string' && typeof value === 'string' ? matchesPattern(each, value) : each === value));
+}
+
+/** A condition that fails must never be the reason that a call runs. */
+function holds(when: NonNullable<PolicyRule['when']>, verdict: Verdict, call: ToolCall, entry: ToolEntry, context: CallContext): boolean {
+  try {
+    const answer: unknown = ignoreRejection(when(call, entry, context));
+    return verdict === 'allow' ? answer === true : answer !== false;
+  } catch {
+    return verdict !== 'allow';
+  }
+}

@@ -1,0 +1,49 @@
+import { isPlainObject } from '../core/plain-data.js';
+import { POLICY_MODES, type CallContext, type ToolCall } from './tool-call.js';
+
+/**
+ * A call as it is now, frozen: every value in it was read once.
+ *
+ * Otherwise a getter or a `dangerFor` that writes could show one input to one rule and another to the next.
+ *
+ * @throws whatever a hostile call throws, RangeError for one nested too deep.
+ */
+export function readCall(call: ToolCall): ToolCall {
+  const { id, name, input = {} } = call;
+  return Object.freeze({ id, name, input: readOnce(input, new Map()) });
+}
+
+/** Plain data is copied and frozen; what a schema made of it otherwise (a date, a set) stays itself. */
+function readOnce(value: unknown, copies: Map<unknown, unknown>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const known = copies.get(value);
+  if (known !== undefined) return known;
+  if (Array.isArray(value)) {
+    const copy: unknown[] = [];
+    copies.set(value, copy);
+    for (const item of value as unknown[]) copy.push(readOnce(item, copies));
+    return Object.freeze(copy);
+  }
+  if (!isPlainObject(value)) return value;
+  const copy = {};
+  copies.set(value, copy);
+  // An assignment to `__proto__` would change the prototype instead of adding a key.
+  for (const [key, item] of Object.entries(value)) Object.defineProperty(copy, key, { value: readOnce(item, copies), enumerable: true });
+  return Object.freeze(copy);
+}
+
+/** The frame of a call as it is now, frozen. */
+export function readContext({ principal, scopes, persona, conversationId, mode }: CallContext): CallContext {
+  const context = { principal, scopes: Array.isArray(scopes) ? Object.freeze([...(scopes as readonly string[])]) : scopes, persona, conversationId, mode };
+  return Object.freeze(context) as CallContext;
+}
+
+/** Why a frame is none; `undefined` when it is fine. Scopes given as one text would contain the scopes that are parts of it. */
+export function wrongContext({ principal, scopes, persona, conversationId, mode }: CallContext): string | undefined {
+  for (const [field, value] of Object.entries({ principal, persona, conversationId })) {
+    if (value !== undefined && typeof value !== 'string') return `the context's ${field} is no text`;
+  }
+  if (scopes !== undefined && !(Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string'))) return "the context's scopes are no list of texts";
+  if (mode !== undefined && !POLICY_MODES.includes(mode)) return `the context's mode is none of ${POLICY_MODES.join(', ')}`;
+  return undefined;
+}

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { CostTier, DangerLevel } from '../core/enums.js';
+import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
+import { suggestNames } from '../core/suggest-names.js';
+import { requiresApproval } from '../registry/derived-sets.js';
+import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { refusedByCheck } from './built-in-checks.js';
+import type { Decision, Policy } from './decision.js';
+import { effectiveDanger, type EffectiveDanger } from './effective-danger.js';
+import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
+import { matchesPattern } from './name-pattern.js';
+import { readCall, readContext, wrongContext } from './read-call.js';
+import { POLICY_MODES, type CallContext, type PolicyMode, type ToolCall } from './tool-call.js';
+
+export interface SafetyPolicyOptions {
+  /** Where tools are looked up: what is not in it is denied. */
+  readonly registry: ToolMetadataRegistry;
+  /** @default 'default' */
+  readonly mode?: PolicyMode;
+  /** Asked in order after the built-in checks; the first that meets a call decides. */
+  readonly rules?: readonly PolicyRule[];
+  /** The tools of the mode `allow-list`, with `*` for any characters: they run without a question up to their own danger level. */
+  readonly allow?: readonly string[];
+  /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. */
+  readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
+  /** Where the variables are looked up that a tool's `auth` requires. @default process.env */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+const optionsSchema = z.strictObject({
+  registry: z.custom<ToolMetadataRegistry>((value) => value instanceof ToolMetadataRegistry || isRegistryLike(value), 'expected a ToolMetadataRegistry'),
+  mode: z.enum(POLICY_MODES).optional(),
+  rules: z.array(z.unknown()).optional(),
+  allow: z.array(z.string()).optional(),
+  confirmFrom: z.strictObject({ danger: z.enum(DangerLevel).optional(), cost: z.enum(CostTier).optional() }).optional(),
+  env: z.custom<Readonly<Record<string, string | undefined>>>((value) => typeof value === 'object' && value !== null).optional(),
+});
+
+/** The registry of another loaded copy of the package. */
+function isRegistryLike(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && typeof (value as { get?: unknown }).get === 'function' && typeof (value as { getWriteTools?: unknown }).getWriteTools === 'function';
+}
+
+/**
+ * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask a person) or `deny`.
+ *
+ * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes and mode allow it (no
+ * rule loosens these); the rules, in order; otherwise writes, dangerous calls and tools that require consent are to be
+ * confirmed, and everything else is allowed. It never throws: what it cannot judge it denies.
+ *
+ * ```ts
+ * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';
+ * import { z } from 'zod';
+ *
+ * const registry = new ToolMetadataRegistry();
+ * registry.register(defineTool({ name: 'rename', description: 'Renames a file', inputSchema: z.object({ to: z.string() }), accessMode: AccessMode.WRITE }));
+ * const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'allow', tools: 'rename', input: { to: 'draft-*' } }] });
+ *
+ * policy.decide({ id: '1', name: 'rename', input: { to: 'draft-2' } }).verdict; // → 'allow'
+ * policy.decide({ id: '2', name: 'rename', input: { to: 'final' } }).verdict; // → 'confirm'
+ * ```
+ */
+export class SafetyPolicy implements Policy {
+  readonly #registry: ToolMetadataRegistry;
+  readonly #mode: PolicyMode;
+  readonly #rules: readonly CompiledRule[];
+  readonly #allow: readonly string[];
+  readonly #confirmFrom: { readonly danger?: DangerLevel | undefined; readonly cost?: CostTier | undefined };
+  readonly #env: Readonly<Record<string, string | undefined>>;
+
+  /** @throws ToolError `INVALID_ARGUMENT` with every wrong option and rule: half a policy is none. */
+  constructor(options: SafetyPolicyOptions) {
+    const parsed = optionsSchema.safeParse(options);
+    if (!parsed.success) {
+      const issues = toIssues(parsed.error, options);
+      throw new ToolError('INVALID_ARGUMENT', `The policy is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+    }
+    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, env = process.env } = parsed.data;
+    this.#registry = registry;
+    this.#mode = mode;
+    this.#rules = rules.map((rule, position) => compileRule(rule as PolicyRule, position));
+    this.#allow = allow;
+    this.#confirmFrom = confirmFrom;
+    this.#env = env;
+  }
+
+  /** What may be done with a call. Its input should be as the tool's schema gives it: `dangerFor` reads it. */
+  decide(call: ToolCall, context: CallContext = {}): Decision {
+    try {
+      return Object.freeze(this.#decide(readCall(call), readContext(context)));
+    } catch {
+      // A hostile call or context (a getter or proxy that throws) must not get round the policy.
+      return Object.freeze({ verdict: 'deny', rule: 'policy-error', reason: 'the call could not be judged', danger: DangerLevel.CRITICAL });
+    }
+  }
+
+  /**
+   * What would be decided for each of some calls; nothing is run, asked or recorded.
+   *
+   * @throws ToolError `INVALID_ARGUMENT` when the calls are no list.
+   */
+  dryRun(calls: readonly ToolCall[], context: CallContext = {}): readonly Decision[] {
+    if (!Array.isArray(calls)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of calls, found ${describeValue(calls)}; decide takes a single one`);
+    return Object.freeze(calls.map((call: ToolCall) => this.decide(call, context)));
+  }
+
+  #decide(call: ToolCall, context: CallContext): Decision {
+    const entry = this.#registry.get(call.name);
+    if (entry === undefined) {
+      const names = suggestNames(String(call.name), [...this.#registry].map(({ name }) => name));
+      return { verdict: 'deny', rule: 'unknown-tool', reason: `there is no tool of this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`, danger: DangerLevel.CRITICAL };
+    }
+    const danger = effectiveDanger(entry, call.input);
+    const wrong = wrongContext(context);
+    if (wrong !== undefined) return { verdict: 'deny', rule: 'invalid-context', reason: wrong, danger: danger.level };
+    const modes = context.mode === undefined ? [this.#mode] : [this.#mode, context.mode];
+    const refused = refusedByCheck(entry, danger, context, { modes, allow: this.#allow, env: this.#env });
+    if (refused !== undefined) return { verdict: 'deny', ...refused, danger: danger.level };
+    const open = this.#byRules(call, entry, context, danger) ?? this.#byAxes(entry, danger);
+    if (open.verdict === 'confirm' && modes.includes('unattended')) {
+      return { verdict: 'deny', rule: 'unattended', reason: `nobody is there to confirm it, and ${open.reason}`, danger: danger.level };
+    }
+    return open;
+  }
+
+  #byRules(call: ToolCall, entry: ToolEntry, context: CallContext, danger: EffectiveDanger): Decision | undefined {
+    const rule = this.#rules.find((each) => each.meets(call, entry, context, danger.level));
+    if (rule !== undefined) return { verdict: rule.verdict, rule: rule.name, reason: rule.reason, danger: danger.level };
+    // Only the policy's own mode: a call's mode narrows, and never answers what would have been asked.
+    const listed = this.#mode === 'allow-list' && this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
+    if (listed && danger.raised === undefined) return { verdict: 'allow', rule: 'allow-list', reason: `${entry.name} is on the allow-list`, danger: danger.level };
+    return undefined;
+  }
+
+  #byAxes(entry: ToolEntry, danger: EffectiveDanger): Decision {
+    const { accessMode, executionCategory, priority, requiresConsent } = entry;
+    const needed = requiresApproval({ accessMode, executionCategory, priority, requiresConsent, dangerLevel: danger.level });
+    const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
+    const dangerous = isDangerous(danger.level) || (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
+    const dear = costFrom !== undefined && costRank(entry.costTier) >= costRank(costFrom);
+    if (!needed && !dangerous && !dear) return { verdict: 'allow', rule: 'axes', reason: `${entry.name} reads only (danger ${danger.level})`, danger: danger.level };
+    const reasons = [
+      isWriting(accessMode) ? `it can change something (access ${accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''})` : '',
+      dangerous ? (danger.raised ?? `its danger is ${danger.level}`) : '',
+      requiresConsent ? 'it requires consent' : '',
+      dear ? `its cost is ${entry.costTier}` : '',
+    ];
+    return { verdict: 'confirm', rule: 'axes', reason: `${entry.name}: ${reasons.filter((reason) => reason !== '').join('; ')}`, danger: danger.level };
+  }
+}

@@ -1,0 +1,52 @@
+import { Listeners } from '../core/listeners.js';
+
+interface Channel {
+  readonly listeners: Listeners<string>;
+  count: number;
+}
+
+/** Who listens to which channel. */
+export class ChannelListeners {
+  readonly #channels = new Map<string, Channel>();
+
+  /** The channels that anybody listens to. */
+  get channels(): readonly string[] {
+    return [...this.#channels.keys()];
+  }
+
+  has(channel: string): boolean {
+    return this.#channels.has(channel);
+  }
+
+  /** @returns a function that ends it; calling it again changes nothing. */
+  add(name: string, listener: (message: string) => void): () => void {
+    const channel = this.#channels.get(name) ?? { listeners: new Listeners<string>(), count: 0 };
+    this.#channels.set(name, channel);
+    channel.count += 1;
+    const remove = channel.listeners.add(harmless(listener));
+    let listens = true;
+    return () => {
+      if (!listens) return;
+      listens = false;
+      remove();
+      channel.count -= 1;
+      if (channel.count === 0 && this.#channels.get(name) === channel) this.#channels.delete(name);
+    };
+  }
+
+  tell(channel: string, message: string): void {
+    this.#channels.get(channel)?.listeners.tell(message);
+  }
+
+  clear(): void {
+    this.#channels.clear();
+  }
+}
+
+/** A listener whose promise, if it is an async function, may reject without ending the process. */
+export function harmless<Event>(listener: (event: Event) => unknown): (event: Event) => void {
+  return (event) => {
+    const result = listener(event);
+    if (result instanceof Promise) result.catch(() => undefined);
+  };
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../core/clock.js';
+
+interface Timer {
+  readonly due: number;
+  readonly order: number;
+  readonly call: () => void;
+}
+
+/** A clock that stands still until it is told to go on, so that a test decides when time passes. */
+export class ManualClock implements Clock {
+  readonly #start: number;
+  readonly #timers = new Set<Timer>();
+  #elapsed = 0;
+  #dateShift = 0;
+  #order = 0;
+
+  /** @param start what `now()` says at first, in milliseconds since 1970. */
+  constructor(start = 0) {
+    this.#start = start;
+  }
+
+  now(): number {
+    return this.#start + this.#elapsed + this.#dateShift;
+  }
+
+  elapsed(): number {
+    return this.#elapsed;
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const timer: Timer = { due: this.#elapsed + Math.max(ms, 0), order: (this.#order += 1), call };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  /** How many timers wait. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** Lets `ms` milliseconds pass and runs the timers that become due, in order, also those that others start on the way. */
+  advance(ms: number): void {
+    const end = this.#elapsed + ms;
+    for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) this.#run(timer);
+    this.#elapsed = end;
+  }
+
+  /** The same, and lets all promises that can settle do so before, between and after the timers. */
+  async advanceAsync(ms: number): Promise<void> {
+    const end = this.#elapsed + ms;
+    await settled();
+    for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) {
+      this.#run(timer);
+      await settled();
+    }
+    this.#elapsed = end;
+    await settled();
+  }
+
+  /** Sets the date forward or back by `ms`, as when somebody sets the machine's clock: no time passes. */
+  shiftDate(ms: number): void {
+    this.#dateShift += ms;
+  }
+
+  #run(timer: Timer): void {
+    this.#timers.delete(timer);
+    this.#elapsed = Math.max(this.#elapsed, timer.due);
+    timer.call();
+  }
+
+  #next(end: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.due > end) continue;
+      if (next === undefined || timer.due < next.due || (timer.due === next.due && timer.order < next.order)) next = timer;
+    }
+    return next;
+  }
+}
+
+/** Every promise that needs no timer and no I/O has settled: they do before the event loop turns. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,151 @@
+import { ToolError } from '../../core/errors.js';
+import { describeValue, isPlainObject, MAX_DATA_DEPTH, type Json } from '../../core/plain-data.js';
+import { formatPath, type Path } from './input-error.js';
+
+/** The largest input of one call: 256 KiB of JSON text in UTF-8, as JSON.stringify writes it. */
+export const MAX_INPUT_BYTES = 262_144;
+
+/** A list or object that is being copied. */
+interface Frame {
+  readonly source: object;
+  readonly copy: unknown[] | Record<string, unknown>;
+  /** Missing for lists. */
+  readonly keys: readonly string[] | undefined;
+  readonly length: number;
+  next: number;
+  /** Whether a member was copied: from the second on they are separated by commas. */
+  started: boolean;
+}
+
+/**
+ * A frozen deep copy of a call's input; nothing else may touch the input before.
+ *
+ * Everything is read once, so that what is checked, approved and executed is one and the same value, whatever getters,
+ * proxies and shared references answer later. The copy equals `JSON.parse(JSON.stringify(input))`: members without a
+ * value are dropped, −0 becomes 0, and `__proto__` is a key like any other. A missing input is `{}`.
+ *
+ * It ends early at the first bound that is passed, and does not recurse: no input is too deep, wide or circular for it.
+ *
+ * @param maxBytes bytes of JSON text. @default 262144 (256 KiB)
+ * @throws ToolError `LIMIT_EXCEEDED` beyond that, or for lists and objects nested more than 64 deep; `INVALID_INPUT` for what
+ * is no plain data, and for values that fail when they are read.
+ */
+export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
+  const stack: Frame[] = [];
+  let bytes = 0;
+  let refusal: ToolError | undefined;
+
+  function refuse(error: ToolError): never {
+    refusal = error;
+    throw error;
+  }
+
+  function spend(cost: number): void {
+    bytes += cost;
+    if (bytes > maxBytes) refuse(tooLarge(maxBytes));
+  }
+
+  /** The copy of a value; the members of lists and objects follow when their frame is worked on. */
+  function enter(value: unknown): unknown {
+    if (typeof value === 'string') {
+      spend(jsonBytesOf(value, maxBytes - bytes));
+      return value;
+    }
+    if (typeof value === 'number' && Number.isFinite(value)) {
+      spend(String(value === 0 ? 0 : value).length);
+      return value === 0 ? 0 : value;
+    }
+    if (value === null || typeof value === 'boolean') {
+      spend(value === false ? 5 : 4);
+      return value;
+    }
+    const isList = Array.isArray(value);
+    if (!isList && !isPlainObject(value)) return refuse(notPlain(value, stack));
+    if (stack.length >= MAX_DATA_DEPTH) refuse(tooDeep(stack));
+    const keys = isList ? undefined : Object.keys(value);
+    const length = keys?.length ?? (value as readonly unknown[]).length;
+    // A list of a billion holes must end before it is walked: every item is at least one character and a comma.
+    if (isList && bytes + 2 * length > maxBytes) refuse(tooLarge(maxBytes));
+    spend(2);
+    const copy = isList ? [] : {};
+    stack.push({ source: value, copy, keys, length, next: 0, started: false });
+    return copy;
+  }
+
+  try {
+    const copy = enter(input === undefined ? {} : input);
+    for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
+      const { source, keys, copy: target } = frame;
+      if (frame.next === frame.length) {
+        Object.freeze(target);
+        stack.pop();
+        continue;
+      }
+      const key = keys === undefined ? frame.next : keys[frame.next]!;
+      frame.next++;
+      const value = (source as Record<string | number, unknown>)[key];
+      if (typeof key === 'string' && value === undefined) continue;
+      if (frame.started) spend(1);
+      frame.started = true;
+      if (typeof key === 'string') {
+        spend(jsonBytesOf(key, maxBytes - bytes) + 1);
+        addMember(target as Record<string, unknown>, key, enter(value));
+      } else (target as unknown[]).push(enter(value));
+    }
+    return copy as Json;
+  } catch (error) {
+    // Whatever a getter or trap throws: its words, and be it a ToolError, are the input's and not ours.
+    throw error === refusal ? error : notReadable(stack);
+  }
+}
+
+/** An assignment to `__proto__` would change the prototype instead of adding a key. */
+function addMember(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') Object.defineProperty(target, key, { value, enumerable: true });
+  else target[key] = value;
+}
+
+/** The bytes of a text in JSON, quotes included; more than `most` when it is certain that there are more. */
+function jsonBytesOf(text: string, most: number): number {
+  if (text.length + 2 > most) return text.length + 2;
+  let bytes = 2;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0x80) bytes += code >= 0x20 ? (code === 0x22 || code === 0x5c ? 2 : 1) : SHORT_ESCAPES.has(code) ? 2 : 6;
+    else if (code < 0x800) bytes += 2;
+    else if (code < 0xd800 || code > 0xdfff) bytes += 3;
+    else if (code < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) {
+      bytes += 4;
+      index++;
+    } else bytes += 6; // A lone surrogate is written as \udxxx.
+  }
+  return bytes;
+}
+
+/** Backspace, tab, line feed, form feed and carriage return have escapes of two characters. */
+const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
+
+function placeOf(stack: readonly Frame[]): Path {
+  return stack.map(({ keys, next }) => (keys === undefined ? next - 1 : (keys[next - 1] ?? ''))).slice(0, MAX_DATA_DEPTH);
+}
+
+function tooLarge(maxBytes: number): ToolError {
+  return new ToolError('LIMIT_EXCEEDED', `expected an input of at most ${maxBytes} bytes of JSON, found more; send less, or in several calls`, { details: { maxBytes } });
+}
+
+function tooDeep(stack: readonly Frame[]): ToolError {
+  const inside = formatPath(placeOf(stack).slice(0, 3));
+  return new ToolError('LIMIT_EXCEEDED', `expected an input nested at most ${MAX_DATA_DEPTH} levels deep, found more (or a cycle) inside ${inside}; flatten it`, { details: { maxDepth: MAX_DATA_DEPTH } });
+}
+
+function notPlain(value: unknown, stack: readonly Frame[]): ToolError {
+  const path = placeOf(stack);
+  const message = `expected plain data (text, finite numbers, booleans, null, lists, objects), found ${describeValue(value)}`;
+  return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
+}
+
+function notReadable(stack: readonly Frame[]): ToolError {
+  const path = placeOf(stack);
+  const message = 'expected data that can be read, found a value that fails when it is read';
+  return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
+}

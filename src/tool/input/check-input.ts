@@ -1,0 +1,79 @@
+import type { ToolError } from '../../core/errors.js';
+import { isToolError } from '../../core/errors.js';
+import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { isStandardSchema, type StandardResult, type StandardSchema } from '../schema/standard-schema.js';
+import type { ToolEntry } from '../tool-definition.js';
+import { boundInput } from './bound-input.js';
+import { compileJsonSchema } from './compile-json-schema.js';
+import { freezePlain } from './freeze-plain.js';
+import { invalidInput } from './input-error.js';
+import { standardIssues } from './standard-issues.js';
+
+/** An input that its tool's schema accepts, or why not. */
+export type InputCheck =
+  | {
+      readonly ok: true;
+      /** The input as it was given, copied and frozen: what approvals and caches are bound to. */
+      readonly raw: Json;
+      /** The input as the schema gives it, with its defaults and conversions: what the tool is called with. */
+      readonly value: unknown;
+    }
+  | { readonly ok: false; readonly error: ToolError };
+
+/**
+ * Checks the input of one call; the answer is a promise only if the schema's is.
+ *
+ * The input is copied once before anything looks at it (see `boundInput`), must be an object, and is then given to the
+ * schema. Text that holds JSON is not parsed; a missing input is `{}`.
+ *
+ * zod and other Standard Schemas parse: `value` is what they return, its plain objects and lists frozen, instances of
+ * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`.
+ *
+ * It never throws: `LIMIT_EXCEEDED` for what is too large or too deep, `INVALID_INPUT` with `details.issues` (at most 20) for
+ * what the schema refuses or fails on, `INVALID_INPUT_SCHEMA` when the tool's JSON Schema is not safe to evaluate.
+ */
+export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
+  try {
+    const raw = boundInput(input);
+    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: `expected an object of named parameters, found ${describeValue(raw)}` }]);
+    const schema = entry.inputSchema;
+    if (isStandardSchema(schema)) return parse(entry.name, schema, raw);
+    const issues = compileJsonSchema(entry.inputJsonSchema).check(raw);
+    return issues.length === 0 ? accepted(raw, raw) : refused(invalidInput(entry.name, issues));
+  } catch (error) {
+    return refused(isToolError(error) ? error : notCheckable(entry.name, error));
+  }
+}
+
+function parse(toolName: string, schema: StandardSchema, raw: Json): InputCheck | Promise<InputCheck> {
+  const { vendor } = schema['~standard'];
+  const settle = (result: StandardResult<unknown>): InputCheck => {
+    if (result.issues !== undefined) return refused(invalidInput(toolName, standardIssues(result.issues, vendor, raw)));
+    return accepted(raw, freezePlain(result.value));
+  };
+  const fail = (error: unknown): InputCheck => refused(notCheckable(toolName, error));
+  try {
+    const result = schema['~standard'].validate(raw);
+    return isThenable(result) ? Promise.resolve(result).then(settle).catch(fail) : settle(result);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+/** A promise of another realm or library is one too. */
+function isThenable(result: object): result is PromiseLike<StandardResult<unknown>> {
+  return typeof (result as { readonly then?: unknown }).then === 'function';
+}
+
+function accepted(raw: Json, value: unknown): InputCheck {
+  return Object.freeze({ ok: true, raw, value });
+}
+
+function refused(error: ToolError): InputCheck {
+  return Object.freeze({ ok: false, error });
+}
+
+/** What a schema throws may hold anything: it is kept as the cause and not repeated. */
+function notCheckable(toolName: string, cause: unknown): ToolError {
+  return invalidInput(toolName, [{ path: [], message: 'expected an input that the schema can check, found one on which it failed; change the input' }], cause);
+}

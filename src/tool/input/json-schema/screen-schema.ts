@@ -1,0 +1,194 @@
+import type { Issue } from '../../../core/errors.js';
+import { describeValue, isPlainObject, type Json } from '../../../core/plain-data.js';
+import type { Path } from '../input-error.js';
+import { resolveReference } from './resolve-reference.js';
+import { safePatternCost, type PatternCost } from '../pattern/safe-pattern.js';
+import { expectedData, isNames, KEYWORDS, REFUSED_KEYWORDS, type KeywordKind } from './schema-keywords.js';
+import type { SchemaNode, ScreenedSchema } from './schema-node.js';
+import { structureIssues } from './schema-structure.js';
+
+const MAX_SCHEMA_DEPTH = 32;
+const MAX_PROPERTIES = 256;
+const MAX_ENUM = 256;
+/** Different schemas that are referred to. */
+const MAX_TARGETS = 256;
+const EXCLUSIVE = [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const;
+
+export interface Screening {
+  readonly schema: ScreenedSchema;
+  /** Why the schema is refused; empty when it is good. */
+  readonly refused: readonly Issue[];
+  /** What of the schema is not checked; the rest is. */
+  readonly dropped: readonly Issue[];
+}
+
+/**
+ * Rebuilds a JSON Schema from what is known and safe, so that the validator meets nothing else.
+ *
+ * Refused are keywords of a wrong type, external and dynamic references, schemas nested more than 32 deep, with more than
+ * 256 properties or enum values in one place or 256 schemas referred to, and what `structureIssues` finds. A `pattern` that is not known to be safe
+ * is dropped: the check then accepts more than the author wanted, as if the pattern were a comment. Where that would
+ * make it accept something else instead of more (inside `not`, `if`, `oneOf` …), the schema is refused.
+ *
+ * @param source frozen plain data.
+ */
+export function screenSchema(source: Json): Screening {
+  const screener = new Screener(source);
+  return screener.screen();
+}
+
+class Screener {
+  readonly #source: Json;
+  readonly #refused: Issue[] = [];
+  readonly #dropped: Issue[] = [];
+  readonly #patterns = new Map<string, PatternCost>();
+  readonly #weights = new Map<SchemaNode, number>();
+  /** Nodes of which a pattern was dropped. */
+  readonly #weakened = new Set<SchemaNode>();
+  readonly #targets = Object.create(null) as Record<string, SchemaNode>;
+  /** The ids of references by what they refer to. */
+  readonly #ids = new Map<unknown, string>();
+  /** Referenced schemas that are still to be rebuilt. */
+  readonly #waiting: { readonly id: string; readonly source: Json; readonly path: Path }[] = [];
+
+  constructor(source: Json) {
+    this.#source = source;
+  }
+
+  screen(): Screening {
+    const root = this.#node(this.#source, [], 0);
+    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) this.#targets[next.id] = this.#node(next.source, next.path, 0);
+    const dialect = isPlainObject(this.#source) ? this.#source['$schema'] : undefined;
+    const draft = typeof dialect === 'string' && /draft-0[3-7]/.test(dialect) ? '7' : '2020-12';
+    const schema: ScreenedSchema = { root, targets: this.#targets, patterns: this.#patterns, weights: this.#weights, draft };
+    // References of a refused schema may lead nowhere.
+    if (this.#refused.length === 0) this.#refused.push(...structureIssues(schema, this.#weakened));
+    return { schema, refused: withoutRepeats(this.#refused), dropped: withoutRepeats(this.#dropped) };
+  }
+
+  #refuse(path: Path, message: string): void {
+    this.#refused.push({ path, message });
+  }
+
+  #node(source: unknown, path: Path, depth: number): SchemaNode {
+    if (source === true) return {};
+    if (source === false) return { not: {} };
+    if (depth > MAX_SCHEMA_DEPTH) {
+      this.#refuse(path.slice(0, 8), `expected schemas nested at most ${MAX_SCHEMA_DEPTH} deep, found more`);
+      return {};
+    }
+    if (!isPlainObject(source)) {
+      this.#refuse(path, `expected a schema, found ${describeValue(source)}`);
+      return {};
+    }
+    const node: Record<string, unknown> = {};
+    let weight = 0;
+    for (const [keyword, value] of Object.entries(source)) {
+      const place = [...path, keyword];
+      const kind = KEYWORDS.get(keyword);
+      if (REFUSED_KEYWORDS.includes(keyword)) this.#refuse(place, `expected references that say where they lead ($ref: '#/$defs/…'), found ${keyword}`);
+      else if (keyword === '$ref') node['$ref'] = this.#reference(value, place);
+      else if (keyword === '$id' && path.length > 0 && typeof value === 'string') this.#refuse(place, 'expected an $id only at the top, found one inside; references would mean something else below it');
+      else if (keyword === 'pattern') this.#pattern(node, value, place);
+      else if (keyword === 'patternProperties') this.#patternProperties(node, value, place, depth);
+      else if (kind === undefined) continue;
+      else if ('schemas' in kind) node[keyword] = this.#subschemas(kind, value, place, depth);
+      else {
+        const bound = EXCLUSIVE.find(([exclusive]) => exclusive === keyword)?.[1];
+        if (typeof value === 'boolean' && bound !== undefined) this.#exclusive(node, source, keyword, bound);
+        else if (this.#isData(kind.data, value, place)) node[keyword] = value;
+        if (typeof value === 'object') weight += JSON.stringify(value).length;
+      }
+    }
+    this.#weights.set(node, weight);
+    return node;
+  }
+
+  /** Draft 4 and OpenAPI 3.0 write `{minimum: 0, exclusiveMinimum: true}`. */
+  #exclusive(node: Record<string, unknown>, source: Readonly<Record<string, unknown>>, keyword: string, bound: string): void {
+    if (source[keyword] === true && typeof source[bound] === 'number') node[keyword] = source[bound];
+  }
+
+  #isData(kind: Extract<KeywordKind, { data: unknown }>['data'], value: unknown, path: Path): boolean {
+    const expected = expectedData(kind, value, MAX_ENUM);
+    if (expected !== undefined) this.#refuse(path, `expected ${expected}`);
+    return expected === undefined;
+  }
+
+  #subschemas(kind: Extract<KeywordKind, { schemas: unknown }>, value: unknown, path: Path, depth: number): unknown {
+    const { schemas } = kind;
+    if (schemas === 'list' || (schemas === 'one-or-list' && Array.isArray(value))) {
+      if (Array.isArray(value)) return value.map((each, index) => this.#node(each, [...path, index], depth + 1));
+      this.#refuse(path, `expected a list of schemas, found ${describeValue(value)}`);
+      return [];
+    }
+    if (schemas === 'one' || schemas === 'one-or-list') return this.#node(value, path, depth + 1);
+    return this.#map(value, path, (each, place) => (schemas === 'map-or-names' && isNames(each) ? each : this.#node(each, place, depth + 1)));
+  }
+
+  #map(value: unknown, path: Path, rebuild: (value: unknown, path: Path) => unknown): Record<string, unknown> {
+    // Without a prototype: `__proto__` and `constructor` are names like any other.
+    const map = Object.create(null) as Record<string, unknown>;
+    if (!isPlainObject(value)) {
+      this.#refuse(path, `expected an object of schemas, found ${describeValue(value)}`);
+      return map;
+    }
+    const entries = Object.entries(value);
+    if (entries.length > MAX_PROPERTIES) this.#refuse(path, `expected at most ${MAX_PROPERTIES} entries, found ${entries.length}`);
+    for (const [name, each] of entries.slice(0, MAX_PROPERTIES)) map[name] = rebuild(each, [...path, name]);
+    return map;
+  }
+
+  #pattern(node: Record<string, unknown>, value: unknown, path: Path): void {
+    if (!this.#isData('text', value, path)) return;
+    if (this.#isSafe(value as string, path)) node['pattern'] = value;
+    else this.#weakened.add(node);
+  }
+
+  #patternProperties(node: Record<string, unknown>, value: unknown, path: Path, depth: number): void {
+    let weakened = false;
+    const map = this.#map(value, path, (each, place) => {
+      const schema = this.#node(each, place, depth + 1);
+      if (this.#isSafe(place.at(-1) as string, place)) return schema;
+      weakened = true;
+      return undefined;
+    });
+    const kept = Object.entries(map).filter(([, schema]) => schema !== undefined);
+    // Any name may be one of the dropped pattern's: it counts as known, lest `additionalProperties` refuses it.
+    if (weakened) kept.push(['', {}]);
+    if (weakened) this.#patterns.set('', { degree: 0, factor: 1 });
+    if (weakened) this.#weakened.add(node);
+    node['patternProperties'] = Object.fromEntries(kept);
+  }
+
+  #isSafe(pattern: string, path: Path): boolean {
+    const cost = this.#patterns.get(pattern) ?? safePatternCost(pattern);
+    if (cost === undefined) this.#dropped.push({ path, message: `expected a pattern that is known to end soon (at most 128 characters, no look-around, no back references, no repetitions inside repetitions that overlap), found ${describeValue(pattern)}; it is not checked` });
+    else this.#patterns.set(pattern, cost);
+    return cost !== undefined;
+  }
+
+  #reference(value: unknown, path: Path): string {
+    const target = resolveReference(this.#source, value);
+    if (target === undefined) {
+      this.#refuse(path, `expected a reference to a schema in the same document ('#/$defs/…'), found ${describeValue(value)}`);
+      return '';
+    }
+    const known = this.#ids.get(target.source);
+    if (known !== undefined) return known;
+    if (this.#ids.size >= MAX_TARGETS) {
+      this.#refuse([], `expected references to at most ${MAX_TARGETS} schemas, found more`);
+      return '';
+    }
+    const id = `r${this.#ids.size}`;
+    // Booleans are not one object: each gets its own id.
+    this.#ids.set(typeof target.source === 'object' ? target.source : Symbol(id), id);
+    this.#waiting.push({ id, ...target });
+    return id;
+  }
+}
+
+/** A schema that is also referred to is rebuilt in both places. */
+function withoutRepeats(issues: readonly Issue[]): readonly Issue[] {
+  return [...new Map(issues.map((issue) => [JSON.stringify(issue), issue])).values()];
+}

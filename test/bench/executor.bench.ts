@@ -1,0 +1,100 @@
+import { tool as aiTool } from 'ai';
+import { z } from 'zod';
+import { defineTool, planExecution, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import { markdownTable, median, writeSection } from './report.js';
+
+const fixed = (value: number, digits = 2) => value.toFixed(digits);
+const ROUNDS = 15;
+
+/** The median time of one awaited call in microseconds: rounds of as many calls as fill about 20 ms, after one to warm up. */
+async function timeAwaited(call: () => unknown): Promise<number> {
+  globalThis.gc?.();
+  let calls = 100;
+  for (;;) {
+    const elapsed = await timed(call, calls);
+    if (elapsed > 20 && calls >= 2_000) break;
+    calls *= 2;
+  }
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) times.push(((await timed(call, calls)) * 1_000) / calls);
+  return median(times);
+}
+
+async function timed(call: () => unknown, calls: number): Promise<number> {
+  const started = performance.now();
+  for (let index = 0; index < calls; index++) await call();
+  return performance.now() - started;
+}
+
+const zodSchema = z.object({ path: z.string(), limit: z.number().int().optional() });
+const jsonSchema = { type: 'object', properties: { path: { type: 'string' }, limit: { type: 'integer' } }, required: ['path'], additionalProperties: false } as const;
+const input = { path: 'src/index.ts', limit: 10 };
+const work = async ({ path }: { readonly path: string }) => path.length;
+
+function readTool(inputSchema: typeof zodSchema | typeof jsonSchema, extra: object = {}): ToolDefinition {
+  return defineTool({ name: 'read', description: 'Reads', inputSchema, accessMode: 'readonly', ...extra, execute: work as never });
+}
+
+function executing(tool: ToolDefinition, options: Partial<ToolExecutorOptions> = {}, listeners = 0): () => Promise<unknown> {
+  const registry = new ToolMetadataRegistry();
+  registry.register(tool);
+  const executor = new ToolExecutor({ registry, ...options });
+  for (let count = 0; count < listeners; count++) executor.on(() => undefined);
+  return () => executor.execute({ id: 'call', name: 'read', input });
+}
+
+async function overhead(): Promise<void> {
+  const peer = aiTool({ description: 'Reads', inputSchema: zodSchema, execute: work });
+  const direct = await timeAwaited(() => work(input));
+  const parsed = await timeAwaited(async () => {
+    const result = zodSchema.safeParse(input);
+    return result.success ? work(result.data) : undefined;
+  });
+  const viaPeer = await timeAwaited(async () => {
+    const result = (peer.inputSchema as typeof zodSchema).safeParse(input);
+    return result.success ? peer.execute!(result.data, { toolCallId: 'call', messages: [] }) : undefined;
+  });
+  const cases: readonly (readonly [string, () => unknown])[] = [
+    ['execute, zod schema', executing(readTool(zodSchema))],
+    ['execute, JSON Schema', executing(readTool(jsonSchema))],
+    ['execute, zod schema, one attempt', executing(readTool(zodSchema), { maxAttempts: 1 })],
+    ['execute, zod schema, kept answer', executing(readTool(zodSchema, { cacheTtlMs: 2 ** 31 - 1 }))],
+    ['execute, zod schema, a budget of calls and cost', executing(readTool(zodSchema), { budgets: [{ per: 'principal', calls: 1e15, cost: 1e15 }] })],
+    ['execute, zod schema, three listeners', executing(readTool(zodSchema), {}, 3)],
+  ];
+  const rows: (string | number)[][] = [
+    ['the function itself', fixed(direct), '', ''],
+    ['zod `safeParse` and the function', fixed(parsed), fixed(parsed - direct), '1.0'],
+    ['`ai`: its tool, validated by `safeParse` and executed', fixed(viaPeer), fixed(viaPeer - direct), fixed(viaPeer / parsed, 1)],
+  ];
+  for (const [name, call] of cases) {
+    const time = await timeAwaited(call);
+    rows.push([name, fixed(time), fixed(time - direct), fixed(time / parsed, 1)]);
+  }
+  writeSection('Execution', `One awaited call of a small async function, in memory, allowed without a question. The executor bounds and checks the input, asks the policy, tells three events, and keeps the time; \`ai\` only validates here, as its loop does before it calls.\n\n${markdownTable(['what', 'µs a call', 'µs above the function', 'ratio to `safeParse` and the function'], rows)}`);
+}
+
+function planning(): void {
+  const registry = new ToolMetadataRegistry();
+  const conflictKeys = (given: { path?: string }) => [`file:${given.path}`];
+  registry.registerAll([
+    defineTool({ name: 'read', description: 'Reads', inputSchema: jsonSchema, accessMode: 'readonly', conflictKeys: conflictKeys as never }),
+    defineTool({ name: 'write', description: 'Writes', inputSchema: jsonSchema, accessMode: 'write', allowParallel: true, conflictKeys: conflictKeys as never }),
+  ]);
+  const perCall = new Map<number, number>();
+  const rows = [100, 1_000, 10_000].map((size) => {
+    const calls = Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: index % 3 === 0 ? 'write' : 'read', input: { path: `file-${(index * 7) % 97}` } }));
+    const times = Array.from({ length: 25 }, () => {
+      const started = performance.now();
+      planExecution(calls, registry);
+      return performance.now() - started;
+    });
+    const time = median(times);
+    perCall.set(size, time / size);
+    return [size.toLocaleString('en'), fixed(time), fixed((time * 1_000) / size), fixed(perCall.get(size)! / perCall.get(100)!)];
+  });
+  writeSection('Planning', `\`planExecution\` over calls of which a third write, to 97 files; each has one conflict key.\n\n${markdownTable(['calls', 'ms', 'µs a call', 'ratio to 100 calls'], rows)}`);
+}
+
+await overhead();
+planning();

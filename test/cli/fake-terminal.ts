@@ -1,0 +1,71 @@
+import type { AskOptions, Dialog } from '../../src/cli/terminal.js';
+
+type Answer = string | (() => string | undefined | Promise<string>);
+
+export interface FakeTerminalOptions {
+  readonly columns?: number;
+  readonly color?: boolean;
+  /** What the person types, question after question; afterwards nobody answers. Without it nobody is there. */
+  readonly answers?: readonly Answer[];
+  /** Standard input. */
+  readonly input?: string;
+}
+
+/** A terminal that remembers what was written to it. */
+export class FakeTerminal implements Dialog {
+  printed = '';
+  told = '';
+  /** What was in the line when each question was asked. */
+  readonly asked: { readonly question: string; readonly prefill: string | undefined }[] = [];
+  readonly color: boolean;
+  readonly columns: number;
+  readonly interactive: boolean;
+  readonly #answers: Answer[];
+  readonly #input: string;
+  #isOpen = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor({ columns = 160, color = false, answers, input = '' }: FakeTerminalOptions = {}) {
+    this.columns = columns;
+    this.color = color;
+    this.interactive = answers !== undefined;
+    this.#answers = [...(answers ?? [])];
+    this.#input = input;
+  }
+
+  /** Who still waits for an interrupt. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  out = (text: string): void => void (this.printed += `${text}\n`);
+
+  err = (text: string): void => void (this.told += `${text}\n`);
+
+  async ask(question: string, { prefill }: AskOptions = {}): Promise<string | undefined> {
+    if (!this.interactive) return undefined;
+    this.told += question;
+    this.asked.push({ question, prefill });
+    if (this.#isOpen) throw new Error('expected one question at a time, found two');
+    this.#isOpen = true;
+    await new Promise(setImmediate); // No person answers before others could ask.
+    const answer = this.#answers.shift();
+    const text = typeof answer === 'function' ? await answer() : answer;
+    this.#isOpen = false;
+    this.told += `${text ?? ''}\n`;
+    return text;
+  }
+
+  async readInput(): Promise<string> {
+    return this.#input;
+  }
+
+  onInterrupt(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  interrupt(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

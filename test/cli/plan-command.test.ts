@@ -1,0 +1,159 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.js';
+import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tooldex-plan-'));
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs `tooldex plan` on calls in a file. */
+async function plan(calls: unknown, flags: readonly string[] = [], options: FakeTerminalOptions = {}) {
+  writeFileSync(join(folder, 'calls.json'), typeof calls === 'string' ? calls : JSON.stringify(calls));
+  const terminal = new FakeTerminal(options);
+  const code = await runCli(['plan', 'calls.json', ...flags], terminal, folder);
+  return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked };
+}
+
+const read = (path: string) => ({ name: 'read_file', input: { path } });
+const write = (path: string, more = {}) => ({ name: 'write_file', input: { path, content: `in ${path}`, ...more } });
+const has = (path: string) => existsSync(join(folder, path));
+
+describe('tooldex plan', () => {
+  it('shows what runs side by side, what the policy would say, and why a call waits; and runs nothing', async () => {
+    const { code, out, err } = await plan([write('a.txt'), write('b.txt'), read('a.txt')]);
+    expect([code, err, has('a.txt')]).toEqual([0, '', false]);
+    expect(out).toMatch(/^Batch 1 {2}2 calls side by side\n {3}0 {2}write_file {2}\{"path":"a.txt".*\n {6}confirm {2}write_file: it can change something/);
+    expect(out).toMatch(/^Batch 2 {2}1 call\n {3}2 {2}read_file .*\n {6}allow .*\n {6}waits {4}after call 0, write_file: both touch file:a.txt$/m);
+    expect(out).toMatch(/^3 calls in 2 batches, 1 allow, 2 confirm$/m);
+  });
+
+  it('shows which inputs and tools would be refused, and what --yes and the mode change', async () => {
+    const { code, out } = await plan([{ name: 'read_file', input: { pth: 1 } }, { name: 'read_fil' }]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/refused .*path: expected string/);
+    expect(out).toMatch(/deny .*did you mean read_file/);
+    expect((await plan([write('a.txt')], ['--yes'])).out).toMatch(/allow {4}--yes medium covers it/);
+    expect((await plan([write('a.txt', { overwrite: true })], ['--yes'])).out).toMatch(/confirm {2}write_file/);
+    expect((await plan([write('a.txt')], ['--mode', 'read-only'])).out).toMatch(/deny .*read-only/);
+  });
+
+  it('says the same as JSON', async () => {
+    const { out } = await plan([write('a.txt'), read('a.txt')], ['--json']);
+    expect(JSON.parse(out)).toMatchObject({
+      batches: [[0], [1]],
+      calls: [
+        { position: 0, id: 'call-0', toolName: 'write_file', batch: 0, input: { path: 'a.txt' }, decision: { verdict: 'confirm', danger: 'medium' } },
+        { position: 1, id: 'call-1', batch: 1, after: { position: 0 }, decision: { verdict: 'allow' } },
+      ],
+    });
+    expect(JSON.parse((await plan([], ['--json'])).out)).toEqual({ batches: [], calls: [] });
+  });
+
+  it('reads standard input', async () => {
+    const terminal = new FakeTerminal({ input: '[{"name":"list_directory"}]' });
+    expect(await runCli(['plan', '-'], terminal, folder)).toBe(0);
+    expect(terminal.printed).toContain('1 call in 1 batch, 1 allow');
+  });
+
+  it('names every wrong entry by its position, and exits with 2', async () => {
+    const { code, out, err } = await plan([{ name: 3 }, read('a'), { name: 'x', arguments: {} }, 'read_file', { id: '', name: 'x' }], ['--run', '--yes']);
+    expect([code, out]).toEqual([2, '']);
+    for (const place of ['[0].name: expected string, found 3', '[2]: expected only known options, found "arguments"', '[3]: expected object', '[4].id: expected at least 1']) expect(err).toContain(place);
+    expect((await plan([{ id: 'a', name: 'x' }, { id: 'a', name: 'x' }])).err).toContain('[1].id: expected an id that no other call has');
+    for (const wrong of ['{}', '[', '', '"read_file"', JSON.stringify(Array.from({ length: 1_001 }, () => read('a')))]) expect([wrong.slice(0, 20), (await plan(wrong)).code]).toEqual([wrong.slice(0, 20), 2]);
+    expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain('expected at most 4194304 bytes');
+  });
+
+  it('fits the terminal, and lets nothing in a call steer it', async () => {
+    const { out } = await plan([write(`${'long/'.repeat(30)}a.txt`), { name: 'no\u001b[2Jtool', input: { '\u202e': '\u009b2J' } }], [], { columns: 60 });
+    expect(out.split('\n').filter((line) => line.length > 60 && !line.includes('long/'))).toEqual([]);
+    // eslint-disable-next-line no-control-regex
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  });
+});
+
+describe('tooldex plan --run', () => {
+  it('runs the calls in the planned order, tells how far they are, and shows the outcomes in the order of the calls', async () => {
+    const { code, out, err } = await plan([write('a.txt'), read('a.txt'), { name: 'list_directory' }], ['--run', '--yes']);
+    expect([code, readFileSync(join(folder, 'a.txt'), 'utf8')]).toEqual([0, 'in a.txt']);
+    expect(err.indexOf('call-0 write_file ok')).toBeLessThan(err.indexOf('call-1 read_file started'));
+    const outcomes = out.slice(out.indexOf('3 calls in'));
+    expect(outcomes).toMatch(/ 0 {2}write_file {2}ok[^]* 1 {2}read_file {2}ok[^]*"text": "in a.txt"[^]* 2 {2}list_directory {2}ok/);
+  });
+
+  it('asks for one call after the other, and runs those that got a yes', async () => {
+    const { code, err, asked } = await plan([write('a.txt'), write('b.txt'), write('c.txt')], ['--run'], { answers: ['y', 'n', 'y'] });
+    expect([code, has('a.txt'), has('b.txt'), has('c.txt'), asked.length]).toEqual([4, true, false, true, 3]);
+    expect(err.match(/Run it\? \[y\/N\/e\] [yn]\n/g)).toHaveLength(3);
+  });
+
+  it('runs other calls while it asks, and is silent about them until the answer', async () => {
+    const afterTheOther = () => vi.waitUntil(() => has('b.txt')).then(() => 'y');
+    const { code, err } = await plan([write('a.txt', { overwrite: true }), write('b.txt')], ['--run', '--yes'], { answers: [afterTheOther] });
+    expect([code, has('a.txt')]).toEqual([0, true]);
+    expect(err).toMatch(/Run it\? \[y\/N\/e\] y\n[^]*call-1 write_file started/);
+  });
+
+  it('exits with the highest code of all calls', async () => {
+    const codeOf = async (calls: readonly object[], ...flags: string[]) => (await plan(calls, ['--run', ...flags])).code;
+    expect(await codeOf([read('nowhere.txt')])).toBe(1);
+    expect(await codeOf([read('nowhere.txt'), { name: 'nope' }])).toBe(2);
+    expect(await codeOf([read('nowhere.txt'), write('a.txt')], '--mode', 'read-only')).toBe(3);
+    expect(await codeOf([write('a.txt'), { name: 'nope' }, read('nowhere.txt')])).toBe(4);
+    expect(await codeOf([])).toBe(0);
+  });
+
+  it('starts nothing more after an interrupt, and exits with 130', async () => {
+    writeFileSync(join(folder, 'calls.json'), JSON.stringify([write('a.txt'), write('a.txt'), write('a.txt')]));
+    const terminal: FakeTerminal = new FakeTerminal({ answers: [() => (terminal.interrupt(), 'y'), 'y', 'y'] });
+    expect(await runCli(['plan', 'calls.json', '--run'], terminal, folder)).toBe(130);
+    expect([has('a.txt'), terminal.asked.length]).toEqual([false, 1]);
+  });
+
+  it('gives plan and outcomes as JSON', async () => {
+    const { code, out } = await plan([{ id: 'mine', ...write('a.txt') }], ['--run', '--json']);
+    expect([code, JSON.parse(out)]).toMatchObject([4, { batches: [[0]], calls: [{ id: 'mine' }], outcomes: [{ callId: 'mine', status: 'approval_required' }] }]);
+  });
+
+  it('shortens answers for people only', async () => {
+    writeFileSync(join(folder, 'many.json'), '{}');
+    for (let index = 0; index < 12; index++) writeFileSync(join(folder, `${index}.txt`), '');
+    expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: 100 })).out).toMatch(/… \d+ more lines; --json prints all/);
+    expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: Infinity })).out).not.toContain('more lines');
+  });
+});
+
+describe('the overview', () => {
+  const root = resolve(import.meta.dirname, '../..');
+
+  it('plans and runs reads of the folder side by side, and holds a write', async () => {
+    const terminal = new FakeTerminal({ columns: 100, answers: ['y', 'y'] });
+    expect(await runCli([], terminal, root)).toBe(0);
+    expect(terminal.asked).toEqual([]);
+    expect(terminal.printed).toMatch(/Batch 1 {2}3 calls side by side/);
+    expect(terminal.printed).toMatch(/list_directory {2}ok .*\d+ entries/);
+    expect(terminal.printed).toMatch(/write_file {6}approval required .*waits for a yes/);
+    expect(terminal.printed).toMatch(/write_file {2}danger medium\n[^]*Run it\?[^]*npm start -- run write_file --input '/);
+    expect(existsSync(join(root, 'draft.md'))).toBe(false);
+  });
+
+  it('works outside of a repository, writes nothing, and says the same as JSON', async () => {
+    const terminal = new FakeTerminal();
+    expect(await runCli(['--json'], terminal, folder)).toBe(0);
+    const { calls } = JSON.parse(terminal.printed) as { calls: { batches: unknown; outcomes: { status: string }[] } };
+    expect(calls.batches).toEqual([[0, 1, 2], [3]]);
+    expect(calls.outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'error', 'approval_required']);
+    expect(has('draft.md')).toBe(false);
+  });
+
+  it("does not run other people's tools", async () => {
+    const terminal = new FakeTerminal();
+    await runCli(['--json', '--tools', 'test/fixtures/legacy'], terminal, root);
+    expect(JSON.parse(terminal.printed)).not.toHaveProperty('calls');
+  });
+});

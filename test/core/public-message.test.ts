@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { publicMessage } from '../../src/core/public-message.js';
+
+const shown = (message: unknown) => publicMessage({ message });
+
+describe('a public message', () => {
+  it.each([
+    'sk-proj-abcdef0123456789abcdef',
+    `sk-${'a1'.repeat(200)}`,
+    'ghp_abcdefABCDEF0123456789abcdefABCDEF0123',
+    'github_pat_11ABCDEFG0123456789_abcdef',
+    'glpat-abcdefgh12345678',
+    'xoxb-123456789012-abcdefghijkl',
+    'AKIAIOSFODNN7EXAMPLE',
+    'ASIAIOSFODNN7EXAMPLE',
+    `AIza${'B7'.repeat(18)}`,
+    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl',
+    `npm_${'aB3'.repeat(12)}`,
+  ])('does not show the token %s, wherever it stands', (token) => {
+    for (const message of [token, `bad key ${token}!`, `"${token}"`, `key=${token}&x=1`, `user_${token}`, `(${token})`]) expect(shown(message)).not.toContain(token.slice(-12));
+  });
+
+  it.each([
+    ['password=hunter2 rest', 'hunter2'],
+    ['DB_PASSWORD=hunter2', 'hunter2'],
+    ['{"clientSecret": "hunter2"}', 'hunter2'],
+    ["{'accessToken':'hunter2'}", 'hunter2'],
+    ['passwd: "two words"', 'words'],
+    ['X-Api-Key: hunter2', 'hunter2'],
+    ['x-api-key: "a, b; hunter2"', 'hunter2'],
+    ['Authorization: Basic aHVudGVyMg==', 'aHVudGVyMg'],
+    ['authorization: Token hunter2', 'hunter2'],
+    ['Authorization: Bearer hunter2', 'hunter2'],
+    ['sent Bearer abcDEF123456', 'abcDEF'],
+    ['Cookie: sid=hunter2; other=secret3', 'secret3'],
+    ['set-cookie: sid=hunter2', 'hunter2'],
+    ['postgres://ada:hunter2@db.example.com/x', 'hunter2'],
+    ['redis://:hunter2@host', 'hunter2'],
+    ['https://ada:p@hunter2@host/x', 'hunter2'],
+    ['https://host/x?api_key=hunter2&b=1', 'hunter2'],
+    ['https://host/x?X-Amz-Signature=hunter2', 'hunter2'],
+    ['https://host/x?a=1&sig=hunter2#top', 'hunter2'],
+    [`token=${'h'.repeat(600)}unter2`, 'unter2'],
+  ])('does not show what is secret in %s', (message, secret) => {
+    expect(shown(message)).not.toContain(secret);
+    expect(shown(message)).toContain('[secret]');
+  });
+
+  it('does not show half of a secret that reaches over the cut', () => {
+    for (let before = 950; before < 1_001; before++) {
+      expect(shown(`${'x'.repeat(before)} password=hunter2hunter2`)).not.toContain('hunter2h');
+      expect(shown(`${'x'.repeat(before)} https://ada:hunter2hunter2@host`)).not.toContain('hunter2h');
+    }
+  });
+
+  it.each([
+    ["ENOENT: no such file or directory, open '/home/ada/secret dir/my file.txt'", "ENOENT: no such file or directory, open 'my file.txt'"],
+    ['cannot read /home/ada/a.txt: denied', 'cannot read a.txt: denied'],
+    ['/home/ada/a.txt', 'a.txt'],
+    ['at run (/home/ada/a.ts:3:7)', 'at run (a.ts:3:7)'],
+    ['path=/home/ada/a.txt', 'path=a.txt'],
+    ['cwd:/home/ada/a.txt', 'cwd:a.txt'],
+    ['in /home/ada/', 'in ada'],
+    ['"C:\\Users\\Ada Lovelace\\a.txt"', '"a.txt"'],
+    ['open C:\\Users\\ada\\a.txt now', 'open a.txt now'],
+    ['open C:\\\\Users\\\\ada\\\\a.txt now', 'open a.txt now'],
+    ['open C:/Users/ada/a.txt now', 'open a.txt now'],
+    ['open \\\\server\\share\\a.txt now', 'open a.txt now'],
+    ['imported from file:///home/ada/x/a.js', 'imported from a.js'],
+    ["'file:///C:/Users/ada/a.js'", "'a.js'"],
+    ['file:/home/ada/a.js', 'file:a.js'],
+    ['[/home/ada/a.txt,/home/ada/b.txt]', '[a.txt,b.txt]'],
+    ['`/home/ada/a.txt`', '`a.txt`'],
+  ])('shows of %s only %s', (message, expected) => expect(shown(message)).toBe(expected));
+
+  it.each([
+    'see https://example.com/docs/a/b?x=1#y',
+    'http://127.0.0.1:8080/a/b and http://[::1]:80/a/b',
+    'src/core/clock.ts and ./a/b, ../a/b, ~/a/b',
+    'matched **/src/*.ts and a-b/c/d.ts and föö/bar/baz',
+    '@scope/name/file and $HOME/a/b',
+    '3/4 of them, and/or 1/2/3',
+    'application/json; charset=utf-8',
+    '</div> // comment',
+    '/tmp is full',
+    'expected at most 5 tokens, found 6',
+    'maxTokens: 4096',
+    'basic authentication is required',
+    'Unexpected token } in JSON',
+    'token: expected text, found a list of 2',
+    'password: required',
+    'mailto:ada@example.com',
+    'git@example.com:ada/x.git and ssh://git@example.com/ada/x.git',
+  ])('leaves %s as it is', (message) => expect(shown(message)).toBe(message));
+
+  it('is one line of at most 1,001 characters, without half a character', () => {
+    expect(shown('first\nsecond')).toBe('first');
+    expect(shown('\n first\r\nsecond')).toBe('first');
+    expect(shown('x'.repeat(5_000))).toBe(`${'x'.repeat(1_000)}…`);
+    expect(shown(`${'x'.repeat(999)}🔥🔥`)).toBe(`${'x'.repeat(999)}…`);
+  });
+
+  it('is there for everything that can be thrown', () => {
+    const hostile = new Proxy({}, { get: () => { throw new Error('trap'); } });
+    for (const thrown of [undefined, null, 5, {}, { message: 5 }, { message: '' }, { message: '  \n ' }, hostile, Symbol('x'), () => 'x', { get message() { throw new Error('no'); } }]) expect(publicMessage(thrown)).toBe('no message');
+    expect(publicMessage('as text')).toBe('as text');
+    expect(publicMessage(new Error('as an error'))).toBe('as an error');
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void expect(shown(text).length).toBeLessThanOrEqual(1_001)));
+  });
+
+  it('is found by work that grows with a hostile text no faster than the text, and not at all beyond what is looked at', () => {
+    const pieces = ['a', '/', '/a', '/a/', '\\', 'C:\\', 'eyJ', 'eyJa.', 'sk-', 'Bearer ', 'token', 'token=', 'token ', 'a-token', '://', '://a:', "'/", '"/a', 'file://', '@', ' ', '?sig=', 'cookie:', 'password"   ', '[_', '-', '=', ':', '`'];
+    // A test without timing cannot measure this; a catastrophic expression would not end within the test's time.
+    for (const piece of pieces) {
+      for (const end of ['', '!', '\u0000', '@', "'"]) expect(shown(`${piece.repeat(1_000_000 / piece.length)}${end}`).length).toBeLessThanOrEqual(1_001);
+    }
+    for (const one of pieces) for (const other of pieces) expect(shown((one + other).repeat(2_000)).length).toBeLessThanOrEqual(1_001);
+  });
+});

@@ -1,0 +1,357 @@
+import { describe, expect, it } from 'vitest';
+import { halt, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import { MemoryStateStore } from '../../src/state.js';
+import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import { FailingStore } from './fixtures/failing-store.js';
+
+let nextId = 0;
+const read = (input: unknown = {}, name = 'read') => ({ id: `${nextId++}`, name, input });
+
+/** How often a tool runs when it is called twice, with something between. */
+async function runsOf(extra: object, between: readonly ToolDefinition[] = [], options: Partial<ToolExecutorOptions> = {}): Promise<number> {
+  let runs = 0;
+  const { executor } = setup([anyTool('read', () => runs++, extra), ...between], { policy: allowAll, ...options });
+  await executor.execute(read());
+  for (const { name } of between) await executor.execute(read({}, name));
+  await executor.execute(read());
+  return runs;
+}
+
+describe('an answer is kept', () => {
+  it('of a tool that declares readonly and a lifetime, and is marked as kept', async () => {
+    let runs = 0;
+    const { executor, events } = setup([reader('read', () => ({ runs: ++runs }), { cacheTtlMs: 1_000 })]);
+    const first = await executor.execute(read());
+    const second = await executor.execute(read());
+    expect(first).toMatchObject({ status: 'ok', value: { runs: 1 }, cached: false, attempts: 1 });
+    expect(second).toMatchObject({ status: 'ok', value: { runs: 1 }, cached: true, attempts: 0 });
+    expect(events.map(({ type }) => type)).toEqual(['decision', 'call-started', 'call-settled', 'decision', 'call-settled']);
+    expect(events.at(-1)).toMatchObject({ cached: true, attempts: 0 });
+  });
+
+  it('of no other tool', async () => {
+    expect(await runsOf({ accessMode: 'readonly' })).toBe(2);
+    expect(await runsOf({ sideEffects: 'none' })).toBe(2);
+    expect(await runsOf({ accessMode: 'readonly', cacheTtlMs: 1_000 }, [], { cacheEntries: 0 })).toBe(2);
+  });
+
+  it('not of a tool that was only inferred to read', async () => {
+    const inferred = (() => {
+      try {
+        return anyTool('read', () => 1, { sideEffects: 'none', cacheTtlMs: 1_000 });
+      } catch {
+        return undefined; // Refused at definition is as good.
+      }
+    })();
+    if (inferred !== undefined) expect(await runsOf({ sideEffects: 'none', cacheTtlMs: 1_000 })).toBe(2);
+  });
+
+  it('until exactly its lifetime is over', async () => {
+    let runs = 0;
+    const { executor, clock } = setup([reader('read', () => runs++, { cacheTtlMs: 1_000 })]);
+    await executor.execute(read());
+    clock.advance(999);
+    expect((await executor.execute(read())).cached).toBe(true);
+    clock.advance(1);
+    expect((await executor.execute(read())).cached).toBe(false);
+  });
+
+  it('for equal arguments, whatever the order of their keys, and not for others', async () => {
+    const { executor } = setup([reader('read', (input) => input, { cacheTtlMs: 1_000 })]);
+    await executor.execute(read({ a: 1, b: { c: [1, 2] } }));
+    expect((await executor.execute(read({ b: { c: [1, 2] }, a: 1 }))).cached).toBe(true);
+    for (const input of [{ a: 1, b: { c: [2, 1] } }, { a: '1', b: { c: [1, 2] } }, { a: 1 }, {}, { a: 1, b: { c: [1, 2] }, d: null }]) expect((await executor.execute(read(input))).cached, JSON.stringify(input)).toBe(false);
+  });
+
+  it('for one principal, and for nobody apart from those whose names look like nobody', async () => {
+    const { executor } = setup([reader('read', (_, { principal }) => principal ?? 'nobody', { cacheTtlMs: 1_000 })]);
+    for (const principal of [undefined, '', 'null', 'undefined', 'ada', 'Ada', 'ada ']) {
+      const options = principal === undefined ? {} : { principal };
+      expect(await executor.execute(read(), options)).toMatchObject({ value: principal ?? 'nobody', cached: false });
+      expect(await executor.execute(read(), options)).toMatchObject({ value: principal ?? 'nobody', cached: true });
+    }
+  });
+
+  it('not when it is no plain answer: a failure, a halt, a question, a value that cannot be copied', async () => {
+    for (const answer of [() => { throw new Error('x'); }, () => halt('r', 1), () => new Date(), () => new Map(), () => NaN, () => ({ f: () => 1 }), () => 'x'.repeat(2 ** 20 + 1)]) {
+      let runs = 0;
+      const { executor } = setup([reader('read', () => (runs++, answer()), { cacheTtlMs: 1_000 })], { maxAttempts: 1 });
+      await executor.execute(read());
+      await executor.execute(read());
+      expect(runs).toBe(2);
+    }
+  });
+
+  it('as it was, whoever changes what they were given', async () => {
+    const own = { list: [1] };
+    const { executor } = setup([reader('read', () => own, { cacheTtlMs: 1_000 })]);
+    const first = await executor.execute(read());
+    own.list.push(2);
+    if (first.status === 'ok') (first.value as typeof own).list.push(3);
+    const second = await executor.execute(read());
+    expect(second).toMatchObject({ value: { list: [1] } });
+    if (second.status === 'ok') expect(() => (second.value as typeof own).list.push(4)).toThrow();
+  });
+
+  it('not when its tool was replaced by another that declares the same', async () => {
+    for (const store of [undefined, new MemoryStateStore()]) {
+      const { executor, registry } = setup([reader('read', () => 'old', { cacheTtlMs: 1_000 })], store && { store });
+      await executor.execute(read());
+      registry.register(reader('read', () => 'new', { cacheTtlMs: 1_000 }), { replace: true });
+      expect(await executor.execute(read()), store === undefined ? 'alone' : 'with a store').toMatchObject({ value: 'new' });
+    }
+  });
+
+  it('not when its tool was replaced while it ran', async () => {
+    const gate = new Gate<string>();
+    const { executor, registry } = setup([reader('read', () => gate.promise, { cacheTtlMs: 1_000 })]);
+    const running = executor.execute(read());
+    await settled();
+    registry.register(reader('read', () => 'new', { cacheTtlMs: 1_000 }), { replace: true });
+    const after = executor.execute(read());
+    gate.open('old');
+    expect(brief(await running)).toBe('ok "old"');
+    expect(brief(await after)).toBe('ok "new"');
+  });
+
+  it('in at most so many entries, the least recently used going first', async () => {
+    const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], { cacheEntries: 3 });
+    for (const n of [1, 2, 3]) await executor.execute(read({ n }));
+    await executor.execute(read({ n: 1 }));
+    await executor.execute(read({ n: 4 }));
+    const cached = [];
+    for (const n of [1, 3, 4, 2]) cached.push((await executor.execute(read({ n }))).cached);
+    expect(cached).toEqual([true, true, true, false]);
+  });
+
+  it('in at most so many characters', async () => {
+    const { executor } = setup([reader('read', () => 'x'.repeat(98), { cacheTtlMs: 1_000 })], { cacheSize: 250 });
+    for (const n of [1, 2, 3]) await executor.execute(read({ n }));
+    const cached = [];
+    for (const n of [3, 2, 1]) cached.push((await executor.execute(read({ n }))).cached);
+    expect(cached).toEqual([true, true, false]);
+  });
+});
+
+describe('equal calls at the same time', () => {
+  it('run once, and count as kept answers', async () => {
+    const gate = new Gate<string>();
+    let runs = 0;
+    const { executor } = setup([reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 })]);
+    const running = Array.from({ length: 50 }, () => executor.execute(read()));
+    await settled();
+    gate.open('answer');
+    const outcomes = await Promise.all(running);
+    expect(runs).toBe(1);
+    expect(outcomes.filter(({ cached }) => cached)).toHaveLength(49);
+    expect(new Set(outcomes.map(brief))).toEqual(new Set(['ok "answer"']));
+  });
+
+  it('run once also when several executors share a store and each asks once more', async () => {
+    const store = new MemoryStateStore();
+    let runs = 0;
+    const tool = reader('read', () => runs++, { cacheTtlMs: 1_000 });
+    const [one, other] = [setup([tool], { store }), setup([tool], { store })];
+    await one.executor.execute(read());
+    expect(await other.executor.execute(read())).toMatchObject({ value: 0, cached: true });
+    expect(runs).toBe(1);
+  });
+
+  it('of different principals, or of a tool that keeps nothing, run each', async () => {
+    const gate = new Gate<number>();
+    let runs = 0;
+    const { executor } = setup([reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 }), reader('other', () => (runs++, gate.promise))]);
+    const running = [executor.execute(read(), { principal: 'a' }), executor.execute(read(), { principal: 'b' }), executor.execute(read({}, 'other')), executor.execute(read({}, 'other'))];
+    await settled();
+    expect(runs).toBe(4);
+    gate.open(1);
+    await Promise.all(running);
+  });
+
+  it('each run by themselves when the one they wait for fails', async () => {
+    const gates = [new Gate<string>(), new Gate<string>(), new Gate<string>()];
+    let runs = 0;
+    const { executor } = setup([reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 1_000 })], { maxAttempts: 1 });
+    const running = [0, 1, 2].map(() => executor.execute(read()));
+    await settled();
+    gates[0]!.fail(new Error('x'));
+    await settled();
+    gates[1]!.open('b');
+    gates[2]!.open('c');
+    expect((await Promise.all(running)).map(brief).sort()).toEqual(['error EXECUTION_FAILED', 'ok "b"', 'ok "c"']);
+  });
+
+  it.each([
+    ['a date', () => new Date(0)],
+    ['a map', () => new Map()],
+    ['NaN', () => NaN],
+    ['a list with a hole', () => [1, undefined]],
+    ['more than can be kept', () => 'x'.repeat(2 ** 20 + 1)],
+  ])('all have the answer, also when it is %s', async (_, answer) => {
+    const gate = new Gate();
+    const { executor } = setup([reader('read', async () => (await gate.promise, answer()), { cacheTtlMs: 1_000 })]);
+    const running = [0, 1, 2].map(() => executor.execute(read()));
+    await settled();
+    gate.open();
+    for (const outcome of await Promise.all(running)) expect(outcome).toMatchObject({ status: 'ok', value: answer() });
+  });
+});
+
+describe('a kept answer is made stale', () => {
+  const kept = { accessMode: 'readonly', category: 'notes', cacheTtlMs: 1_000 };
+  const after = (tool: ToolDefinition) => runsOf(kept, [tool]);
+
+  it('by a write of its category, and not by one of another', async () => {
+    expect(await after(writer('write', () => 1, { category: 'notes' }))).toBe(2);
+    expect(await after(writer('write', () => 1, { category: 'files' }))).toBe(1);
+  });
+
+  it('by what a write says it invalidates: the tool, or the category; its own category then does not count', async () => {
+    expect(await after(writer('write', () => 1, { category: 'files', invalidates: ['read'] }))).toBe(2);
+    expect(await after(writer('write', () => 1, { category: 'files', invalidates: ['notes'] }))).toBe(2);
+    expect(await after(writer('write', () => 1, { category: 'notes', invalidates: ['files'] }))).toBe(1);
+  });
+
+  it('by every execute and mixed call, and by a write that says nothing', async () => {
+    expect(await after(anyTool('run', () => 1, { accessMode: 'execute', category: 'files', invalidates: ['files'] }))).toBe(2);
+    expect(await after(anyTool('any', () => 1, { category: 'files' }))).toBe(2);
+    expect(await after(writer('write', () => 1))).toBe(2);
+  });
+
+  it('not by a read', async () => {
+    expect(await after(reader('other', () => 1, { category: 'notes' }))).toBe(1);
+  });
+
+  it('by a write that failed: it may have written before', async () => {
+    expect(await after(writer('write', () => { throw new Error('x'); }, { category: 'notes' }))).toBe(2);
+  });
+
+  it('not by a write that never began', async () => {
+    expect(await runsOf(kept, [writer('write', () => 1, { category: 'notes' })], { policy: { decide: ({ name }) => ({ ...allowAll.decide(), verdict: name === 'write' ? 'deny' : 'allow' }) } })).toBe(1);
+  });
+
+  it('by a write that ends after its time was up', async () => {
+    const gate = new Gate();
+    let runs = 0;
+    const { executor, clock } = setup([reader('read', () => runs++, { ...kept } as never), writer('write', () => gate.promise, { category: 'notes', timeoutMs: 10 })], { policy: allowAll });
+    const writing = executor.execute(read({}, 'write'));
+    await clock.advanceAsync(10);
+    expect(brief(await writing)).toBe('error TIMEOUT');
+    await executor.execute(read());
+    gate.open();
+    await settled();
+    expect((await executor.execute(read())).cached).toBe(false);
+  });
+
+  it('before it is kept, when the write comes while the tool runs', async () => {
+    const gate = new Gate<string>();
+    let runs = 0;
+    const { executor } = setup([reader('read', () => (runs++ === 0 ? gate.promise : 'new'), { ...kept } as never), writer('write', () => 1, { category: 'notes' })], { policy: allowAll });
+    const running = executor.execute(read());
+    await settled();
+    await executor.execute(read({}, 'write'));
+    const joined = executor.execute(read());
+    gate.open('old');
+    expect(brief(await running)).toBe('ok "old"');
+    expect(brief(await joined)).toBe('ok "new"');
+    expect(brief(await executor.execute(read()))).toBe('ok "new"');
+  });
+
+  it('by a write in another executor that shares the store', async () => {
+    const store = new MemoryStateStore();
+    let runs = 0;
+    const tools = [reader('read', () => runs++, { ...kept } as never), writer('write', () => 1, { category: 'notes' })];
+    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store, policy: allowAll })];
+    await one.executor.execute(read());
+    await other.executor.execute(read());
+    expect(runs).toBe(1);
+    await other.executor.execute(read({}, 'write'));
+    expect((await one.executor.execute(read())).cached).toBe(false);
+    expect(runs).toBe(2);
+  });
+});
+
+describe('the cache without its store', () => {
+  it('goes on in the process', async () => {
+    const store = new FailingStore();
+    store.fails = () => true;
+    let runs = 0;
+    const { executor } = setup([reader('read', () => runs++, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })], { store, policy: allowAll });
+    await executor.execute(read());
+    expect(await executor.execute(read())).toMatchObject({ cached: true });
+    await executor.execute(read({}, 'write'));
+    expect(await executor.execute(read())).toMatchObject({ cached: false });
+    expect(runs).toBe(2);
+  });
+
+  it('serves no answer from before its own write, once the store is back and before it heard of the write', async () => {
+    const store = new FailingStore();
+    let runs = 0;
+    const { executor } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })], { store, policy: allowAll });
+    await executor.execute(read());
+    store.fails = (operation) => operation === 'increment';
+    await executor.execute(read({}, 'write'));
+    store.fails = () => false;
+    expect(await executor.execute(read())).toMatchObject({ value: 2 });
+  });
+
+  it('tells the store of its writes as soon as that is back, so that others serve no answer from before', async () => {
+    const memory = new MemoryStateStore();
+    const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
+    let runs = 0;
+    const tools = [reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })];
+    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store: otherStore, policy: allowAll })];
+    await one.executor.execute(read());
+    await other.executor.execute(read());
+    store.fails = () => true;
+    await one.executor.execute(read({}, 'write'));
+    store.fails = () => false;
+    store.tellAvailable(true);
+    await settled();
+    expect(await other.executor.execute(read())).toMatchObject({ value: 2 });
+  });
+
+  it('tells the store of its writes also after a failure that was no outage', async () => {
+    const memory = new MemoryStateStore();
+    const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
+    let runs = 0;
+    const tools = [reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })];
+    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store: otherStore, policy: allowAll })];
+    await one.executor.execute(read());
+    await other.executor.execute(read());
+    store.fails = (operation) => operation === 'increment';
+    await one.executor.execute(read({}, 'write'));
+    store.fails = () => false;
+    await one.executor.execute(read());
+    await settled();
+    expect((await other.executor.execute(read())).status === 'ok').toBe(true);
+    expect(await other.executor.execute(read())).not.toMatchObject({ value: 1 });
+  });
+
+  it('trusts no answer in the store that was put there without knowing its state', async () => {
+    const memory = new MemoryStateStore();
+    const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
+    let version = 1;
+    const tools = [reader('read', () => version, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => void version++, { category: 'notes' })];
+    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store: otherStore, policy: allowAll })];
+    const noStates = (_: string, key: string) => key.startsWith('cache-generation');
+    store.fails = noStates;
+    await one.executor.execute(read());
+    await other.executor.execute(read({}, 'write'));
+    otherStore.fails = noStates;
+    expect(await other.executor.execute(read())).toMatchObject({ value: 2 });
+  });
+
+  it('does not fall for rubbish under its keys', async () => {
+    const store = new FailingStore();
+    let runs = 0;
+    const { executor } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000 })], { store });
+    await executor.execute(read());
+    const key = store.operations.map((operation) => operation.split(' ')[1]!).find((each) => each.startsWith('cache:'))!;
+    for (const text of ['', 'null', '5', '{', '[]', '{"stamp":1}', '{"value":666}']) {
+      await store.memory.compareAndSet(key, await store.memory.get(key), text);
+      expect(await executor.execute(read({}))).not.toMatchObject({ value: 666 });
+      expect((await setup([reader('read', () => 'own', { cacheTtlMs: 1_000 })], { store }).executor.execute(read())).status).toBe('ok');
+    }
+  });
+});

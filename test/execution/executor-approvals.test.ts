@@ -1,0 +1,320 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryStateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+import { isToolError, type Approval, type PendingApproval, type Policy, type ToolCall, type ToolExecutor, type ToolOutcome } from '../../src/index.js';
+import { brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import { FailingStore } from './fixtures/failing-store.js';
+
+const call = { id: '1', name: 'write', input: { text: 'bread' } };
+
+function pendingOf(outcome: ToolOutcome): PendingApproval {
+  if (outcome.status !== 'approval_required') throw new Error(`expected approval_required, found ${brief(outcome)}`);
+  return outcome.pending;
+}
+
+async function approved(executor: ToolExecutor, of: ToolCall = call, options: object = {}): Promise<Approval> {
+  return executor.approve(pendingOf(await executor.execute(of, options)));
+}
+
+function writing(options: Parameters<typeof setup>[1] = {}) {
+  const written: unknown[] = [];
+  return { ...setup([writer('write', (input) => void written.push(input))], options), written };
+}
+
+const codeOf = (promise: Promise<unknown>) => promise.then(() => 'fine', (error: unknown) => (isToolError(error) ? error.code : String(error)));
+
+describe('a write', () => {
+  it('is held with all that a person must know, and runs once after the yes', async () => {
+    const { executor, written, events } = writing();
+    const pending = pendingOf(await executor.execute(call, { principal: 'ada', conversationId: 'c' }));
+    expect(pending).toMatchObject({ kind: 'approval', callId: '1', toolName: 'write', input: { text: 'bread' }, principal: 'ada', conversationId: 'c', danger: 'medium', createdAt: 1_000_000, expiresAt: 1_600_000 });
+    expect(written).toEqual([]);
+    const approval = await executor.approve(pending);
+    expect(brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' }))).toBe('ok null');
+    expect(brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' }))).toBe('error INVALID_APPROVAL');
+    expect(written).toEqual([{ text: 'bread' }]);
+    const told = events.flatMap((event) => (event.type === 'approval' ? [[event.state, event.pendingId === pending.id, event.principal, event.conversationId]] : []));
+    expect(told).toEqual(['requested', 'granted', 'redeemed', 'refused'].map((state) => [state, true, 'ada', 'c']));
+  });
+
+  it('survives that pending call and approval are stored and sent as JSON', async () => {
+    const { executor, written } = writing();
+    const pending = JSON.parse(JSON.stringify(pendingOf(await executor.execute(call)))) as PendingApproval;
+    const approval = JSON.parse(JSON.stringify(await executor.approve(pending))) as Approval;
+    expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
+    expect(written).toHaveLength(1);
+  });
+
+  it('runs once, however many attempts there are with one approval at the same time', async () => {
+    const { executor, written } = writing({ maxConcurrent: 100 });
+    const approval = await approved(executor);
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => executor.execute(call, { approval })));
+    expect(outcomes.map(brief).sort()).toEqual([...Array.from({ length: 99 }, () => 'error INVALID_APPROVAL'), 'ok null']);
+    expect(written).toHaveLength(1);
+  });
+
+  it('runs once, when two executors share store and key', async () => {
+    const shared = { store: new MemoryStateStore(), approvalKey: new Uint8Array(32).fill(7) };
+    const [one, other] = [writing(shared), writing(shared)];
+    const pending = pendingOf(await one.executor.execute(call));
+    const approval = await other.executor.approve(pending);
+    await Promise.all([one, other, one, other].map(({ executor }) => executor.execute(call, { approval })));
+    expect(one.written.length + other.written.length).toBe(1);
+    expect(await codeOf(one.executor.approve(pending))).toBe('INVALID_APPROVAL');
+  });
+
+  it('cannot be approved by who has another key', async () => {
+    const store = new MemoryStateStore();
+    const [one, other] = [writing({ store }), writing({ store })];
+    const pending = pendingOf(await one.executor.execute(call));
+    expect(await codeOf(other.executor.approve(pending))).toBe('INVALID_APPROVAL');
+    const approval = await one.executor.approve(pending);
+    expect(brief(await other.executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(other.written).toEqual([]);
+  });
+
+  it('does not run when anything is another than what was approved', async () => {
+    const { executor, written, registry } = writing();
+    registry.register(writer('other', (input) => void written.push(input)));
+    const approval = await approved(executor, call, { principal: 'ada' });
+    const attempts: [ToolCall, object][] = [
+      [{ ...call, id: '2' }, { principal: 'ada' }],
+      [{ ...call, name: 'other' }, { principal: 'ada' }],
+      [{ ...call, input: { text: 'Bread' } }, { principal: 'ada' }],
+      [{ ...call, input: { text: 'bread', more: null } }, { principal: 'ada' }],
+      [call, { principal: 'eve' }],
+      [call, {}],
+    ];
+    for (const [each, options] of attempts) expect(brief(await executor.execute(each, { approval, ...options })), JSON.stringify([each, options])).toBe('error INVALID_APPROVAL');
+    for (const field of Object.keys(approval)) {
+      const changed = { ...approval, [field]: field === 'expiresAt' ? approval.expiresAt + 1 : `${String(approval[field as keyof Approval])}x` };
+      expect(brief(await executor.execute(call, { approval: changed, principal: 'ada' })), field).toBe('error INVALID_APPROVAL');
+    }
+    expect(written).toEqual([]);
+    expect(brief(await executor.execute(call, { approval, principal: 'ada' })), 'still good').toBe('ok null');
+  });
+
+  it.each([null, 5, 'yes', true, {}, [], { signature: 'x' }, new Proxy({}, { get() { throw new Error('trap'); } })].map((approval, index) => [index, approval] as const))('does not run by an approval that is none (%i)', async (_, approval) => {
+    const { executor, written, events } = writing();
+    expect(brief(await executor.execute(call, { approval: approval as unknown as Approval }))).toBe('error INVALID_APPROVAL');
+    expect(written).toEqual([]);
+    expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
+  });
+
+  it('does not run twice by an approval that shows itself once and another one when it is used up', async () => {
+    const { executor, written } = writing();
+    const first = await approved(executor);
+    const second = await approved(executor, { ...call, id: '2' });
+    for (let reads = 1; reads <= 4; reads++) {
+      const counts = new Map<string, number>();
+      const shown = Object.fromEntries(Object.keys(first).map((field) => [field, { enumerable: true, get: () => {
+        counts.set(field, (counts.get(field) ?? 0) + 1);
+        return (counts.get(field)! <= reads ? first : second)[field as keyof Approval];
+      } }]));
+      await executor.execute(call, { approval: Object.defineProperties({}, shown) as Approval });
+    }
+    expect(written.length).toBeLessThanOrEqual(1);
+    if (written.length === 1) expect(brief(await executor.execute(call, { approval: first }))).toBe('error INVALID_APPROVAL');
+  });
+
+  it('does not run after its approval has expired, nor can it be approved then', async () => {
+    const { executor, clock, written } = writing({ approvalTtlMs: 1_000 });
+    const pending = pendingOf(await executor.execute(call));
+    clock.advance(999);
+    const approval = await executor.approve(pending);
+    clock.advance(1);
+    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    const late = pendingOf(await executor.execute(call));
+    clock.advance(1_000);
+    expect(await codeOf(executor.approve(late))).toBe('INVALID_APPROVAL');
+    expect(written).toEqual([]);
+  });
+
+  it('can be denied, and not be approved after that; nor the other way round', async () => {
+    const { executor, events } = writing();
+    const pending = pendingOf(await executor.execute(call));
+    await executor.deny(pending);
+    expect(await codeOf(executor.approve(pending))).toBe('INVALID_APPROVAL');
+    const granted = pendingOf(await executor.execute(call));
+    await executor.approve(granted);
+    expect(await codeOf(executor.deny(granted))).toBe('INVALID_APPROVAL');
+    expect(await codeOf(executor.approve(granted))).toBe('INVALID_APPROVAL');
+    expect(events.flatMap((event) => (event.type === 'approval' ? [event.state] : []))).toEqual(['requested', 'denied', 'requested', 'granted']);
+  });
+
+  it('can be approved with other arguments, and runs with those only', async () => {
+    const { executor, written } = writing();
+    const edited = { input: { text: 'rolls' } };
+    const approval = await executor.approve(pendingOf(await executor.execute(call)), edited);
+    edited.input.text = 'cake';
+    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(brief(await executor.execute({ ...call, input: { text: 'cake' } }, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(brief(await executor.execute({ ...call, input: { text: 'rolls' } }, { approval }))).toBe('ok null');
+    expect(written).toEqual([{ text: 'rolls' }]);
+  });
+
+  it('is denied when the policy was tightened after the yes, and the yes is not used up', async () => {
+    let verdict: 'confirm' | 'deny' = 'confirm';
+    const policy: Policy = { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) };
+    const { executor, written } = writing({ policy });
+    const approval = await approved(executor);
+    verdict = 'deny';
+    expect(await executor.execute(call, { approval })).toMatchObject({ status: 'denied', reason: 'r', rule: 'x', danger: 'high' });
+    expect(written).toEqual([]);
+    verdict = 'confirm';
+    expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
+  });
+
+  it('does not run when its definition was replaced by one that says something else', async () => {
+    const { executor, registry, written } = writing();
+    const approval = await approved(executor);
+    registry.register(writer('write', () => void written.push('another'), { description: 'Does something else' }), { replace: true });
+    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(written).toEqual([]);
+  });
+
+  it('keeps its approval when a budget is used up', async () => {
+    const { executor } = writing({ budgets: [{ per: 'principal', calls: 1 }] });
+    const [first, second] = [await approved(executor), await approved(executor, { ...call, id: '2' })];
+    expect(brief(await executor.execute(call, { approval: first }))).toBe('ok null');
+    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe('error BUDGET_EXCEEDED');
+    await executor.resetBudgets('');
+    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe('ok null');
+  });
+
+  it('spends no budget with an approval that is used up already', async () => {
+    const { executor, registry } = writing({ budgets: [{ per: 'principal', calls: 3 }] });
+    registry.register(reader('read', () => 1));
+    const approval = await approved(executor);
+    await executor.execute(call, { approval });
+    for (let attempt = 0; attempt < 5; attempt++) expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(brief(await executor.execute({ id: '9', name: 'read' }))).toBe('ok 1');
+  });
+
+  it('keeps its approval when the tool cannot be run at all', async () => {
+    const { executor, registry } = setup([writer('write', undefined)]);
+    const approval = await approved(executor);
+    expect(brief(await executor.execute(call, { approval }))).toBe('error NOT_EXECUTABLE');
+    registry.register(writer('write', () => 'done'), { replace: true });
+    expect(brief(await executor.execute(call, { approval }))).toBe('ok "done"');
+  });
+
+  it('is refused without its store, and after the store was emptied', async () => {
+    const store = new FailingStore(new MemoryStateStore({ clock: new ManualClock() }));
+    const { executor, written } = writing({ store });
+    const pending = pendingOf(await executor.execute(call));
+    const approval = await executor.approve(pending);
+    store.fails = () => true;
+    expect(brief(await executor.execute(call, { approval }))).toBe('error STATE_UNAVAILABLE');
+    expect(brief(await executor.execute(call))).toBe('error STATE_UNAVAILABLE');
+    expect(await codeOf(executor.approve(pending))).toBe('STATE_UNAVAILABLE');
+    store.fails = () => false;
+    store.flush();
+    expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(await codeOf(executor.approve(pending))).toBe('INVALID_APPROVAL');
+    expect(written).toEqual([]);
+  });
+
+  it('keeps its approval while it waits for a place and is given up', async () => {
+    const gate = new Gate();
+    const { executor } = setup([writer('write', () => gate.promise)]);
+    const [first, second] = [await approved(executor), await approved(executor, { ...call, id: '2' })];
+    const controller = new AbortController();
+    const running = [executor.execute(call, { approval: first }), executor.execute({ ...call, id: '2' }, { approval: second, signal: controller.signal })];
+    await settled();
+    controller.abort();
+    expect(brief(await running[1]!)).toBe('error ABORTED');
+    gate.open();
+    await running[0];
+    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe('ok null');
+  });
+});
+
+describe('a person who is asked by confirm', () => {
+  const answers: [string, unknown, string, unknown[]][] = [
+    ['yes', true, 'ok null', [{ text: 'bread' }]],
+    ['no', false, 'denied', []],
+    ['nothing', undefined, 'denied', []],
+    ['something true', 1, 'denied', []],
+    ['the text yes', 'yes', 'denied', []],
+    ['an object without input', { ok: true }, 'denied', []],
+    ['an inherited input', Object.create({ input: { text: 'x' } }), 'denied', []],
+    ['other arguments', { input: { text: 'rolls' } }, 'ok null', [{ text: 'rolls' }]],
+    ['the same arguments', { input: { text: 'bread' } }, 'ok null', [{ text: 'bread' }]],
+    ['other arguments that are no data', { input: { text: new Date() } }, 'error INVALID_ARGUMENT', []],
+  ];
+  it.each(answers)('and answers %s has that counted', async (_, answer, outcome, ran) => {
+    for (const late of [false, true]) {
+      const { executor, written, events } = writing({ confirm: (() => (late ? Promise.resolve(answer) : answer)) as never });
+      expect(brief(await executor.execute(call))).toBe(outcome);
+      expect(written).toEqual(ran);
+      expect(events.filter(({ type }) => type === 'decision')).toHaveLength(1);
+      expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
+    }
+  });
+
+  it('and throws, or rejects, has said no', async () => {
+    for (const confirm of [() => { throw new Error('x'); }, () => Promise.reject(new Error('x'))]) {
+      const { executor, written } = writing({ confirm });
+      expect(await executor.execute(call)).toMatchObject({ status: 'denied', rule: 'confirmation' });
+      expect(written).toEqual([]);
+    }
+  });
+
+  it('is told of in the order requested, granted, redeemed', async () => {
+    const { executor, events } = writing({ confirm: () => true });
+    await executor.execute(call);
+    expect(events.map((event) => (event.type === 'approval' ? event.state : event.type))).toEqual(['decision', 'requested', 'granted', 'redeemed', 'call-started', 'call-settled']);
+  });
+
+  it('and changes the arguments has them checked, and judged by the policy again', async () => {
+    const policy: Policy = { decide: ({ input }) => ((input as { text: string }).text === 'poison' ? { verdict: 'deny', reason: 'r', rule: 'x', danger: 'critical' } : { verdict: 'confirm', reason: 'r', rule: 'y', danger: 'low' }) };
+    const { executor, written } = writing({ policy, confirm: () => ({ input: { text: 'poison' } }) });
+    expect(await executor.execute(call)).toMatchObject({ status: 'denied', rule: 'x' });
+    expect(written).toEqual([]);
+    const strict = setup([writer('write', (input) => void written.push(input), { inputSchema: { type: 'object', properties: { text: { type: 'string' } } } })], { confirm: () => ({ input: { text: 5 } }) });
+    expect(brief(await strict.executor.execute(call))).toBe('error INVALID_INPUT');
+    expect(written).toEqual([]);
+  });
+
+  it('is not asked again for the arguments that they gave', async () => {
+    let asked = 0;
+    const { executor } = writing({ confirm: () => (asked++, { input: { text: `rolls ${asked}` } }) });
+    expect(brief(await executor.execute(call))).toBe('ok null');
+    expect(asked).toBe(1);
+  });
+
+  it('is the one of the call, before the one of the executor', async () => {
+    const { executor, written } = writing({ confirm: () => true });
+    expect(brief(await executor.execute(call, { confirm: () => false }))).toBe('denied');
+    expect(written).toEqual([]);
+  });
+
+  it('is not asked for what the policy allows or denies', async () => {
+    let asked = 0;
+    const { executor } = setup([reader('read', () => 1), writer('write', () => 2)], { confirm: () => (asked++, true) });
+    await executor.execute({ id: '1', name: 'read' });
+    await executor.execute({ id: '2', name: 'write' }, { mode: 'read-only' });
+    await executor.execute({ id: '3', name: 'write' }, { mode: 'unattended' });
+    expect(asked).toBe(0);
+  });
+
+  it('and thinks for long does not override a policy that was tightened meanwhile', async () => {
+    let verdict: 'confirm' | 'deny' = 'confirm';
+    const { executor, written } = writing({ policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) }, confirm: () => ((verdict = 'deny'), true) });
+    expect(brief(await executor.execute(call))).toBe('denied');
+    expect(written).toEqual([]);
+  });
+
+  it('and thinks for long does not have a definition run that was replaced meanwhile', async () => {
+    const { executor, registry, written } = writing({ confirm: () => { registry.register(writer('write', () => void written.push('another'), { description: 'Does something else' }), { replace: true }); return true; } });
+    expect((await executor.execute(call)).status).not.toBe('ok');
+    expect(written).toEqual([]);
+  });
+
+  it('and thinks longer than an approval counts has not said yes', async () => {
+    const { executor, written, clock } = writing({ approvalTtlMs: 1_000, confirm: () => { clock.advance(1_000); return true; } });
+    expect(brief(await executor.execute(call))).toBe('error INVALID_APPROVAL');
+    expect(written).toEqual([]);
+  });
+});

@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { halt, type ToolEvent } from '../../src/index.js';
+import { anyTool, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import { FailingStore } from './fixtures/failing-store.js';
+
+const tools = [
+  reader('fine', () => 1, { cacheTtlMs: 50 }),
+  reader('throws', () => { throw new Error('x'); }),
+  reader('stops', () => halt('r', 1)),
+  reader('slow', () => new Promise(() => undefined), { timeoutMs: 20 }),
+  reader('strict', () => 1, { inputSchema: { type: 'object', required: ['n'] } }),
+  reader('off', () => 1, { available: () => false }),
+  writer('write', () => 1),
+  anyTool('mixed', () => 1),
+  writer('by_hand', undefined, { manual: true }),
+  reader('empty', undefined),
+  reader('talks', (_, { reportProgress }) => { reportProgress!({ done: 1 }); reportProgress!(() => 1); return 1; }),
+];
+
+describe('events', () => {
+  it('say of every call exactly one decision and exactly one end, the end last, whatever becomes of it', async () => {
+    const call = fc.record({
+      name: fc.constantFrom(...tools.map(({ name }) => name), 'unknown', '__proto__', ''),
+      input: fc.constantFrom<unknown>({}, { n: 1 }, 5, null, { f: () => 1 }),
+      confirm: fc.constantFrom<unknown>(undefined, () => true, () => false, () => ({ input: { n: 2 } }), () => ({ input: 5 }), () => { throw new Error('x'); }, 'no function'),
+      approval: fc.constantFrom<unknown>(undefined, undefined, undefined, {}, 'rubbish', null),
+      mode: fc.constantFrom<unknown>(undefined, undefined, 'read-only', 'unattended', 'rubbish'),
+      principal: fc.constantFrom<unknown>(undefined, 'ada', 5),
+      abort: fc.constantFrom('no', 'no', 'before', 'during'),
+      conversationId: fc.constantFrom(undefined, 'c'),
+    });
+    await fc.assert(fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 8 }), fc.boolean(), async (calls, storeFails) => {
+      const store = new FailingStore();
+      store.fails = () => storeFails;
+      const { executor, clock, events } = setup(tools, { store, maxRepeats: 2, maxConcurrent: 2, budgets: [{ per: 'principal', calls: 4 }] });
+      const running = calls.map(({ name, input, abort, ...context }, index) => {
+        const controller = new AbortController();
+        if (abort === 'before') controller.abort();
+        if (abort === 'during') clock.after(10, () => controller.abort());
+        return executor.execute({ id: `call ${index}`, name, input }, { ...Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined)), signal: controller.signal });
+      });
+      await clock.advanceAsync(60_000);
+      const outcomes = await Promise.all(running);
+      for (const [index, outcome] of outcomes.entries()) {
+        const told = events.filter((event) => 'callId' in event && event.callId === `call ${index}`);
+        expect(told.filter(({ type }) => type === 'decision'), JSON.stringify(calls[index])).toHaveLength(1);
+        expect(told.filter(({ type }) => type === 'call-settled')).toMatchObject([{ status: outcome.status, attempts: outcome.attempts, cached: outcome.cached, durationMs: outcome.durationMs }]);
+        expect(told[0]?.type).toBe('decision');
+        expect(told.filter(({ type }) => type !== 'late-result').at(-1)?.type).toBe('call-settled');
+        expect(told.filter(({ type }) => type === 'call-started').length).toBeLessThanOrEqual(1);
+      }
+    }), { numRuns: 150 });
+  });
+
+  it('come in order, with the facts of the call', async () => {
+    const { executor, events, clock } = setup(tools);
+    clock.advance(5);
+    await executor.execute({ id: '1', name: 'talks' }, { principal: 'ada', conversationId: 'c' });
+    const facts = { callId: '1', toolName: 'talks', at: 1_000_005, principal: 'ada', conversationId: 'c' };
+    expect(events).toEqual([
+      { type: 'decision', ...facts, verdict: 'allow', reason: expect.any(String) as string, rule: 'axes', danger: 'low' },
+      { type: 'call-started', ...facts },
+      { type: 'call-progress', ...facts, progress: { done: 1 } },
+      { type: 'call-settled', ...facts, status: 'ok', durationMs: 0, attempts: 1, cached: false },
+    ]);
+  });
+
+  it('are frozen: one who listens cannot change what the next one hears', async () => {
+    const { executor } = setup(tools);
+    const heard: ToolEvent[] = [];
+    executor.on((event) => void ((event as { type: string }).type = 'forged'));
+    executor.on((event) => heard.push(event));
+    await executor.execute({ id: '1', name: 'talks' });
+    await executor.execute({ id: '2', name: 'write' });
+    expect(heard.map(({ type }) => type)).not.toContain('forged');
+    for (const event of heard) expect(Object.isFrozen(event), event.type).toBe(true);
+  });
+
+  it('reach everybody else when one who listens throws', async () => {
+    const { executor, registry } = setup([]);
+    registry.registerAll(tools);
+    const heard: string[] = [];
+    executor.on(() => { throw new Error('x'); });
+    executor.on(({ type }) => heard.push(type));
+    expect((await executor.execute({ id: '1', name: 'fine' })).status).toBe('ok');
+    expect(heard).toEqual(['decision', 'call-started', 'call-settled']);
+  });
+
+  it('are not heard any more by who stopped listening, and by who listens twice twice', async () => {
+    const { executor } = setup(tools);
+    let heard = 0;
+    const listener = () => heard++;
+    const stops = [executor.on(listener), executor.on(listener)];
+    await executor.execute({ id: '1', name: 'fine' });
+    expect(heard).toBe(6);
+    stops[0]!();
+    await executor.execute({ id: '1', name: 'stops' });
+    expect(heard).toBe(9);
+    stops[1]!();
+    await executor.execute({ id: '1', name: 'stops' });
+    expect(heard).toBe(9);
+  });
+
+  it('come in the same order to all, also when one who listens makes another call', async () => {
+    const { executor } = setup(tools);
+    const [first, second]: string[][] = [[], []];
+    const note = (list: string[]) => (event: ToolEvent) => list.push(`${'callId' in event ? event.callId : ''} ${event.type}`);
+    executor.on((event) => { note(first!)(event); if (event.type === 'decision' && event.callId === '1') void executor.execute({ id: '2', name: 'stops' }); });
+    executor.on(note(second!));
+    await executor.execute({ id: '1', name: 'stops' });
+    await settled();
+    expect(first).toHaveLength(6);
+    expect(second).toEqual(first);
+  });
+
+  it('say when the store is lost and found', async () => {
+    const store = new FailingStore();
+    const { executor, events } = setup([], { store });
+    store.tellAvailable(false);
+    store.tellAvailable(true);
+    expect(events).toEqual([{ type: 'state-unavailable', at: 1_000_000 }, { type: 'state-available', at: 1_000_000 }]);
+    await executor.close();
+    store.tellAvailable(false);
+    expect(events).toHaveLength(2);
+  });
+
+  it('do not end the process when an async listener rejects', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', resolve(import.meta.dirname, 'fixtures/async-listener-child.ts')], { cwd: resolve(import.meta.dirname, '../..'), timeout: 30_000 }).catch((error: unknown) => error as { stdout: string });
+    expect(stdout.trim()).toBe('still here');
+  }, 40_000);
+});

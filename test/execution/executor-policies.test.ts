@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { Policy } from '../../src/index.js';
+import { allowAll, brief, reader, setup } from './fixtures/executor-setup.js';
+
+const good = allowAll.decide();
+
+/** What comes of a call under a policy that does this. */
+async function under(decide: () => unknown, waitMs = 0) {
+  let runs = 0;
+  const { executor, clock, events } = setup([reader('read', () => runs++)], { policy: { decide } as Policy });
+  const running = executor.execute({ id: '1', name: 'read' });
+  await clock.advanceAsync(waitMs);
+  return { outcome: await running, runs, clock, events };
+}
+
+describe('a policy of one\'s own', () => {
+  it.each<[string, () => unknown]>([
+    ['throws', () => { throw new Error('secret sk-abcdefghijk012345'); }],
+    ['throws nothing', () => { throw undefined as unknown as Error; }],
+    ['rejects', () => Promise.reject(new Error('x'))],
+    ['answers nothing', () => undefined],
+    ['answers null', () => null],
+    ['answers true', () => true],
+    ['answers a verdict alone', () => 'allow'],
+    ['answers an unknown verdict', () => ({ ...good, verdict: 'maybe' })],
+    ['answers an inherited property as its verdict', () => ({ ...good, verdict: 'constructor' })],
+    ['answers without a reason', () => ({ ...good, reason: undefined })],
+    ['answers without a rule', () => ({ ...good, rule: 5 })],
+    ['answers with an unknown danger', () => ({ ...good, danger: 'huge' })],
+    ['answers a hostile object', () => new Proxy({}, { get() { throw new Error('x'); } })],
+    ['answers a hostile object later', async () => new Proxy({}, { get(_, key) { if (key === 'then') return undefined; throw new Error('x'); } })],
+    ['answers rubbish later', async () => 'allow'],
+    ['answers a thenable that never does', () => ({ then: () => undefined })],
+  ])('has said no when it %s', async (_, decide) => {
+    const { outcome, runs, events } = await under(decide);
+    expect(outcome).toMatchObject({ status: 'denied', rule: 'policy-error', danger: 'critical' });
+    expect(JSON.stringify(outcome)).not.toContain('sk-abc');
+    expect(runs).toBe(0);
+    expect(events).toMatchObject([{ type: 'decision', verdict: 'deny', rule: 'policy-error' }, { type: 'call-settled', status: 'denied' }]);
+  });
+
+  it('has said no when it has not answered after 5 seconds, and its later answer changes nothing', async () => {
+    let answer!: (decision: unknown) => void;
+    const { outcome, runs, clock } = await under(() => new Promise((resolve) => (answer = resolve)), 5_000);
+    expect(outcome).toMatchObject({ status: 'denied', rule: 'policy-error', durationMs: 5_000 });
+    answer(good);
+    await clock.advanceAsync(1);
+    expect(runs).toBe(0);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('may take its time up to then', async () => {
+    let decided: (() => void) | undefined;
+    const { outcome, clock } = await under(() => new Promise((resolve) => (decided = () => resolve(good), setImmediate(() => decided!()))), 4_999);
+    expect(brief(outcome)).toBe('ok 0');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is asked with the tool\'s own name, the input as the schema gives it, and the whole context', async () => {
+    let asked: unknown;
+    const { executor } = setup([reader('read', () => 1, { aliases: ['cat'] })], { policy: { decide: (call, { principal, scopes, persona, conversationId, mode }) => { asked = { call, context: { principal, scopes, persona, conversationId, mode } }; return good; } } });
+    const context = { principal: 'ada', scopes: ['s'], persona: 'p', conversationId: 'c', mode: 'default' as const };
+    await executor.execute({ id: '1', name: 'cat', input: { a: 1 } }, context);
+    expect(asked).toEqual({ call: { id: '1', name: 'read', input: { a: 1 } }, context });
+  });
+
+  it('cannot let an unknown tool or a wrong input through', async () => {
+    const { executor } = setup([reader('read', () => 1, { inputSchema: { type: 'object', required: ['n'] } })], { policy: allowAll });
+    expect(brief(await executor.execute({ id: '1', name: 'nothing' }))).toBe('error TOOL_NOT_FOUND');
+    expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('error INVALID_INPUT');
+  });
+
+  it('is told as having said no to an unknown tool, whatever it said', async () => {
+    const { executor, events } = setup([], { policy: allowAll });
+    await executor.execute({ id: '1', name: 'nothing' });
+    expect(events[0]).toMatchObject({ type: 'decision', verdict: 'deny' });
+  });
+});

@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest';
+import { ToolMetadataRegistry } from '../../src/index.js';
+import { planExecution, type PlannableCall } from '../../src/execution/plan-execution.js';
+import { refusal, registryOf } from '../tool/sample-tools.js';
+import { createDefaultTools } from '../../tools/index.js';
+
+const conflictKeys = (input: unknown): readonly string[] => (input as { keys: string[] }).keys;
+const registry = registryOf(
+  { name: 'read', aliases: ['view'], accessMode: 'readonly', conflictKeys },
+  { name: 'fetch', accessMode: 'readonly', executionCategory: 'network' },
+  { name: 'add', accessMode: 'readonly', executionCategory: 'compute' },
+  { name: 'write', accessMode: 'write', allowParallel: true, conflictKeys },
+  { name: 'push', aliases: ['publish', 'ship'], accessMode: 'write', allowParallel: false, conflictKeys },
+  { name: 'look', aliases: ['peek'], accessMode: 'readonly', allowParallel: false },
+  { name: 'run', accessMode: 'execute', allowParallel: true },
+  { name: 'anything' },
+);
+const call = (name: string, ...keys: string[]): PlannableCall => ({ name, input: { keys } });
+const batchesOf = (...calls: PlannableCall[]) => planExecution(calls, registry).batches;
+const reasonsOf = (...calls: PlannableCall[]) => planExecution(calls, registry).calls.map(({ after }) => after?.reason);
+
+describe('planExecution', () => {
+  it('plans no calls as no batches', () => expect(planExecution([], registry)).toEqual({ batches: [], calls: [] }));
+
+  it('runs reading, computing and network calls together', () => {
+    expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([[0, 1, 2, 3]]);
+  });
+
+  it('runs writes with different keys together, and those with a common key one after another', () => {
+    expect(batchesOf(call('write', 'a'), call('write', 'b'), call('write', 'b', 'a'), call('write', 'c'))).toEqual([[0, 1, 3], [2]]);
+  });
+
+  it('lets no read overtake a write of the same thing, and no write a read', () => {
+    expect(batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b'))).toEqual([[0, 3], [1], [2]]);
+  });
+
+  it('lets a call without keys wait for every write, and every write for it', () => {
+    expect(batchesOf(call('write', 'a'), call('fetch'), call('write', 'b'), call('run'), call('read', 'c'))).toEqual([[0], [1], [2], [3], [4]]);
+  });
+
+  it('runs computing beside writing, but not beside what may do anything', () => {
+    expect(batchesOf(call('run'), call('add'), call('anything', 'a'), call('add'))).toEqual([[0, 1], [2], [3]]);
+  });
+
+  it('runs alone what declared nothing, whatever keys it gives, and unknown tools', () => {
+    expect(batchesOf(call('read', 'a'), call('anything', 'b'), call('anything', 'c'), call('nobody'), call('read', 'a'))).toEqual([[0], [1], [2], [3], [4]]);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', ''])('takes %j for an unknown tool', (name) => {
+    const plan = planExecution([call('read', 'a'), call(name), call('read', 'a')], registry);
+    expect(plan.batches).toEqual([[0], [1], [2]]);
+    expect(plan.calls[1]?.toolName).toBe(name);
+  });
+
+  it('never runs a tool without allowParallel beside itself, also under two of its names', () => {
+    expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([[0], [1], [2]]);
+    expect(batchesOf(call('look'), call('peek'), call('read', 'a'))).toEqual([[0, 2], [1]]);
+  });
+
+  it('gives calls their own ids, or ids by position, and tools their own names', () => {
+    const { calls } = planExecution([{ id: 'x', name: 'view' }, { name: 'ship' }, { id: 'x', name: 'Nobody' }], registry);
+    expect(calls.map(({ id, toolName }) => [id, toolName])).toEqual([['x', 'read'], ['call-1', 'push'], ['x', 'Nobody']]);
+  });
+
+  it('hands conflictKeys the input as it is', () => {
+    const seen: unknown[] = [];
+    const watched = registryOf({ name: 'write', accessMode: 'write', conflictKeys: (input: unknown) => (seen.push(input), ['a']) });
+    const input = { deep: { value: 1 } };
+    planExecution([{ name: 'write', input }, { name: 'write' }], watched);
+    expect(seen).toEqual([input, undefined]);
+    expect(seen[0]).toBe(input);
+  });
+
+  it('freezes the plan to the leaves', () => {
+    const plan = planExecution([call('write', 'a'), call('write', 'a')], registry);
+    for (const each of [plan, plan.batches, plan.batches[1], plan.calls, plan.calls[0], plan.calls[1], plan.calls[1]?.after]) expect(Object.isFrozen(each)).toBe(true);
+  });
+});
+
+describe('the reason why a call waits', () => {
+  it('names what both touch', () => {
+    expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([undefined, 'after call 0, write: both touch file:a.txt']);
+  });
+
+  it('says who does not say what it touches', () => {
+    expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe('after call 0, write: write writes, and fetch does not say what it touches');
+    expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe('after call 0, run: run writes, and run does not say what it touches');
+    expect(reasonsOf(call('fetch'), call('run'))[1]).toBe('after call 0, fetch: run writes, and neither says what it touches');
+    expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe('after call 0, run: both write, and run does not say what it touches');
+  });
+
+  it('says that a tool does not run beside itself, and not that two reads touch the same', () => {
+    expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe('after call 0, push: push does not run beside itself');
+    expect(reasonsOf(call('look'), call('peek'))[1]).toBe('after call 0, look: look does not run beside itself');
+  });
+
+  it('says who runs alone', () => {
+    expect(reasonsOf(call('read', 'a'), call('anything'), call('nobody'))).toEqual([
+      undefined,
+      'after call 0, read: anything runs alone, since it may read, write or run anything',
+      'after call 1, anything: anything runs alone, since it may read, write or run anything',
+    ]);
+    expect(reasonsOf(call('read', 'a'), call('nobody'))[1]).toBe('after call 0, read: no tool nobody is known, and unknown ones run alone');
+  });
+
+  it('names the first of several in the batch before', () => {
+    expect(planExecution([call('read', 'a'), call('read', 'a'), call('write', 'a')], registry).calls[2]?.after?.position).toBe(0);
+  });
+
+  it('is one short line, whatever the names and keys', () => {
+    const name = `no\nbody\u2028\u001b[31m${'x'.repeat(100_000)}`;
+    const key = `a\r\n${'y'.repeat(1_000)}`;
+    for (const reason of [reasonsOf(call(name), call(name))[1]!, reasonsOf(call('write', key), call('write', key))[1]!]) {
+      expect(reason.length).toBeLessThan(400);
+      expect(reason).not.toMatch(/[\p{Cc}\u2028]/u);
+    }
+  });
+});
+
+describe('keys that are not known', () => {
+  const answering = (answer: () => unknown) => registryOf({ name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer }, { name: 'other', accessMode: 'write', conflictKeys: () => ['other'] });
+  const wait = (answer: () => unknown) => planExecution([{ name: 'other' }, { name: 'write' }], answering(answer)).batches.length === 2;
+
+  it.each<[string, () => unknown]>([
+    ['an error', () => { throw new Error('no'); }],
+    ['nothing', () => undefined],
+    ['a text', () => 'a'],
+    ['an object like a list', () => ({ 0: 'a', length: 1 })],
+    ['a set', () => new Set(['a'])],
+    ['an empty list', () => []],
+    ['a list with a number', () => ['a', 1]],
+    ['a list with holes', () => new Array<string>(2)],
+    ['a list of text objects', () => [new String('a')]],
+    ['1,001 keys', () => Array.from({ length: 1_001 }, (_, index) => `${index}`)],
+    ['1,001 times one key', () => Array<string>(1_001).fill('a')],
+    ['a key of 1,025 characters', () => ['x'.repeat(1_025)]],
+    ['a proxy that was revoked', () => { const { proxy, revoke } = Proxy.revocable<string[]>([], {}); revoke(); return proxy; }],
+    ['a proxy that fails', () => new Proxy(['a'], { get: () => { throw new Error('no'); } })],
+  ])('%s: the call waits for every write', (_, answer) => expect(wait(answer)).toBe(true));
+
+  it.each<[string, () => unknown]>([
+    ['1,000 keys', () => Array.from({ length: 1_000 }, (_, index) => `${index}`)],
+    ['a key of 1,024 characters', () => ['x'.repeat(1_024)]],
+    ['an empty text', () => ['']],
+    ['names of the language', () => ['__proto__', 'constructor']],
+  ])('but %s are', (_, answer) => expect(wait(answer)).toBe(false));
+
+  it('of an async function: it counts as none, and its failure ends nothing', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): unknown => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    expect(wait(() => Promise.reject(new Error('no')))).toBe(true);
+    expect(wait(() => Promise.resolve(['a']))).toBe(true);
+    await new Promise((done) => setImmediate(done));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
+});
+
+describe('a wrong list of calls', () => {
+  const plan = (calls: unknown, of: unknown = registry) => refusal(() => planExecution(calls as PlannableCall[], of as typeof registry));
+
+  it.each<[string, unknown]>([['nothing', undefined], ['a text', 'read'], ['one call', { name: 'read' }], ['an iterator', [][Symbol.iterator]()]])('is %s', (_, calls) => {
+    expect(plan(calls)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a list of calls') });
+  });
+
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['a text', 'read'],
+    ['a function', function read() {}],
+    ['no name', {}],
+    ['a number as name', { name: 1 }],
+    ['a text object as name', { name: new String('read') }],
+    ['a number as id', { name: 'read', id: 1 }],
+    ['null as id', { name: 'read', id: null }],
+  ])('has %s in it: all is refused, naming the position', (_, wrong) => {
+    expect(plan([{ name: 'read' }, { name: 'read' }, wrong])).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('position 2') });
+  });
+
+  it('has a hole, or cannot be read', () => {
+    expect(plan(new Array<unknown>(4_294_967_295))).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('position 0') });
+    const { proxy, revoke } = Proxy.revocable([], {});
+    revoke();
+    expect(plan(proxy)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(plan([{ get name() { throw new Error('secret'); } }])).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.not.stringContaining('secret') });
+  });
+
+  it('is refused before any tool is asked', () => {
+    let asked = 0;
+    const counting = registryOf({ name: 'write', accessMode: 'write', conflictKeys: () => [`${asked++}`] });
+    plan([{ name: 'write' }, null], counting);
+    expect(asked).toBe(0);
+  });
+
+  it('comes without a registry', () => {
+    for (const wrong of [undefined, null, {}, 'x']) expect(plan([], wrong === undefined ? null : wrong)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a registry') });
+  });
+});
+
+describe('the plan of calls of bundled tools', () => {
+  const bundled = new ToolMetadataRegistry();
+  bundled.registerAll(createDefaultTools());
+  const planned = (...calls: readonly (readonly [name: string, input?: object])[]) => planExecution(calls.map(([name, input]) => ({ name, input })), bundled).batches;
+  const write = (path: string) => ['write_file', { path, content: '' }] as const;
+  const read = (path: string) => ['read_file', { path }] as const;
+
+  it('writes different files together, and reads one of them after it was written', () => {
+    expect(planned(write('a.txt'), write('b.txt'), read('a.txt'), read('c.txt'))).toEqual([[0, 1, 3], [2]]);
+  });
+
+  it.each(['./a.txt', 'src/../a.txt', 'A.TXT', '/somewhere/a.txt', 'a.txt/'])('takes %s for what may be the file a.txt', (path) => {
+    expect(planned(write('a.txt'), read(path))).toEqual([[0], [1]]);
+    expect(planned(['edit_file', { path }], write('a.txt'))).toEqual([[0], [1]]);
+  });
+
+  it('takes two spellings of one accented letter for one file', () => expect(planned(write('caf\u00e9'), read('cafe\u0301'))).toEqual([[0], [1]]));
+
+  it('looks at the repository and a file together', () => expect(planned(['git_status', {}], read('a.txt'), ['git_diff', {}])).toEqual([[0, 1, 2]]));
+
+  it('runs programs and commits alone among what reads and writes, also those that name their file', () => {
+    expect(planned(read('a.txt'), ['run_shell', { command: 'make' }], read('a.txt'), ['git_commit', { message: 'x' }], write('b.txt'))).toEqual([[0], [1], [2], [3], [4]]);
+  });
+
+  it('lists, finds and describes only after the files are written', () => {
+    for (const look of [['list_directory', { path: 'src' }], ['list_directory', {}], ['find_files', { glob: '*' }], ['file_info', { path: 'src' }], ['search_text', { query: 'x' }]] as const) {
+      expect(planned(write('src/a.txt'), look)).toEqual([[0], [1]]);
+    }
+  });
+
+  it('moves and deletes apart from all other files, since a folder takes what is in it along', () => {
+    expect(planned(['move_file', { from: 'src', to: 'lib' }], write('lib/a.txt'), read('src/b.txt'))).toEqual([[0], [1, 2]]);
+    expect(planned(['delete_file', { path: 'config' }], write('config/a.txt'))).toEqual([[0], [1]]);
+  });
+
+  it('takes notes and the file that they are in for one thing', () => {
+    expect(planned(['note_add', { text: 'x' }], ['note_list', {}], read('.tooldex/notes.json'), write('a.txt'))).toEqual([[0, 3], [1, 2]]);
+    expect(planned(['note_add', { text: 'x' }], ['note_add', { text: 'y' }])).toEqual([[0], [1]]);
+  });
+
+  it('sends requests one after another', () => {
+    expect(planned(['http_request', { url: 'https://a.example' }], ['http_request', { url: 'https://b.example' }], read('a.txt'))).toEqual([[0], [1], [2]]);
+  });
+});

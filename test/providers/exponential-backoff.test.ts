@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { exponentialBackoff } from '../../src/providers.js';
+import { seededRandom } from '../../src/testing/seeded-random.js';
+
+describe('exponentialBackoff', () => {
+  it('doubles from one second and stops at one minute', () => {
+    expect([0, 1, 2, 3, 6, 7, 50].map((failures) => exponentialBackoff(failures, { jitter: 'none' }))).toEqual([0, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
+  });
+
+  it('is a number within its bound for any number of failures and any base', () => {
+    fc.assert(
+      fc.property(fc.nat(2_000), fc.double({ min: 0, max: Number.MAX_VALUE, noNaN: true }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (failures, baseMs, share) => {
+        for (const jitter of ['full', 'none'] as const) {
+          const ms = exponentialBackoff(failures, { baseMs, random: () => share, jitter });
+          expect(ms).toBeGreaterThanOrEqual(0);
+          expect(ms).toBeLessThanOrEqual(60_000);
+        }
+      }),
+    );
+  });
+
+  it('is spread evenly from 0 to its bound: 10,000 draws have half the bound as their mean, within 2 %', () => {
+    for (let failures = 1; failures <= 8; failures += 1) {
+      const random = seededRandom(failures);
+      const bound = exponentialBackoff(failures, { jitter: 'none' });
+      const draws = Array.from({ length: 10_000 }, () => exponentialBackoff(failures, { random }));
+      expect(draws.every((ms) => ms >= 0 && ms < bound)).toBe(true);
+      const mean = draws.reduce((sum, ms) => sum + ms, 0) / draws.length;
+      expect(Math.abs(mean / bound - 0.5)).toBeLessThan(0.01);
+    }
+  });
+
+  it('does not let 1,000 clients that failed together come back together', () => {
+    for (let failures = 3; failures <= 8; failures += 1) {
+      const random = seededRandom(100 + failures);
+      const buckets = new Map<number, number>();
+      for (let client = 0; client < 1_000; client += 1) {
+        const bucket = Math.floor(exponentialBackoff(failures, { random }) / 100);
+        buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
+      }
+      expect(Math.max(...buckets.values())).toBeLessThanOrEqual(50);
+    }
+  });
+
+  it.each([[-1], [0.5], [NaN], [Infinity], ['1'], [undefined]])('refuses %s as a number of failures', (failures) => {
+    expect(() => exponentialBackoff(failures as number)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  it.each([[{ base: 1 }], [{ baseMs: NaN }], [{ capMs: -1 }], [{ jitter: 'some' }], [{ random: 0.5 }], [null]])('refuses the options %o', (options) => {
+    expect(() => exponentialBackoff(1, options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+});

@@ -1,0 +1,65 @@
+import { ToolError } from '../../src/core/errors.js';
+import { MemoryStateStore } from '../../src/state/memory-state-store.js';
+import type { LifetimeOptions, StateStore } from '../../src/state/state-store.js';
+
+/** What becomes of an operation: it is done, refused, or done and answered by an error all the same. */
+export type Fault = 'none' | 'refused' | 'lost-answer';
+
+/** A connection to a shared memory that fails as a test says; several connections are several processes. */
+export class FaultyStore implements StateStore {
+  /** Every operation that was asked for, in order. */
+  readonly operations: string[] = [];
+  /** What becomes of the next operation. */
+  next: () => Fault = () => 'none';
+  readonly #memory: MemoryStateStore;
+  readonly #listeners = new Set<(available: boolean) => void>();
+
+  constructor(memory: MemoryStateStore = new MemoryStateStore()) {
+    this.#memory = memory;
+  }
+
+  /** Takes the connection away or gives it back, and tells so. */
+  setAvailable(available: boolean): void {
+    this.next = () => (available ? 'none' : 'refused');
+    for (const listener of this.#listeners) listener(available);
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#do('get', () => this.#memory.get(key));
+  }
+
+  compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
+    return this.#do('compareAndSet', () => this.#memory.compareAndSet(key, expected, next, options));
+  }
+
+  increment(): never {
+    throw new Error('not used by providers');
+  }
+
+  expire(): never {
+    throw new Error('not used by providers');
+  }
+
+  publish(channel: string, message: string): Promise<void> {
+    return this.#do('publish', () => this.#memory.publish(channel, message));
+  }
+
+  subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
+    return this.#do('subscribe', () => this.#memory.subscribe(channel, listener));
+  }
+
+  onAvailability(listener: (available: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {}
+
+  async #do<T>(name: string, operation: () => Promise<T>): Promise<T> {
+    this.operations.push(name);
+    const fault = this.next();
+    const result = fault === 'refused' ? undefined : await operation();
+    if (fault !== 'none') throw new ToolError('STATE_UNAVAILABLE', 'expected an answer of the store, found none');
+    return result as T;
+  }
+}

@@ -1,0 +1,149 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { exponentialBackoff, ProviderRouter, RollingHealth } from '../../src/providers.js';
+import { percentile } from '../../src/providers/health/health-samples.js';
+import { FakeProvider } from '../../src/testing/fake-provider.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+
+// Recorded behaviour of the system whose router tooldex started from. Where its documents and its code differ, the
+// documents win: ascending priority instead of a score, an interval that is kept, one health for each configuration.
+const file = resolve(import.meta.dirname, '../../../shared/golden/atlas.json');
+const present = existsSync(file);
+if (!present) console.warn('test/providers/golden-atlas.test.ts skips: ../shared/golden/atlas.json is absent');
+
+interface Spec {
+  readonly name: string;
+  readonly priority?: number;
+  readonly health_check_interval?: number;
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+interface Step {
+  readonly t: number;
+  readonly trace: readonly { readonly provider: string; readonly op: 'call' | 'health_check'; readonly ok: boolean | 'raise' }[];
+}
+interface Golden {
+  readonly backoff_formula: { readonly cases: readonly { readonly consecutive_failures: number; readonly delay_s: number }[] };
+  readonly percentile: { readonly cases: readonly { readonly values: readonly number[]; readonly p: number; readonly output: number | null }[] };
+  readonly rolling_window: { readonly cases: readonly { readonly name: string; readonly samples: readonly { readonly success: boolean; readonly latency_ms: unknown; readonly timestamp: number }[]; readonly summary: Readonly<Record<string, number | null>> }[] };
+  readonly router: { readonly cases: readonly { readonly name: string; readonly specs: readonly Spec[]; readonly trace: readonly Step[] }[] };
+}
+
+const golden = present ? (JSON.parse(readFileSync(file, 'utf8')) as Golden) : undefined;
+const routerCase = (name: string) => golden!.router.cases.find((each) => each.name === name)!;
+
+describe.skipIf(!present)('the recorded backoffs', () => {
+  it('are those without jitter', () => {
+    const cases = golden!.backoff_formula.cases;
+    expect(cases.length).toBeGreaterThan(5);
+    for (const { consecutive_failures, delay_s } of cases) expect(exponentialBackoff(consecutive_failures, { jitter: 'none' })).toBe(delay_s * 1_000);
+  });
+});
+
+describe.skipIf(!present)('the recorded percentiles', () => {
+  it('are ours', () => {
+    for (const { values, p, output } of golden!.percentile.cases) {
+      if (output === null) expect(percentile(values, p)).toBeNull();
+      else expect(percentile(values, p)).toBeCloseTo(output, 9);
+    }
+  });
+});
+
+describe.skipIf(!present)('the recorded windows', () => {
+  it('are ours, but for two: without calls there is no success rate (recorded 0), and latencies that are no numbers are refused (recorded: left out)', () => {
+    for (const { name, samples, summary } of golden!.rolling_window.cases) {
+      const clock = new ManualClock(0);
+      const health = new RollingHealth({ clock });
+      const record = () => {
+        for (const { success, latency_ms, timestamp } of samples) {
+          clock.shiftDate(timestamp - clock.now());
+          health.record({ kind: 'tool', name: 'tool', success, latencyMs: latency_ms as number });
+        }
+      };
+      if (name === 'badlat') {
+        expect(record).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+        continue;
+      }
+      record();
+      const ours = health.summary('tool', 'tool');
+      const successRate = name === 'empty' ? null : summary['success_rate'];
+      expect(ours).toMatchObject({ total: summary['total'], success: summary['success'], failure: summary['failure'], successRate, averageLatencyMs: summary['average_latency_ms'], lastSampleAt: summary['last_sample_at'] });
+      if (summary['p95_latency_ms'] == null) expect(ours.p95LatencyMs).toBeNull();
+      else expect(ours.p95LatencyMs).toBeCloseTo(summary['p95_latency_ms'], 9);
+    }
+  });
+});
+
+describe.skipIf(!present)('the recorded routes', () => {
+  /** Plays the moments of a case with providers that fail as `failing` says; answers who was called and checked at each. */
+  async function play(name: string, failing: (provider: string, call: number, t: number) => boolean, health: Readonly<Record<string, () => boolean>> = {}) {
+    const { specs, trace } = routerCase(name);
+    const clock = new ManualClock(trace[0]!.t * 1_000);
+    let asked: string[] = [];
+    const providers = specs.map(({ name: provider, priority, health_check_interval, config }) => ({
+      name: provider,
+      ...(priority !== undefined && { priority }),
+      ...(health_check_interval !== undefined && { healthCheckIntervalMs: health_check_interval * 1_000 }),
+      ...(config && { config }),
+    }));
+    const fakeOf = (provider: string, label: string) => {
+      const fake: FakeProvider = new FakeProvider(() => {
+        asked.push(label);
+        if (failing(label, fake.calls, clock.now() / 1_000)) throw new Error('down');
+        return label;
+      });
+      fake.health = () => {
+        asked.push(`check ${label}`);
+        return health[provider]?.() ?? true;
+      };
+      return fake;
+    };
+    const factories = new Map(specs.map((spec) => [spec.name, (config: Readonly<Record<string, unknown>>) => fakeOf(spec.name, [spec.name, config['server']].filter(Boolean).join(' '))]));
+    const router = new ProviderRouter({ toolName: 'demo', providers, factories, clock, random: () => 1, env: {} });
+    const steps: { readonly asked: readonly string[]; readonly answer: unknown }[] = [];
+    for (const { t } of trace) {
+      clock.advance(t * 1_000 - clock.now());
+      asked = [];
+      const answer = await router.call({}, {}, { repeatable: true }).then(({ value }) => value, (error: { code: string }) => error.code);
+      steps.push({ asked, answer });
+    }
+    return { steps, recorded: trace.map((step) => step.trace.filter(({ op }) => op === 'call').map(({ provider }) => provider)) };
+  }
+
+  it('begin with the lowest priority and fall back; then the first is tried again after its backoff (recorded: never, its score stays worse)', async () => {
+    const { steps, recorded } = await play('priority_fallback_interval0', (provider, call) => provider === 'a' && call === 1);
+    expect(steps.slice(0, 2).map(({ asked }) => asked)).toEqual(recorded.slice(0, 2));
+    expect(steps.slice(2).map(({ asked }) => asked)).toEqual(recorded.slice(2).map(() => ['a']));
+  });
+
+  it('check once in an interval, and a passed check ends no backoff (recorded: a check before every call, which cleared it)', async () => {
+    const { steps } = await play('passing_health_check_resets_backoff_interval300', (provider) => provider === 'a');
+    expect(steps.map(({ asked }) => asked)).toEqual([['check a', 'a', 'check b', 'b'], ['b'], ['b'], ['b'], ['b']]);
+  });
+
+  it('pass a provider by whose check throws', async () => {
+    const { steps } = await play('health_check_raises', () => false, {
+      a: () => {
+        throw new Error('check');
+      },
+    });
+    expect(steps).toEqual([{ asked: ['check a', 'check b', 'b'], answer: 'b' }]);
+  });
+
+  it('ask whoever is not backing off when all fail; then the error lists all (recorded: the last one’s error)', async () => {
+    const { steps, recorded } = await play('all_fail_no_fallback', () => true);
+    expect(steps.map(({ asked }) => asked)).toEqual(recorded);
+    expect(steps.map(({ answer }) => answer)).toEqual(recorded.map(() => 'PROVIDERS_EXHAUSTED'));
+  });
+
+  it('try both of two equal names with different configurations (recorded: only the first)', async () => {
+    const { steps } = await play('same_name_twice', (provider) => provider === 'a s1');
+    expect(steps).toEqual([{ asked: ['a s1', 'a s2'], answer: 'a s2' }]);
+  });
+
+  it('come back to a first provider that flaps as soon as it answers (recorded: stay with the one of the better score)', async () => {
+    const { steps } = await play('flapping_primary_interval0', (provider, call) => provider === 'a' && call % 2 === 1);
+    expect(steps.map(({ answer }) => answer)).toEqual(['b', 'a', 'b', 'a', 'b', 'a', 'b', 'a']);
+    expect(steps.every(({ asked }) => asked.length <= 2)).toBe(true);
+  });
+});

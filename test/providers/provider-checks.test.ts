@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import type { ToolEvent } from '../../src/core/tool-event.js';
+import type { ToolError } from '../../src/core/errors.js';
+import { ProviderRouter, type ProviderFactory, type ProviderRouterOptions } from '../../src/providers.js';
+import { FakeProvider } from '../../src/testing/fake-provider.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+
+const REPEATABLE = { repeatable: true };
+
+function routerOf(fakes: Readonly<Record<string, FakeProvider>>, options: Partial<ProviderRouterOptions> = {}) {
+  const clock = new ManualClock(1_000_000);
+  const events: ToolEvent[] = [];
+  const router = new ProviderRouter({
+    toolName: 'search',
+    providers: Object.keys(fakes).map((name) => ({ name })),
+    factories: Object.fromEntries(Object.entries(fakes).map(([name, fake]) => [name, fake.factory])),
+    clock,
+    random: () => 1,
+    env: {},
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  return { router, clock, events, call: (signal?: AbortSignal) => router.call({}, signal === undefined ? {} : { signal }, REPEATABLE) };
+}
+
+describe('health checks', () => {
+  it('are made at most once in an interval, before the provider is used', async () => {
+    const a = new FakeProvider();
+    const { call, clock } = routerOf({ a });
+    for (let index = 0; index < 5; index += 1) await call();
+    expect([a.checks, a.calls]).toEqual([1, 5]);
+    clock.advance(299_999);
+    await call();
+    expect(a.checks).toBe(1);
+    clock.advance(1);
+    await call();
+    expect(a.checks).toBe(2);
+  });
+
+  it('are never made with an interval of 0, nor of providers that are not needed', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    const { call } = routerOf({ a, b }, { providers: [{ name: 'a', healthCheckIntervalMs: 0 }, { name: 'b' }] });
+    await call();
+    expect([a.checks, b.checks]).toEqual([0, 0]);
+  });
+
+  it('are shared by callers who come at the same time', async () => {
+    const a = new FakeProvider();
+    let answer = (_: boolean): void => {};
+    a.health = () => new Promise((resolve) => (answer = resolve));
+    const { call, clock } = routerOf({ a });
+    const calls = Array.from({ length: 100 }, () => call());
+    await clock.advanceAsync(0);
+    expect([a.checks, a.calls]).toEqual([1, 0]);
+    answer(true);
+    await Promise.all(calls);
+    expect([a.checks, a.calls]).toEqual([1, 100]);
+  });
+
+  it.each([
+    ['says no', () => false, 'its health check says no'],
+    ['throws', () => { throw new Error('/etc/secret'); }, 'its health check failed: Error'],
+    ['says something else', () => 'yes' as unknown as boolean, 'its health check says no'],
+    ['is silent', () => new Promise<boolean>(() => {}), 'its health check gave no answer within 5000 ms'],
+  ])('pass a provider by whose check %s, until it says yes', async (_, health, reason) => {
+    const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
+    a.health = health;
+    const { call, clock, router, events } = routerOf({ a, b });
+    const first = call();
+    await clock.advanceAsync(5_000);
+    expect(await first).toMatchObject({ provider: 'b', attempts: [{ provider: 'a', status: 'skipped', reason }, {}] });
+    expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy', reason, failures: 0, metrics: { total: 0 }, lastCheck: { healthy: false } });
+    a.health = () => true;
+    await call();
+    expect(a.calls).toBe(0);
+    clock.advance(300_000);
+    expect(await call()).toMatchObject({ provider: 'a' });
+    const ofA = events.filter((event) => 'provider' in event && event.provider === 'a');
+    expect(ofA.map((event) => ('kind' in event ? event.kind : event.type))).toEqual(['check', 'provider-ejected', 'check', 'provider-recovered', 'call']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('end no backoff, and count as no success', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.fails();
+    const { call, clock, router } = routerOf({ a, b }, { providers: [{ name: 'a', healthCheckIntervalMs: 10 }, { name: 'b' }] });
+    await call();
+    clock.advance(500);
+    await call();
+    expect(a.calls).toBe(1);
+    expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1, metrics: { total: 1, success: 0, failure: 1 } });
+  });
+
+  it('keep no caller who gives up waiting, and go on for the others', async () => {
+    const a = new FakeProvider();
+    let answer = (_: boolean): void => {};
+    a.health = () => new Promise((resolve) => (answer = resolve));
+    const { call, clock } = routerOf({ a });
+    const gaveUp = new AbortController();
+    const [first, second] = [call(gaveUp.signal), call()];
+    await clock.advanceAsync(0);
+    gaveUp.abort();
+    await expect(first).rejects.toMatchObject({ code: 'ABORTED' });
+    answer(true);
+    expect(await second).toMatchObject({ provider: 'a' });
+    expect(a.checks).toBe(1);
+  });
+});
+
+describe('credentials', () => {
+  const cse: ProviderFactory = (config, env) => ({
+    requires: ['GOOGLE_API_KEY', 'GOOGLE_CSE_ID'],
+    call: () => `cse ${(config['GOOGLE_CSE_ID'] as string | undefined) ?? env['GOOGLE_CSE_ID']}`,
+  });
+  const serpapi: ProviderFactory = () => ({ requires: [['SERPAPI_KEY', 'GOOGLE_API_KEY']], call: () => 'serpapi' });
+  const providers = [{ name: 'serpapi', priority: 20 }, { name: 'google_cse', priority: 10 }];
+  const search = (options: Partial<ProviderRouterOptions>) => new ProviderRouter({ toolName: 'google_search', providers, factories: { google_cse: cse, serpapi }, ...options });
+
+  it.each([
+    ['all are there', { GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' }, {}, 'google_cse'],
+    ['one is in the configuration', { GOOGLE_API_KEY: 'k' }, { google_cse: { GOOGLE_CSE_ID: 'id' } }, 'google_cse'],
+    ['one is missing', { GOOGLE_API_KEY: 'k' }, {}, 'serpapi'],
+    ['one is empty', { GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: ' ' }, {}, 'serpapi'],
+    ['one is that of another provider', { GOOGLE_API_KEY: 'k' }, { serpapi: { GOOGLE_CSE_ID: 'id' } }, 'serpapi'],
+    ['only the other has its own', { SERPAPI_KEY: 's' }, {}, 'serpapi'],
+  ])('decide between google_cse and serpapi: %s', async (_, env, config, expected) => {
+    expect(await search({ env, config }).call({ q: 'x' }, {}, REPEATABLE)).toMatchObject({ provider: expected });
+  });
+
+  it('that are missing are named, and no value is', async () => {
+    const error = (await search({ env: { GOOGLE_CSE_ID: 'very-secret' } }).call({}, {}, REPEATABLE).catch((caught: unknown) => caught)) as ToolError;
+    expect(error).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: null } });
+    expect(error.message).toContain('GOOGLE_API_KEY');
+    expect(error.message).toContain('SERPAPI_KEY or GOOGLE_API_KEY');
+    expect(JSON.stringify([error.message, error.details])).not.toContain('very-secret');
+  });
+
+  it('that come later are used, by a provider made anew', async () => {
+    const env: Record<string, string> = { GOOGLE_API_KEY: 'k' };
+    const router = search({ env });
+    expect(await router.call({}, {}, REPEATABLE)).toMatchObject({ provider: 'serpapi' });
+    env['GOOGLE_CSE_ID'] = 'new';
+    expect(await router.call({}, {}, REPEATABLE)).toMatchObject({ value: 'cse new' });
+  });
+});
+
+describe('a factory', () => {
+  it('is not called before its provider is needed, and then once', async () => {
+    let made = 0;
+    const factory: ProviderFactory = () => ((made += 1), new FakeProvider());
+    const router = new ProviderRouter({ toolName: 'search', providers: [{ name: 'a' }, { name: 'b' }], factories: { a: factory, b: factory } });
+    expect(made).toBe(0);
+    await router.call({}, {}, REPEATABLE);
+    await router.call({}, {}, REPEATABLE);
+    expect(made).toBe(1);
+  });
+
+  it('that throws makes its provider unhealthy with a reason; it is tried again after the interval', async () => {
+    let isBroken = true;
+    const a: ProviderFactory = () => {
+      if (isBroken) throw new RangeError('/home/me/config');
+      return new FakeProvider();
+    };
+    const { call, clock, router } = routerOf({ b: new FakeProvider() }, { providers: [{ name: 'a' }, { name: 'b' }], factories: { a, b: new FakeProvider().factory } });
+    expect(await call()).toMatchObject({ provider: 'b', attempts: [{ reason: 'its factory failed: RangeError' }, {}] });
+    expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
+    isBroken = false;
+    expect(await call()).toMatchObject({ provider: 'b' });
+    clock.advance(300_000);
+    expect(await call()).toMatchObject({ provider: 'a' });
+  });
+
+  it.each([[undefined], [null], [{}], [Promise.resolve({})], ['provider']])('that returns %o makes its provider unhealthy', async (made) => {
+    const { call } = routerOf({ a: new FakeProvider() }, { factories: { a: () => made as never } });
+    await expect(call()).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED' });
+  });
+});

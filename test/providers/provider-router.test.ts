@@ -1,0 +1,356 @@
+import { getEventListeners } from 'node:events';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ToolEvent } from '../../src/core/tool-event.js';
+import { ToolError } from '../../src/core/errors.js';
+import { ProviderRouter, providerHealthName, RollingHealth, type ProviderRouterOptions } from '../../src/providers.js';
+import { fail } from '../../src/tool/outcome.js';
+import { FakeProvider } from '../../src/testing/fake-provider.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+
+const REPEATABLE = { repeatable: true };
+
+/** A router over providers `a`, `b`, … in this order, without checks and jitter, unless told otherwise. */
+function routerOf(fakes: Readonly<Record<string, FakeProvider>>, options: Partial<ProviderRouterOptions> = {}) {
+  const clock = new ManualClock(1_000_000);
+  const events: ToolEvent[] = [];
+  const router = new ProviderRouter({
+    toolName: 'search',
+    providers: Object.keys(fakes).map((name, index) => ({ name, priority: index, healthCheckIntervalMs: 0 })),
+    factories: new Map(Object.entries(fakes).map(([name, fake]) => [name, fake.factory])),
+    clock,
+    random: () => 1,
+    env: {},
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  const call = (input: unknown = {}) => router.call(input, {}, REPEATABLE);
+  return { router, clock, events, call };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const statuses = (error: unknown) => (error as ToolError).details['attempts'];
+
+describe('ProviderRouter', () => {
+  it('asks the lowest priority first, equal ones in the order declared, and the next one after a failure', async () => {
+    const [a, b, c] = [new FakeProvider(), new FakeProvider(), new FakeProvider()];
+    const order: string[] = [];
+    for (const [name, fake] of Object.entries({ a, b, c })) {
+      fake.answers(() => {
+        order.push(name);
+        throw new Error('down');
+      });
+    }
+    c.answers(() => (order.push('c'), 'from c'));
+    const providers = [{ name: 'c' }, { name: 'b', priority: 7 }, { name: 'a', priority: 7 }].map((spec) => ({ ...spec, healthCheckIntervalMs: 0 }));
+    const { call } = routerOf({ a, b, c }, { providers });
+    expect(await call()).toMatchObject({
+      value: 'from c',
+      provider: 'c',
+      attempts: [
+        { provider: 'b', status: 'failed', reason: 'Error' },
+        { provider: 'a', status: 'failed' },
+        { provider: 'c', status: 'answered' },
+      ],
+    });
+    expect(order).toEqual(['b', 'a', 'c']);
+  });
+
+  it('leaves a provider that failed alone, tries it out after its backoff, and doubles the backoff with every failure in a row', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.fails();
+    const { call, clock, router } = routerOf({ a, b });
+    for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
+      const before = a.calls;
+      await call();
+      await call();
+      expect(a.calls).toBe(before + 1);
+      expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', backoffUntil: clock.now() + seconds * 1_000 });
+      clock.advance(seconds * 1_000 - 1);
+      await call();
+      expect(a.calls).toBe(before + 1);
+      clock.advance(1);
+    }
+    a.answers(() => 'back');
+    expect(await call()).toMatchObject({ value: 'back', attempts: [{ provider: 'a', probe: true }] });
+    expect(router.snapshot()[0]).toMatchObject({ state: 'available', failures: 0, backoffUntil: null });
+  });
+
+  it('counts one failure for many calls that were under way when the service broke', async () => {
+    const a = new FakeProvider();
+    let breakDown = (): void => {};
+    const broken = new Promise<never>((_, reject) => (breakDown = () => reject(new Error('gone'))));
+    broken.catch(() => {});
+    a.answers(() => broken);
+    const { call, router, events } = routerOf({ a });
+    const calls = Array.from({ length: 50 }, () => call());
+    breakDown();
+    const settled = await Promise.allSettled(calls);
+    expect(settled.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(router.snapshot()[0]!.failures).toBe(1);
+    expect(events.filter(({ type }) => type === 'provider-ejected')).toHaveLength(1);
+  });
+
+  it('hears nothing of now from a call that began before its provider failed', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    let end = (): void => {};
+    a.answers(() => new Promise((resolve) => (end = () => resolve('old'))));
+    const { call, router } = routerOf({ a, b });
+    const old = call();
+    await settled();
+    a.fails();
+    await call();
+    end();
+    expect(await old).toMatchObject({ value: 'old', provider: 'a' });
+    expect(router.snapshot()[0]!.state).toBe('backing-off');
+  });
+
+  it('leaves nothing on the caller’s signal', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.fails();
+    const { router } = routerOf({ a, b }, { providers: [{ name: 'a' }, { name: 'b' }], attemptTimeoutMs: 1_000 });
+    const { signal } = new AbortController();
+    for (let index = 0; index < 20; index += 1) await router.call({}, { signal }, REPEATABLE);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('lets exactly one of 1,000 concurrent callers try a provider out, in whatever order they run', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.boolean(), async (scheduler, isBack) => {
+        const [a, b] = [new FakeProvider(), new FakeProvider()];
+        a.fails();
+        const { call, clock } = routerOf({ a, b });
+        await call();
+        clock.advance(1_000);
+        a.answers(scheduler.scheduleFunction(async () => {
+          if (!isBack) throw new Error('still down');
+          return 'back';
+        }));
+        b.answers(scheduler.scheduleFunction(async () => 'from b'));
+        const calls = Array.from({ length: 1_000 }, () => scheduler.schedule(Promise.resolve()).then(async () => call()));
+        // No probe is answered before all callers were there.
+        await scheduler.waitFor(Promise.all(calls));
+        const probes = (await Promise.all(calls)).filter(({ attempts }) => attempts.some(({ probe }) => probe));
+        expect(probes).toHaveLength(1);
+        // Until it is back, the probe is the only call that it sees; after that it is asked as usual.
+        if (!isBack) expect(a.calls).toBe(2);
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('frees the probe when its caller gives up, and after the lease when it hangs', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.fails();
+    const { call, clock, router } = routerOf({ a, b }, { probeLeaseMs: 5_000 });
+    await call();
+    clock.advance(1_000);
+    a.answers(() => new Promise(() => {}));
+    const gaveUp = new AbortController();
+    const aborted = router.call({}, { signal: gaveUp.signal }, REPEATABLE);
+    await clock.advanceAsync(0);
+    expect(router.snapshot()[0]!.state).toBe('half-open');
+    gaveUp.abort();
+    await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
+    void call();
+    await clock.advanceAsync(0);
+    expect(a.calls).toBe(3);
+    expect(await call()).toMatchObject({ provider: 'b', attempts: [{ provider: 'a', status: 'skipped' }, {}] });
+    await clock.advanceAsync(5_000);
+    a.answers(() => 'back');
+    expect(await call()).toMatchObject({ value: 'back' });
+  });
+
+  it('locks no provider out when the date jumps by an hour, either way', async () => {
+    for (const jump of [3_600_000, -3_600_000]) {
+      const [a, b] = [new FakeProvider(), new FakeProvider()];
+      a.fails();
+      const { call, clock } = routerOf({ a, b });
+      await call();
+      clock.shiftDate(jump);
+      await call();
+      expect(a.calls).toBe(1);
+      clock.advance(1_000);
+      await call();
+      expect(a.calls).toBe(2);
+    }
+  });
+
+  it('says when all are out, of each why, and when to come back; at once', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.fails();
+    b.fails(new ToolError('PROVIDER_UNAVAILABLE', 'no connection'));
+    const { call, clock } = routerOf({ a, b });
+    const first = await call().catch((error: unknown) => error);
+    expect(first).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: clock.now() + 1_000 } });
+    expect(statuses(first)).toMatchObject([{ status: 'failed', reason: 'Error' }, { status: 'failed', reason: 'PROVIDER_UNAVAILABLE' }]);
+    expect((first as ToolError).cause).toBeInstanceOf(AggregateError);
+    clock.advance(400);
+    const second = await call().catch((error: unknown) => error);
+    expect(second).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: clock.now() + 600 } });
+    expect(statuses(second)).toMatchObject([{ status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' }, { status: 'skipped' }]);
+    expect([a.calls, b.calls, clock.pending]).toEqual([1, 1, 0]);
+  });
+
+  it('shows nothing that a service said: its messages may quote keys', async () => {
+    const a = new FakeProvider();
+    a.fails(Object.assign(new TypeError('https://api.example/?key=hunter2'), { cause: { code: 'ECONNREFUSED' } }));
+    const { call, router, events } = routerOf({ a }, { config: { a: { KEY: 'hunter2' } } });
+    const error = (await call().catch((caught: unknown) => caught)) as ToolError;
+    expect(error.message).toContain('TypeError ECONNREFUSED');
+    expect(JSON.stringify([error.message, error.details, router.snapshot(), events])).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['a result of fail', () => fail('no such page'), 'returned'],
+    ['INVALID_INPUT', () => { throw new ToolError('INVALID_INPUT', 'no query'); }, 'thrown'],
+    ['FORBIDDEN_URL', () => { throw new ToolError('FORBIDDEN_URL', 'not there'); }, 'thrown'],
+  ])('takes %s for the tool’s own answer: no other provider is asked, none is ejected', async (_, answer, how) => {
+    const [a, b] = [new FakeProvider(answer), new FakeProvider()];
+    const health = new RollingHealth();
+    const { call, router } = routerOf({ a, b }, { health });
+    if (how === 'returned') expect(await call()).toMatchObject({ value: { status: 'error', message: 'no such page' } });
+    else await expect(call()).rejects.toBeInstanceOf(ToolError);
+    expect(b.calls).toBe(0);
+    expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { success: 1, failure: 0 } });
+    expect(health.summary('tool', 'search')).toMatchObject({ total: 1, success: 0 });
+  });
+
+  it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE'], ['EXECUTION_FAILED']] as const)('takes %s for a failure of the service', async (code) => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.fails(new ToolError(code, 'broken'));
+    const { call, router } = routerOf({ a, b });
+    expect(await call()).toMatchObject({ provider: 'b' });
+    expect(router.snapshot()[0]!.state).toBe('backing-off');
+  });
+
+  it('does not repeat a call that may have had its effect, except when nothing was sent', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    const { router, clock } = routerOf({ a, b });
+    const lost = new Error('connection reset');
+    a.fails(lost);
+    await expect(router.call({}, {}, { repeatable: false })).rejects.toBe(lost);
+    expect(b.calls).toBe(0);
+    clock.advance(1_000);
+    a.fails(new ToolError('PROVIDER_UNAVAILABLE', 'not sent'));
+    expect(await router.call({}, {}, { repeatable: false })).toMatchObject({ provider: 'b' });
+  });
+
+  it('ends an attempt after its time, even when the provider ignores its signal, and asks the next', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    let signal: AbortSignal | undefined;
+    let answerLate = (): void => {};
+    a.answers((_, context) => {
+      signal = context.signal;
+      return new Promise((_resolve, reject) => (answerLate = () => reject(new Error('late'))));
+    });
+    const { call, clock, router } = routerOf({ a, b }, { attemptTimeoutMs: 2_000 });
+    const result = call();
+    await clock.advanceAsync(2_000);
+    expect(await result).toMatchObject({ provider: 'b', attempts: [{ status: 'failed', reason: 'TIMEOUT', latencyMs: 2_000 }, {}] });
+    expect(signal!.aborted).toBe(true);
+    answerLate();
+    await clock.advanceAsync(0);
+    expect(router.snapshot()[0]).toMatchObject({ failures: 1 });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('counts nothing when the caller gives up', async () => {
+    const a = new FakeProvider(() => new Promise(() => {}));
+    const { router } = routerOf({ a });
+    const gaveUp = new AbortController();
+    const result = router.call({}, { signal: gaveUp.signal }, REPEATABLE);
+    await settled();
+    gaveUp.abort('enough');
+    await expect(result).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
+    await expect(router.call({}, { signal: gaveUp.signal }, REPEATABLE)).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 0 } });
+    expect(a.calls).toBe(1);
+  });
+
+  it('counts a deadline that passes while the provider is silent as its failure, and throws it', async () => {
+    const [a, b] = [new FakeProvider(() => new Promise(() => {})), new FakeProvider()];
+    const { router } = routerOf({ a, b });
+    const deadline = new AbortController();
+    const result = router.call({}, { signal: deadline.signal }, REPEATABLE);
+    await settled();
+    const late = new ToolError('TIMEOUT', 'time is up');
+    deadline.abort(late);
+    await expect(result).rejects.toBe(late);
+    expect(b.calls).toBe(0);
+    expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1 });
+  });
+
+  it('tells of attempts, ejection and recovery; a listener that throws changes nothing', async () => {
+    const a = new FakeProvider();
+    a.fails();
+    const { call, clock, events, router } = routerOf({ a });
+    await call().catch(() => {});
+    clock.advance(1_000);
+    a.answers(() => 'back');
+    await call();
+    const at = 1_000_000;
+    const facts = { toolName: 'search', provider: 'a' };
+    expect(events).toEqual([
+      { ...facts, at, type: 'provider-attempt', success: false, latencyMs: 0, kind: 'call' },
+      { ...facts, at, type: 'provider-ejected', reason: 'Error', failures: 1, backoffMs: 1_000 },
+      { ...facts, at: at + 1_000, type: 'provider-attempt', success: true, latencyMs: 0, kind: 'probe' },
+      { ...facts, at: at + 1_000, type: 'provider-recovered' },
+    ]);
+    const throwing = routerOf({ a }, { onEvent: () => { throw new Error('listener'); } });
+    expect(await throwing.call()).toMatchObject({ value: 'back' });
+    expect(router.snapshot()).toHaveLength(1);
+  });
+
+  it('counts every call of the tool once and every attempt of a provider', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    a.fails();
+    const health = new RollingHealth();
+    const { call, router } = routerOf({ a, b }, { health });
+    await call();
+    await call();
+    expect(health.summary('tool', 'search')).toMatchObject({ total: 2, success: 2 });
+    expect(health.lastProvider('search')).toBe('b');
+    const [first, second] = router.snapshot();
+    expect(health.summary('provider', providerHealthName('search', first!.identity))).toMatchObject({ total: 1, success: 0 });
+    expect(second!.metrics).toMatchObject({ total: 2, success: 2 });
+  });
+
+  it('takes two of one name with different configurations for two, and equal ones for one', async () => {
+    const seen: unknown[] = [];
+    const providers = [{ server: 's1' }, { server: 's2' }, { server: 's1' }].map((config) => ({ name: 'mcp', healthCheckIntervalMs: 0, config }));
+    const factories = {
+      mcp: (config: Readonly<Record<string, unknown>>) => ({
+        call: () => {
+          seen.push(config['server']);
+          if (config['server'] === 's1') throw new Error('down');
+          return 'from s2';
+        },
+      }),
+    };
+    const router = new ProviderRouter({ toolName: 'remote', providers, factories });
+    const { value, provider } = await router.call({}, {}, REPEATABLE);
+    expect([value, provider]).toEqual(['from s2', router.snapshot()[1]!.identity]);
+    expect(seen).toEqual(['s1', 's2']);
+    expect(router.snapshot().map(({ name, state }) => [name, state])).toEqual([['mcp', 'backing-off'], ['mcp', 'available']]);
+  });
+
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('knows no factory and no credentials under the name %s unless they were given', async (name) => {
+    const providers = [{ name, healthCheckIntervalMs: 0 }];
+    const without = new ProviderRouter({ toolName: 'search', providers, factories: {}, config: {} });
+    await expect(without.call({}, {}, REPEATABLE)).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: null } });
+    const given = new ProviderRouter({ toolName: 'search', providers, factories: new Map([[name, new FakeProvider().factory]]) });
+    expect(await given.call({}, {}, REPEATABLE)).toMatchObject({ provider: name });
+    const needy = new ProviderRouter({ toolName: 'search', providers: [{ name: 'a' }], factories: { a: new FakeProvider(undefined, [name]).factory }, env: {} });
+    expect(needy.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
+  });
+
+  it('throws for options and calls that are wrong', async () => {
+    const good = { toolName: 'search', providers: [], factories: {} };
+    const wrong = [{ toolName: '' }, { providers: {} }, { providers: [{ name: 'a', prio: 1 }] }, { providers: [{ name: 'a', priority: NaN }] }, { providers: [{ name: 'a', healthCheckIntervalMs: -5 }] }, { factories: { a: 1 } }, { factories: undefined }, { checkTimeoutMs: 0 }, { attemptTimeoutMs: 2 ** 31 }, { retries: 3 }, { random: 4 }];
+    for (const options of wrong) expect(() => new ProviderRouter({ ...good, ...options } as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    const router = new ProviderRouter(good);
+    for (const options of [undefined, {}, { repeatable: 1 }, { repeatable: true, again: 1 }]) await expect(router.call({}, {}, options as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(router.call({}, {}, REPEATABLE)).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { attempts: [], retryAt: null } });
+  });
+});

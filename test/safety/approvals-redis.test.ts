@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isToolError } from '../../src/core/errors.js';
+import { Approvals, type ApprovedCall } from '../../src/safety/approvals.js';
+import type { Decision } from '../../src/safety/decision.js';
+import { RedisStateStore } from '../../src/state/redis/redis-state-store.js';
+import { eventually, redisPresent, RedisServer, warnIfNoRedis } from '../state/redis-server.js';
+
+const CALL: ApprovedCall = { callId: '1', toolName: 'write_file', definitionDigest: 'digest', principal: 'ada', input: { path: 'a' } };
+const DECISION: Decision = { verdict: 'confirm', reason: 'it writes', rule: 'axes', danger: 'medium' };
+const KEY = randomBytes(32);
+const PROCESSES = 4;
+const APPROVALS = 25;
+
+warnIfNoRedis('approvals in several processes');
+
+describe.skipIf(!redisPresent)('approvals in Redis', () => {
+  let server: RedisServer;
+  let store: RedisStateStore;
+  let approvals: Approvals;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    store = await RedisStateStore.connect({ url: server.url, timeoutMs: 2_000 });
+    approvals = new Approvals({ store, key: KEY });
+  });
+  afterAll(async () => {
+    await store.close();
+    await server.stop();
+  });
+
+  const available = () => eventually(() => store.available, 'the store is back');
+  const granted = async () => approvals.grant(await approvals.request(CALL, DECISION));
+
+  it('are each used by exactly one of four processes', async () => {
+    const texts = await Promise.all(Array.from({ length: APPROVALS }, async () => JSON.stringify(await granted())));
+    const script = resolve(import.meta.dirname, 'redeem-approvals.ts');
+    const started = Array.from({ length: PROCESSES }, () => {
+      const child = spawn(process.execPath, ['--import', 'tsx', script, server.url, KEY.toString('hex'), ...texts], { cwd: resolve(import.meta.dirname, '../..'), stdio: ['pipe', 'pipe', 'inherit'] });
+      return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](), ended: once(child, 'exit') };
+    });
+    for (const { lines } of started) expect((await lines.next()).value).toBe('ready');
+    for (const { child } of started) child.stdin.write('go\n');
+    const answers = await Promise.all(started.map(async ({ lines, ended }) => {
+      const line = (await lines.next()).value as string;
+      expect((await ended)[0]).toBe(0);
+      return JSON.parse(line) as string[];
+    }));
+    for (let at = 0; at < APPROVALS; at++) expect(answers.map((each) => each[at]).sort()).toEqual([...Array.from({ length: PROCESSES - 1 }, () => 'INVALID_APPROVAL'), 'redeemed']);
+  }, 60_000);
+
+  it('are refused when Redis was emptied after the yes, or before it', async () => {
+    const pending = await approvals.request(CALL, DECISION);
+    const approval = await granted();
+    await server.flush();
+    await expect(approvals.redeem(approval)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    await expect(approvals.grant(pending)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+  });
+
+  it('are refused while Redis is gone, and after it came back empty', async () => {
+    const pending = await approvals.request(CALL, DECISION);
+    const approval = await granted();
+    await server.kill();
+    for (const action of [() => approvals.redeem(approval), () => approvals.grant(pending), () => approvals.deny(pending), () => approvals.request(CALL, DECISION)]) {
+      const error: unknown = await action().then(() => undefined, (reason: unknown) => reason);
+      expect(isToolError(error, 'STATE_UNAVAILABLE')).toBe(true);
+    }
+    await server.restart();
+    await available();
+    await expect(approvals.redeem(approval)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    await approvals.redeem(await granted());
+  });
+
+  it('are refused when Redis stops in the middle, and used up at most once when it goes on', async () => {
+    const hasty = await RedisStateStore.connect({ url: server.url });
+    const approval = await granted();
+    server.pause();
+    try {
+      await expect(new Approvals({ store: hasty, key: KEY }).redeem(approval)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    } finally {
+      server.resume();
+    }
+    await available();
+    const answers = await Promise.allSettled(Array.from({ length: 10 }, () => approvals.redeem(approval)));
+    expect(answers.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
+    await hasty.close();
+  });
+});

@@ -1,0 +1,298 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ToolError, isToolError } from '../../src/core/errors.js';
+import { Approvals, type Approval, type ApprovedCall } from '../../src/safety/approvals.js';
+import type { Decision } from '../../src/safety/decision.js';
+import type { PendingApproval } from '../../src/safety/pending.js';
+import { MemoryStateStore } from '../../src/state/memory-state-store.js';
+import type { StateStore } from '../../src/state/state-store.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+import { isDeepFrozen, leavesOf, withLeaf } from '../core/json-values.js';
+import { refusal } from '../tool/sample-tools.js';
+
+const CALL: ApprovedCall = { callId: 'call-1', toolName: 'write_file', definitionDigest: 'a'.repeat(64), principal: 'ada', input: { path: 'a.txt', lines: [1, 'two', null] } };
+const DECISION: Decision = { verdict: 'confirm', reason: 'it writes', rule: 'axes', danger: 'medium' };
+const KEY = randomBytes(32);
+const START = 1_700_000_000_000;
+
+let clock: ManualClock;
+let store: MemoryStateStore;
+let approvals: Approvals;
+beforeEach(() => {
+  clock = new ManualClock(START);
+  store = new MemoryStateStore({ clock });
+  approvals = new Approvals({ store, clock, key: KEY, ttlMs: 1_000 });
+});
+
+const granted = async (call: ApprovedCall = CALL) => approvals.grant(await approvals.request(call, DECISION, 'talk'));
+
+/** The code with which something is refused; fails when it is not. */
+async function code(action: () => unknown): Promise<string> {
+  try {
+    await action();
+  } catch (error) {
+    if (isToolError(error)) return error.code;
+    throw error;
+  }
+  throw new Error('expected a refusal, nothing was thrown');
+}
+
+describe('an approval', () => {
+  it('lets the call run that was approved, once', async () => {
+    const pending = await approvals.request(CALL, DECISION, 'talk');
+    expect(pending).toMatchObject({ kind: 'approval', ...CALL, conversationId: 'talk', danger: 'medium', reason: 'it writes', rule: 'axes', createdAt: START, expiresAt: START + 1_000 });
+    const approval = await approvals.grant(pending);
+    expect(isDeepFrozen(pending) && isDeepFrozen(approval)).toBe(true);
+    expect(approvals.verify(approval, CALL)).toEqual(approval);
+    await approvals.redeem(approval);
+    expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+  });
+
+  it('and its pending call survive being stored as JSON', async () => {
+    for (const principal of [undefined, '', 'ada', '__proto__', 'a"],["b', 'ümläut\u2028']) {
+      const call = { ...CALL, principal };
+      const approval = await approvals.grant(JSON.parse(JSON.stringify(await approvals.request(call, DECISION))) as PendingApproval);
+      const sent = JSON.parse(JSON.stringify(approval)) as Approval;
+      approvals.verify(sent, JSON.parse(JSON.stringify(call)) as ApprovedCall);
+      await approvals.redeem(sent);
+    }
+  });
+
+  it('is not given for a pending call of which anything was changed, and a try does not use it up', async () => {
+    const pending = await approvals.request(CALL, DECISION, 'talk');
+    const leaves = leavesOf(pending);
+    expect(leaves.length).toBe(17);
+    for (const path of leaves) {
+      for (const leaf of ['changed', false, 0, true, {}]) {
+        expect([path, await code(() => approvals.grant(withLeaf(pending, path, leaf) as PendingApproval))]).toEqual([path, 'INVALID_APPROVAL']);
+        expect(await code(() => approvals.deny(withLeaf(pending, path, leaf) as PendingApproval))).toBe('INVALID_APPROVAL');
+      }
+    }
+    for (const field of Object.keys(pending)) {
+      const { [field as 'id']: _, ...rest } = pending;
+      expect([field, await code(() => approvals.grant(rest as PendingApproval))]).toEqual([field, 'INVALID_APPROVAL']);
+    }
+    expect(await code(() => approvals.grant({ ...pending, more: 1 } as PendingApproval))).toBe('INVALID_APPROVAL');
+    await approvals.grant(pending);
+  });
+
+  it('of which anything was changed is refused, and a try does not use it up', async () => {
+    const approval = await granted();
+    const leaves = leavesOf(approval);
+    expect(leaves.length).toBe(8);
+    for (const path of leaves) {
+      for (const leaf of ['changed', null, true, 0, {}]) {
+        const changed = withLeaf(approval, path, leaf) as Approval;
+        expect([path, await code(() => approvals.verify(changed, CALL))]).toEqual([path, 'INVALID_APPROVAL']);
+        expect([path, await code(() => approvals.redeem(changed))]).toEqual([path, 'INVALID_APPROVAL']);
+      }
+    }
+    await approvals.redeem(approval);
+  });
+
+  it('of one call is none of any other', async () => {
+    const anyCall = fc.record({ callId: fc.string(), toolName: fc.string(), definitionDigest: fc.string(), principal: fc.option(fc.string(), { nil: undefined }), input: fc.jsonValue() }) as fc.Arbitrary<ApprovedCall>;
+    await fc.assert(
+      fc.asyncProperty(anyCall, anyCall, fc.subarray(['callId', 'toolName', 'definitionDigest', 'principal', 'input'] as const), async (one, other, fields) => {
+        const mixed = { ...one, ...Object.fromEntries(fields.map((field) => [field, other[field]])) };
+        const approval = await granted(one);
+        const same = JSON.stringify({ ...mixed, input: 0 }) === JSON.stringify({ ...one, input: 0 }) && canonical(mixed.input) === canonical(one.input);
+        if (same) approvals.verify(approval, mixed);
+        else expect(await code(() => approvals.verify(approval, mixed))).toBe('INVALID_APPROVAL');
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('says what differs', async () => {
+    const approval = await granted();
+    for (const [change, word] of [[{ callId: 'x' }, 'id'], [{ toolName: 'x' }, 'tool'], [{ definitionDigest: 'x' }, 'definition of the tool'], [{ principal: 'bob' }, 'principal'], [{ input: {} }, 'input']] as const) {
+      expect(refusal(() => approvals.verify(approval, { ...CALL, ...change })).message).toContain(`another ${word};`);
+    }
+  });
+
+  it('cannot be had by shifting text between fields', async () => {
+    const approval = await granted({ ...CALL, callId: 'a","b', toolName: 'c' });
+    for (const [callId, toolName] of [['a', 'b","c'], ['a","b","c', ''], ['a\nb', 'c'], ['a","b\n', 'c']] as const) {
+      expect(await code(() => approvals.verify({ ...approval, callId, toolName }, { ...CALL, callId, toolName }))).toBe('INVALID_APPROVAL');
+    }
+  });
+
+  it('cannot be made from the signature of a pending call', async () => {
+    const pending = await approvals.request(CALL, DECISION, 'talk');
+    const approval = await approvals.grant(pending);
+    expect(await code(() => approvals.verify({ ...approval, signature: pending.signature }, CALL))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.verify(pending as unknown as Approval, CALL))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.redeem(pending as unknown as Approval))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.deny(approval as unknown as PendingApproval))).toBe('INVALID_APPROVAL');
+  });
+
+  it('is for the principal it was given for, and nobody is not the empty name', async () => {
+    const forNobody = await granted({ ...CALL, principal: undefined });
+    approvals.verify(forNobody, { ...CALL, principal: undefined });
+    approvals.verify(forNobody, { ...CALL, principal: null as never });
+    expect(await code(() => approvals.verify(forNobody, { ...CALL, principal: '' }))).toBe('INVALID_APPROVAL');
+    const forEmpty = await granted({ ...CALL, principal: '' });
+    expect(await code(() => approvals.verify(forEmpty, { ...CALL, principal: undefined }))).toBe('INVALID_APPROVAL');
+    const forName = await granted({ ...CALL, principal: 'constructor' });
+    approvals.verify(forName, { ...CALL, principal: 'constructor' });
+    for (const principal of [undefined, '', '__proto__']) expect(await code(() => approvals.verify(forName, { ...CALL, principal }))).toBe('INVALID_APPROVAL');
+  });
+
+  it('is nothing that shows one thing to the signature and another to the comparison', async () => {
+    const approval = await granted();
+    let reads = 0;
+    const shifty = Object.defineProperty({ ...approval }, 'callId', { enumerable: true, get: () => (reads++ === 0 ? 'call-1' : 'call-2') });
+    expect(await code(() => approvals.verify(shifty, { ...CALL, callId: 'call-2' }))).toBe('INVALID_APPROVAL');
+    const lasting = { ...approval, expiresAt: { toJSON: () => approval.expiresAt, valueOf: () => Infinity } } as unknown as Approval;
+    clock.advance(2_000);
+    expect(await code(() => approvals.verify(lasting, CALL))).toBe('INVALID_APPROVAL');
+    for (const wrapped of [{ ...approval, callId: new String('call-1') }, Object.create(approval), new Proxy({}, { get: () => { throw new Error('trap'); }, ownKeys: () => { throw new Error('trap'); } }), null, undefined, 'x', []]) {
+      expect(await code(() => approvals.verify(wrapped as Approval, CALL))).toBe('INVALID_APPROVAL');
+      expect(await code(() => approvals.redeem(wrapped as Approval))).toBe('INVALID_APPROVAL');
+      expect(await code(() => approvals.grant(wrapped as PendingApproval))).toBe('INVALID_APPROVAL');
+    }
+  });
+});
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) => (typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item).sort()) : item));
+}
+
+describe('an answer', () => {
+  it('counts once: whoever answers first, decides', async () => {
+    const [first, second, third] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION)];
+    const approval = await approvals.grant(first);
+    expect(await code(() => approvals.grant(first))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.deny(first))).toBe('INVALID_APPROVAL');
+    await approvals.redeem(approval);
+    expect(await code(() => approvals.grant(first))).toBe('INVALID_APPROVAL');
+    await approvals.deny(second);
+    expect(await code(() => approvals.grant(second))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.deny(second))).toBe('INVALID_APPROVAL');
+    const answers = await Promise.allSettled([approvals.grant(third), approvals.deny(third), approvals.grant(third)]);
+    expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
+  });
+
+  it('with other arguments approves these, and only these', async () => {
+    const input = { path: 'b.txt' };
+    const approval = await approvals.grant(await approvals.request(CALL, DECISION), { input });
+    approvals.verify(approval, { ...CALL, input });
+    expect(await code(() => approvals.verify(approval, CALL))).toBe('INVALID_APPROVAL');
+    input.path = 'c.txt';
+    expect(await code(() => approvals.verify(approval, { ...CALL, input }))).toBe('INVALID_APPROVAL');
+  });
+
+  it('with arguments that are no plain data is refused, and the call still waits', async () => {
+    const pending = await approvals.request(CALL, DECISION);
+    const circle: unknown[] = [];
+    circle.push(circle);
+    for (const edited of [{ input: undefined }, { input: () => 1 }, { input: { date: new Date() } }, { input: NaN }, { input: circle }, {}, { inputs: {} }, { input: {}, more: 1 }, null, 'x']) {
+      expect(await code(() => approvals.grant(pending, edited as never))).toBe('INVALID_ARGUMENT');
+    }
+    await approvals.redeem(await approvals.grant(pending));
+  });
+
+  it('is possible for input as deep as plain data can be', async () => {
+    let input: unknown = 'leaf';
+    for (let level = 0; level < 64; level++) input = [input];
+    const call = { ...CALL, input: input as never };
+    approvals.verify(await granted(call), call);
+  });
+
+  it('can only be given in time', async () => {
+    const [pending, other] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION)];
+    clock.advance(999);
+    const approval = await approvals.grant(pending);
+    approvals.verify(approval, CALL);
+    clock.advance(1);
+    expect(await code(() => approvals.grant(other))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.deny(other))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.verify(approval, CALL))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+  });
+
+  it('does not come back when the date is set back, and lives no longer than one lifetime more', async () => {
+    const [late, early] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION)];
+    clock.shiftDate(-3_600_000);
+    const approval = await approvals.grant(early);
+    clock.advance(1_000);
+    expect(await code(() => approvals.grant(late))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+  });
+
+  it('is too late when the date is set forward', async () => {
+    const approval = await granted();
+    clock.shiftDate(1_000);
+    expect(await code(() => approvals.verify(approval, CALL))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+  });
+});
+
+describe('the store is the truth:', () => {
+  it('of 100 attempts at once exactly one uses an approval', async () => {
+    const approval = await granted();
+    const others = Array.from({ length: 4 }, () => new Approvals({ store, clock, key: KEY, ttlMs: 1_000 }));
+    const answers = await Promise.allSettled(Array.from({ length: 100 }, (_, at) => others[at % 4]!.redeem(approval)));
+    expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
+  });
+
+  it('an empty one refuses, before the answer and after it', async () => {
+    const pending = await approvals.request(CALL, DECISION);
+    const approval = await granted();
+    const flushed = new Approvals({ store: new MemoryStateStore({ clock }), clock, key: KEY });
+    flushed.verify(approval, CALL);
+    expect(await code(() => flushed.redeem(approval))).toBe('INVALID_APPROVAL');
+    expect(await code(() => flushed.grant(pending))).toBe('INVALID_APPROVAL');
+  });
+
+  it('one that fails lets nothing through', async () => {
+    const pending = await approvals.request(CALL, DECISION);
+    const approval = await granted();
+    await store.close();
+    for (const action of [() => approvals.request(CALL, DECISION), () => approvals.grant(pending), () => approvals.deny(pending), () => approvals.redeem(approval)]) expect(await code(action)).toBe('STATE_UNAVAILABLE');
+  });
+
+  it('one that answers rubbish lets nothing through', async () => {
+    const approval = await granted();
+    for (const answer of [undefined, null, 'OK', 1, {}, false]) {
+      const odd = new Approvals({ store: { compareAndSet: () => Promise.resolve(answer) } as unknown as StateStore, clock, key: KEY });
+      expect(await code(() => odd.redeem(approval))).toBe('INVALID_APPROVAL');
+    }
+  });
+});
+
+describe('the key', () => {
+  it('must be the same', async () => {
+    const pending = await approvals.request(CALL, DECISION);
+    const approval = await granted();
+    for (const key of [undefined, randomBytes(32), Uint8Array.from([0, ...KEY])]) {
+      const other = new Approvals({ store, clock, ...(key && { key }) });
+      expect(await code(() => other.grant(pending))).toBe('INVALID_APPROVAL');
+      expect(await code(() => other.verify(approval, CALL))).toBe('INVALID_APPROVAL');
+      expect(await code(() => other.redeem(approval))).toBe('INVALID_APPROVAL');
+    }
+  });
+
+  it('is kept as it was when it was given', async () => {
+    const key = randomBytes(32);
+    const own = new Approvals({ store, clock, key });
+    const pending = await own.request(CALL, DECISION);
+    key.fill(0);
+    await own.grant(pending);
+  });
+});
+
+describe('wrong options', () => {
+  it('are refused, without repeating the key', () => {
+    const anything = (value: unknown) => value as never;
+    const wrong = [{ key: randomBytes(31) }, { key: new Uint8Array() }, { key: 'k'.repeat(64) }, { key: null }, { ttlMs: 0 }, { ttlMs: -1 }, { ttlMs: NaN }, { ttlMs: Infinity }, { ttlMs: '1' }, { ttlMs: 2 ** 31 }, { ttl: 1 }, { store: {} }, { store: null }, { clock: {} }, null, 5];
+    for (const options of wrong) {
+      const error = refusal(() => new Approvals(anything(options)));
+      expect(error).toBeInstanceOf(ToolError);
+      expect([options, error.code]).toEqual([options, 'INVALID_ARGUMENT']);
+      expect(error.message).not.toContain('kkkk');
+    }
+  });
+});

@@ -1,0 +1,253 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isToolError } from '../../src/core/errors.js';
+import { RedisStateStore, type StateStore } from '../../src/state.js';
+import { FaultProxy } from './fault-proxy.js';
+import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-server.js';
+
+warnIfNoRedis('faults of Redis');
+
+/** Promised are 250 ms; a busy machine adds its own. */
+const PROMPT_MS = 400;
+const BACK_MS = 5_000;
+
+/** What becomes of each operation of a store, and how long the slowest takes. */
+async function tryAll(store: StateStore): Promise<{ readonly codes: readonly string[]; readonly slowestMs: number }> {
+  const operations = [
+    () => store.get('key'),
+    () => store.compareAndSet('key', undefined, 'a'),
+    () => store.increment('count', 1),
+    () => store.expire('key', 1_000),
+    () => store.publish('channel', 'message'),
+  ];
+  let slowestMs = 0;
+  const start = performance.now();
+  const codes = await Promise.all(
+    operations.map(async (operation) => {
+      const code = await operation().then(
+        () => 'done',
+        (error: unknown) => (isToolError(error) ? error.code : `another error: ${String(error)}`),
+      );
+      slowestMs = Math.max(slowestMs, performance.now() - start);
+      return code;
+    }),
+  );
+  return { codes, slowestMs };
+}
+
+const REFUSED = Array.from({ length: 5 }, () => 'STATE_UNAVAILABLE');
+
+describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis-server)', () => {
+  let server: RedisServer;
+  let proxy: FaultProxy;
+  let store: RedisStateStore;
+  let changes: boolean[];
+  let heard: string[];
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    proxy = await FaultProxy.start(server.port);
+    store = await RedisStateStore.connect({ url: proxy.url });
+    await eventually(() => store.available, 'the store is available');
+    changes = [];
+    heard = [];
+    store.onAvailability((available) => changes.push(available));
+    await store.subscribe('channel', (message) => heard.push(message));
+  });
+  afterEach(async () => {
+    await store.close();
+    await proxy.stop();
+    await server.restart();
+  });
+
+  /** That operations settle soon while it fails, are all refused after the first that had no answer, and work after it. */
+  async function expectOutage(fail: () => void | Promise<void>, mend: () => void | Promise<void>): Promise<void> {
+    await fail();
+    const first = await tryAll(store);
+    expect(first.slowestMs).toBeLessThan(PROMPT_MS);
+    expect(first.codes).toEqual(REFUSED);
+    expect(store.available).toBe(false);
+    const second = await tryAll(store);
+    expect(second.slowestMs).toBeLessThan(PROMPT_MS / 2);
+    expect(second.codes).toEqual(REFUSED);
+    await mend();
+    await expectReturn();
+    expect(changes).toEqual([false, true]);
+  }
+
+  async function expectReturn(): Promise<void> {
+    await eventually(() => store.available, 'the store is back', BACK_MS);
+    heard = [];
+    expect(await store.compareAndSet('back', undefined, 'yes')).toBe(true);
+    expect(await store.get('back')).toBe('yes');
+    await store.publish('channel', 'back');
+    await eventually(() => heard.length > 0, 'the subscription is back');
+    expect(heard).toEqual(['back']);
+  }
+
+  it('answers soon and comes back when Redis is killed and started again', () => expectOutage(() => server.kill(), () => server.restart()));
+
+  it('answers soon and comes back when the process of Redis is stopped and goes on', () => expectOutage(() => server.pause(), () => server.resume()));
+
+  it('answers soon and comes back when Redis pauses its clients for five seconds', async () => {
+    await server.command('CLIENT', 'PAUSE', '5000', 'ALL');
+    const { codes, slowestMs } = await tryAll(store);
+    expect(slowestMs).toBeLessThan(PROMPT_MS);
+    expect(codes).toEqual(REFUSED);
+    await eventually(() => store.available, 'the store is back', 5_000 + BACK_MS);
+    await expectReturn();
+    expect(changes).toEqual([false, true]);
+  }, 30_000);
+
+  it('answers soon and comes back when the way to Redis is slow', () => expectOutage(() => void (proxy.delayMs = 500), () => void (proxy.delayMs = 0)));
+
+  it('answers soon and comes back when the network loses everything without a sign', () => expectOutage(() => void (proxy.silent = true), () => void (proxy.silent = false)));
+
+  it('gives up a connection that stays silent for another', async () => {
+    const before = proxy.accepted;
+    proxy.silent = true;
+    await tryAll(store);
+    await eventually(() => proxy.accepted >= before + 2, 'both connections are tried anew');
+    proxy.silent = false;
+    await expectReturn();
+  });
+
+  it('is back within a moment when all connections are reset', async () => {
+    proxy.cut();
+    await eventually(() => changes.length > 0, 'the loss is noticed');
+    await expectReturn();
+    expect(changes).toEqual([false, true]);
+  });
+
+  it('goes on when the connection is reset again and again, and counts nothing twice', async () => {
+    proxy.resetEvery = 50;
+    let done = 0;
+    let unknown = 0;
+    while (done < 300) {
+      try {
+        await store.increment('count', 1);
+        done += 1;
+      } catch (error) {
+        if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
+        if (error.details['sent'] === true) unknown += 1;
+        await eventually(() => store.available, 'the store is back', BACK_MS);
+      }
+    }
+    proxy.resetEvery = 0;
+    await expectReturn();
+    const count = Number(await store.get('count'));
+    expect(unknown).toBeGreaterThan(0);
+    expect(count).toBeGreaterThanOrEqual(done);
+    expect(count).toBeLessThanOrEqual(done + unknown);
+  });
+
+  it('does not notice that the cache of scripts was flushed', async () => {
+    await store.increment('count', 1);
+    await server.command('SCRIPT', 'FLUSH');
+    expect(await store.increment('count', 1)).toEqual({ applied: true, value: 2 });
+    await server.command('SCRIPT', 'FLUSH');
+    expect(await store.compareAndSet('key', undefined, 'a')).toBe(true);
+    expect(changes).toEqual([]);
+  });
+
+  it('finds nothing after everything was flushed, and goes on', async () => {
+    await store.increment('count', 5);
+    await server.flush();
+    expect(await store.get('count')).toBeUndefined();
+    expect(await store.increment('count', 1, { mustExist: true })).toEqual({ applied: false, value: undefined });
+    expect(changes).toEqual([]);
+  });
+
+  it('lets at most 1,000 operations wait, and refuses more at once', async () => {
+    server.pause();
+    const results = await Promise.allSettled(Array.from({ length: 1_500 }, () => store.increment('count', 1)));
+    const reasons = results.map((result) => (result.status === 'rejected' && isToolError(result.reason) ? result.reason.details['reason'] : 'another'));
+    expect(reasons.filter((reason) => reason === 'busy')).toHaveLength(500);
+    expect(reasons.filter((reason) => reason === 'no_answer')).toHaveLength(1_000);
+    server.resume();
+    await expectReturn();
+  });
+
+  it('drops answers that come too late', async () => {
+    await store.compareAndSet('early', undefined, 'early');
+    server.pause();
+    await expect(store.get('early')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { reason: 'no_answer', sent: true } });
+    server.resume();
+    await eventually(() => store.available, 'the store is back', BACK_MS);
+    expect(await store.get('late')).toBeUndefined();
+    expect(await store.get('early')).toBe('early');
+  });
+
+  it('says that an operation did not happen when it was not even sent', async () => {
+    await server.kill();
+    await store.get('key').catch(() => undefined);
+    await expect(store.increment('count', 1)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { reason: 'not_connected', sent: false } });
+  });
+
+  it('notices a loss also while nobody asks for anything', async () => {
+    server.pause();
+    await eventually(() => !store.available, 'the loss is noticed', BACK_MS);
+    server.resume();
+    await expectReturn();
+    expect(changes).toEqual([false, true]);
+  });
+
+  it('starts without its Redis and works once that is there', async () => {
+    await server.kill();
+    const early = await RedisStateStore.connect({ url: server.url });
+    try {
+      const arrived: string[] = [];
+      await early.subscribe('channel', (message) => arrived.push(message));
+      expect(early.available).toBe(false);
+      await expect(early.get('key')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+      await server.restart();
+      await eventually(() => early.available, 'the store is there', BACK_MS);
+      await early.publish('channel', 'message');
+      await eventually(() => arrived.length > 0, 'the early subscription hears');
+    } finally {
+      await early.close();
+    }
+  });
+
+  it('hears channels that were added and left while Redis was away', async () => {
+    const added: string[] = [];
+    const left: string[] = [];
+    const leave = await store.subscribe('left', (message) => left.push(message));
+    await server.kill();
+    await eventually(() => !store.available, 'the loss is noticed');
+    await store.subscribe('added', (message) => added.push(message));
+    await leave();
+    await server.restart();
+    await eventually(() => store.available, 'the store is back', BACK_MS);
+    await store.publish('left', 'message');
+    await store.publish('added', 'message');
+    await eventually(() => added.length > 0, 'the added channel is heard');
+    expect(left).toEqual([]);
+    expect(await server.command('PUBLISH', 'tooldex:left', 'message')).toBe(':0');
+  });
+
+  it('refuses what Redis refuses, with its reason, and stays available', async () => {
+    await server.command('RPUSH', 'tooldex:list', 'item');
+    await expect(store.get('list')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('WRONGTYPE') as string, details: { reason: 'refused' } });
+    expect(store.available).toBe(true);
+  });
+
+  it('looks for the new master when its own became a replica', async () => {
+    const before = proxy.accepted;
+    await server.command('REPLICAOF', '127.0.0.1', '1');
+    await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('READONLY') as string });
+    await eventually(() => proxy.accepted > before, 'a new connection is made');
+    await server.command('REPLICAOF', 'NO', 'ONE');
+    await expectReturn();
+  });
+
+  it('settles what waits when it is closed', async () => {
+    server.pause();
+    const waiting = tryAll(store);
+    await store.close();
+    expect((await waiting).codes).toEqual(REFUSED);
+    server.resume();
+  });
+});

@@ -1,0 +1,98 @@
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RedisStateStore, type RedisStateStoreOptions } from '../../src/state.js';
+import { clientMaker } from '../../src/state/redis/redis-options.js';
+import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-server.js';
+
+warnIfNoRedis('options of a store on Redis');
+
+describe('options of a store on Redis', () => {
+  const url = 'redis://127.0.0.1:1';
+  it.each<[string, unknown]>([
+    ['neither address nor client', {}],
+    ['both address and client', { url, client: createClient() }],
+    ['no address', { url: 'localhost' }],
+    ['an address of another kind', { url: 'http://localhost' }],
+    ['a database that is no number', { url: 'redis://localhost/name' }],
+    ['something that is no client', { client: {} }],
+    ['an unknown option', { url, timeout: 1 }],
+    ['an unknown option named like a part of every object', { url, constructor: 1 }],
+    ['a prefix that is no text', { url, prefix: 1 }],
+    ['a long prefix', { url, prefix: 'p'.repeat(129) }],
+    ['no time', { url, timeoutMs: 0 }],
+    ['a time that is no number', { url, timeoutMs: NaN }],
+    ['no options', undefined],
+  ])('refuse %s', async (_, options) => {
+    await expect(RedisStateStore.connect(options as RedisStateStoreOptions)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('do not repeat an address, which may carry a password', async () => {
+    const error: unknown = await RedisStateStore.connect({ url: 'http://user:secret@localhost' }).catch((caught: unknown) => caught);
+    expect(JSON.stringify([String(error), error])).not.toContain('secret');
+  });
+
+  it('name the package that is missing', async () => {
+    const absent = () => Promise.reject(Object.assign(new Error("Cannot find package 'redis'"), { code: 'ERR_MODULE_NOT_FOUND' }));
+    await expect(clientMaker({ url }, absent)).rejects.toMatchObject({ code: 'MISSING_PACKAGE', message: expect.stringContaining('npm install redis@5') as string });
+  });
+});
+
+describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.stop());
+
+  it('uses the settings of a client that it is given, and neither connects nor closes that', async () => {
+    const client = createClient({ url: server.url, database: 3, RESP: 3, pingInterval: 5 });
+    const store = await RedisStateStore.connect({ client, prefix: 'app:', timeoutMs: 10_000 });
+    await store.compareAndSet('key', undefined, 'a');
+    expect(client.isOpen).toBe(false);
+    await client.connect();
+    expect(await client.get('app:key')).toBe('a');
+    await store.close();
+    expect(await client.ping()).toBe('PONG');
+    client.destroy();
+  });
+
+  it('keeps its keys and channels apart from those of another prefix', async () => {
+    const [one, other] = [await RedisStateStore.connect({ url: server.url, prefix: 'one:', timeoutMs: 10_000 }), await RedisStateStore.connect({ url: server.url, prefix: 'other:', timeoutMs: 10_000 })];
+    const heard: string[] = [];
+    await one.subscribe('channel', (message) => heard.push(message));
+    await other.publish('channel', 'of the other');
+    await one.publish('channel', 'of the one');
+    await one.compareAndSet('key', undefined, 'a');
+    expect(await other.get('key')).toBeUndefined();
+    await eventually(() => heard.length > 0, 'the message is heard');
+    expect(heard).toEqual(['of the one']);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('is unavailable with a wrong password, says so without it, and is there once it is right', async () => {
+    await server.command('CONFIG', 'SET', 'requirepass', 'right');
+    const store = await RedisStateStore.connect({ url: `redis://:wrong-secret@127.0.0.1:${server.port}` });
+    const none = await RedisStateStore.connect({ url: server.url });
+    const error: unknown = await store.get('key').catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('WRONGPASS') as string });
+    expect(JSON.stringify([String(error), error])).not.toContain('wrong-secret');
+    await expect(none.get('key')).rejects.toMatchObject({ message: expect.stringContaining('NOAUTH') as string });
+    const right = await RedisStateStore.connect({ url: `redis://:right@127.0.0.1:${server.port}` });
+    expect(right.available).toBe(true);
+    await right.close();
+    await server.restart();
+    await eventually(() => none.available, 'the store is there');
+    await Promise.all([store.close(), none.close()]);
+  });
+
+  it('rejects a subscription that Redis refuses', async () => {
+    await server.command('ACL', 'SETUSER', 'mute', 'on', '>word', '~*', '+@all', 'resetchannels', '&tooldex:open');
+    const store = await RedisStateStore.connect({ url: `redis://mute:word@127.0.0.1:${server.port}`, timeoutMs: 10_000 });
+    await expect(store.subscribe('closed', () => undefined)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('NOPERM') as string });
+    const heard: string[] = [];
+    await store.subscribe('open', (message) => heard.push(message));
+    await store.publish('open', 'message');
+    await eventually(() => heard.length > 0, 'the message is heard');
+    await store.close();
+  });
+});

@@ -1,0 +1,107 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Whether there is a Redis to start. */
+export const redisPresent = spawnSync('redis-server', ['--version']).status === 0;
+
+/** Says once that the tests of a file do not run. */
+export function warnIfNoRedis(what: string): void {
+  if (!redisPresent) console.warn(`${what}: skipped, the program redis-server is not installed`);
+}
+
+/** A Redis of this test's own, on a free port of this machine; it keeps nothing on disk. */
+export class RedisServer {
+  readonly port: number;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'tooldex-redis-'));
+  readonly #killWithUs = () => void this.#process?.kill('SIGKILL');
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number) {
+    this.port = port;
+    process.once('exit', this.#killWithUs);
+  }
+
+  static async start(): Promise<RedisServer> {
+    const server = new RedisServer(await freePort());
+    await server.restart();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Ends it as `kill -9` does. */
+  async kill(): Promise<void> {
+    const ended = this.#process;
+    this.#process = undefined;
+    if (ended === undefined || ended.exitCode !== null || ended.signalCode !== null) return;
+    ended.kill('SIGKILL');
+    await once(ended, 'exit');
+  }
+
+  /** Starts it again on the same port, empty. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.#process = spawn('redis-server', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.#folder], { stdio: 'ignore' });
+    await eventually(async () => (await this.command('PING')) === '+PONG', 'redis-server answers');
+  }
+
+  /** Stops its process in the middle of whatever it does. */
+  pause(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  async flush(): Promise<void> {
+    await this.command('FLUSHALL');
+  }
+
+  /** Sends one command over a connection of its own. @returns the first line of the reply, as Redis wrote it. */
+  async command(...words: readonly string[]): Promise<string> {
+    const socket = connect(this.port, '127.0.0.1');
+    try {
+      socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
+      const [reply] = (await once(socket, 'data')) as [Buffer];
+      return reply.toString().split('\r\n')[0]!;
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    process.off('exit', this.#killWithUs);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Waits until something is so; it is asked again and again, for at most `withinMs`. */
+export async function eventually(isSo: () => boolean | Promise<boolean>, what: string, withinMs = 10_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    try {
+      if (await isSo()) return;
+    } catch {
+      // Not yet.
+    }
+    if (performance.now() > deadline) throw new Error(`expected within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { boundInput, MAX_INPUT_BYTES } from '../../../src/tool/input/bound-input.js';
+import { isDeepFrozen } from '../../core/json-values.js';
+import { refusal } from '../sample-tools.js';
+
+const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
+// What JSON writes in one, two, three, four and six bytes.
+const anyText = fc.string({ unit: fc.oneof(fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', 'é', '€', '😀', '\ud800', '\udfff'), fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code))) });
+const anyJson = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, fc.constant(null), fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }), anyText, fc.array(tie('value')), fc.dictionary(fc.oneof(anyText, fc.constantFrom(...NAMES)), tie('value'))),
+})).value;
+
+function nested(levels: number, wrap: (inner: unknown) => unknown): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = wrap(value);
+  return value;
+}
+const inList = (inner: unknown) => [inner];
+const inObject = (inner: unknown) => ({ inner });
+
+describe('boundInput', () => {
+  it('gives what a round trip through JSON gives, frozen and without sharing, for all JSON values', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        const copy = boundInput(value);
+        expect(JSON.stringify(copy)).toBe(JSON.stringify(value));
+        expect(isDeepStrictEqual(copy, JSON.parse(JSON.stringify(value)))).toBe(true);
+        expect(isDeepFrozen(copy)).toBe(true);
+        if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('takes exactly as many bytes as the JSON text has, and no more', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        const bytes = Buffer.byteLength(JSON.stringify(value));
+        expect(JSON.stringify(boundInput(value, bytes))).toBe(JSON.stringify(value));
+        expect(refusal(() => boundInput(value, bytes - 1)).code).toBe('LIMIT_EXCEEDED');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('takes a missing input as no parameters, drops members without a value, and knows one zero', () => {
+    expect(boundInput(undefined)).toEqual({});
+    expect(boundInput({ a: undefined, b: 1 })).toStrictEqual({ b: 1 });
+    expect(Object.is(boundInput(-0), 0)).toBe(true);
+  });
+
+  it('does not parse text that holds JSON', () => {
+    expect(boundInput('{"a":1}')).toBe('{"a":1}');
+  });
+
+  it.each(NAMES)('keeps the key %s as a key and pollutes nothing', (name) => {
+    const copy = boundInput(JSON.parse(`{${JSON.stringify(name)}:{"polluted":true}}`)) as object;
+    expect(Object.keys(copy)).toEqual([name]);
+    expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+    expect((copy as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it('takes 64 levels and refuses the next, in lists and objects', () => {
+    for (const wrap of [inList, inObject]) {
+      expect(boundInput(nested(64, wrap))).toEqual(nested(64, wrap));
+      expect(refusal(() => boundInput(nested(65, wrap))).code).toBe('LIMIT_EXCEEDED');
+    }
+  });
+
+  const circle: Record<string, unknown> = {};
+  circle['a'] = circle;
+  circle['b'] = circle;
+  let doubled: unknown = 'x';
+  for (let level = 0; level < 60; level++) doubled = [doubled, doubled];
+
+  it.each([
+    ['a list 100,000 deep', () => nested(100_000, inList)],
+    ['an object 100,000 deep', () => nested(100_000, inObject)],
+    ['a circle with two ways round', () => circle],
+    ['a value shared 2⁶⁰ times', () => doubled],
+    ['a text of 10 MB', () => 'x'.repeat(10_000_000)],
+    ['a text of 10 MB as a key', () => ({ ['x'.repeat(10_000_000)]: 1 })],
+    ['a text that is long only in JSON', () => '\u0001'.repeat(MAX_INPUT_BYTES / 5)],
+    ['a list of four billion holes', () => new Array<number>(4_000_000_000)],
+    ['a list of a million items', () => new Array<number>(1_000_000).fill(0)],
+    ['a proxy that is a list without end', () => new Proxy([], { get: (list, key) => (key === 'length' ? Number.MAX_SAFE_INTEGER : (Reflect.get(list, key) as unknown)) })],
+    ['a proxy that nests without end', () => { const self: object = new Proxy({}, { ownKeys: () => ['again'], getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }), get: (): unknown => self }); return self; }],
+  ])('ends at a limit for %s', (_, make) => {
+    const error = refusal(() => boundInput(make()));
+    expect(error.code).toBe('LIMIT_EXCEEDED');
+    expect(error.message).toMatch(/^expected an input .*, found more/);
+    expect(error.message.length).toBeLessThan(300);
+  });
+
+  it.each([
+    ['a function', { a: { b: () => 1 } }, 'a.b: ', 'a function'],
+    ['a symbol', [Symbol('x')], '[0]: ', 'a symbol'],
+    ['a date', { a: [0, new Date(0)] }, 'a[1]: ', 'an object'],
+    ['a map', new Map(), '', 'an object'],
+    ['NaN', { 'a b': NaN }, '["a b"]: ', 'NaN'],
+    ['Infinity', { a: Infinity }, 'a: ', 'Infinity'],
+    ['a bigint', { a: 1n }, 'a: ', '1n'],
+    // eslint-disable-next-line no-sparse-arrays
+    ['a hole in a list', [1, , 2], '[1]: ', 'undefined'],
+  ])('refuses %s, says where it is and what it found', (_, value, place, found) => {
+    const error = refusal(() => boundInput(value));
+    expect(error.code).toBe('INVALID_INPUT');
+    expect(error.message).toBe(`${place}expected plain data (text, finite numbers, booleans, null, lists, objects), found ${found}`);
+  });
+
+  const boom = () => { throw new Error('secret'); };
+  it.each([
+    ['a getter that throws', () => ({ get a(): unknown { return boom(); } })],
+    ['a proxy that does not list its keys', () => new Proxy({}, { ownKeys: boom })],
+    ['a proxy that does not tell its prototype', () => new Proxy({}, { getPrototypeOf: boom })],
+    ['a list whose items throw', () => new Proxy([1], { get: (list, key) => (key === '0' ? boom() : (Reflect.get(list, key) as unknown)) })],
+    ['a revoked proxy', () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; }],
+    ['a getter that throws an error of this library', () => ({ get a(): unknown { return boundInput(() => 1); } })],
+  ])('refuses %s as data that cannot be read, without its words', (_, make) => {
+    const error = refusal(() => boundInput(make()));
+    expect(error.code).toBe('INVALID_INPUT');
+    expect(error.message).toMatch(/expected data that can be read, found a value that fails when it is read$/);
+  });
+
+  it('reads every member once, so that later answers of getters and proxies change nothing', () => {
+    let reads = 0;
+    const getter = { get path() { return `file-${++reads}`; } };
+    const proxied = new Proxy({ path: 'x' }, { get: () => `file-${++reads}` });
+    const shared = { list: [1] };
+    const copy = boundInput({ getter, proxied, one: shared, two: shared });
+    shared.list.push(2);
+    expect(copy).toEqual({ getter: { path: 'file-1' }, proxied: { path: 'file-2' }, one: { list: [1] }, two: { list: [1] } });
+    expect(reads).toBe(2);
+  });
+});

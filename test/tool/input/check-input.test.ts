@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { isToolError, issuesOf, type ToolError, type ToolErrorCode } from '../../../src/core/errors.js';
+import { checkInput } from '../../../src/tool/input/check-input.js';
+import type { StandardResult } from '../../../src/tool/schema/standard-schema.js';
+import { isDeepFrozen } from '../../core/json-values.js';
+import { sampleEntry } from '../sample-tools.js';
+
+const FIELDS = { type: 'object', properties: { path: { type: 'string' }, limit: { type: 'integer', default: 10 } }, required: ['path'] };
+
+/** The answer of a schema that answers at once. */
+function checked(inputSchema: unknown, input: unknown) {
+  const answer = checkInput(sampleEntry({ inputSchema }), input);
+  if (answer instanceof Promise) throw new Error('expected an answer at once');
+  return answer;
+}
+
+function accepted(inputSchema: unknown, input: unknown) {
+  const answer = checked(inputSchema, input);
+  if (!answer.ok) throw answer.error;
+  return answer;
+}
+
+function refused(inputSchema: unknown, input: unknown): ToolError {
+  const answer = checked(inputSchema, input);
+  if (answer.ok) throw new Error('expected a refusal');
+  return answer.error;
+}
+
+/** A Standard Schema of some other library. */
+function foreign(validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>) {
+  return { '~standard': { version: 1, vendor: 'other', validate, jsonSchema: { input: () => ({ type: 'object' }) } } };
+}
+
+function nested(levels: number): unknown {
+  let value: unknown = {};
+  for (let level = 0; level < levels; level++) value = { value };
+  return value;
+}
+
+describe('checkInput', () => {
+  it('gives zod’s value with defaults and conversions, and keeps what was given', () => {
+    const schema = z.object({ path: z.string().trim(), limit: z.number().default(10), day: z.string().transform((text) => new Date(text)), extra: z.array(z.object({ a: z.number() })) });
+    const { raw, value } = accepted(schema, { path: ' x ', day: '2024-01-02', extra: [{ a: 1 }], unknown: true });
+    expect(raw).toEqual({ path: ' x ', day: '2024-01-02', extra: [{ a: 1 }], unknown: true });
+    expect(value).toEqual({ path: 'x', limit: 10, day: new Date('2024-01-02'), extra: [{ a: 1 }] });
+  });
+
+  it('freezes what was given and the plain data that the schema gives, and leaves instances of classes alone', () => {
+    const schema = z.object({ a: z.array(z.object({ b: z.number() })), m: z.any().transform(() => new Map([['k', { open: true }]])), bytes: z.any().transform(() => new Uint8Array(2)) });
+    const { raw, value } = accepted(schema, { a: [{ b: 1 }], m: 1, bytes: 1 });
+    const { a, m, bytes } = value as { a: unknown; m: Map<string, object>; bytes: Uint8Array };
+    expect(isDeepFrozen(raw)).toBe(true);
+    expect(Object.isFrozen(value)).toBe(true);
+    expect(isDeepFrozen(a)).toBe(true);
+    m.set('more', {});
+    bytes[0] = 1;
+    expect(Object.isFrozen(m.get('k'))).toBe(false);
+  });
+
+  it('gives the input itself for plain JSON Schema, without defaults', () => {
+    const { raw, value } = accepted(FIELDS, { path: 'x', more: [1] });
+    expect(value).toBe(raw);
+    expect(raw).toEqual({ path: 'x', more: [1] });
+    expect(isDeepFrozen(raw)).toBe(true);
+  });
+
+  it('takes a missing input as no parameters', () => {
+    expect(accepted(z.object({}), undefined).raw).toEqual({});
+    expect(accepted({ type: 'object', properties: {} }, undefined).raw).toEqual({});
+    expect(refused(FIELDS, undefined).message).toBe('The input of sample is refused:\n  path: expected a value (it is required), found none');
+  });
+
+  it.each([['text that holds JSON', '{"path":"x"}'], ['a list', [{ path: 'x' }]], ['null', null], ['a number', 1]])('refuses %s: parameters have names', (_, input) => {
+    // Without a type the JSON Schema itself would accept all but objects.
+    for (const schema of [FIELDS, { properties: {}, required: ['path'] }, z.object({ path: z.string() }), foreign((value) => ({ value }))]) {
+      const error = refused(schema, input);
+      expect(error.code).toBe('INVALID_INPUT');
+      expect(error.message).toMatch(/expected an object of named parameters, found /);
+    }
+  });
+
+  it('says of zod’s issues where, what was expected and what was found', () => {
+    const schema = z.strictObject({ path: z.string().min(3), limit: z.int(), mode: z.enum(['r', 'w']), list: z.array(z.object({ a: z.number() })), who: z.union([z.string(), z.object({ id: z.number() })]), need: z.boolean() });
+    const error = refused(schema, { path: 'x', limit: 1.5, mode: 'q', list: [{ a: 1 }, { a: 'b' }], who: true, 'extra key': 1 });
+    expect(error.code).toBe('INVALID_INPUT');
+    expect(error.message.split('\n')).toEqual([
+      'The input of sample is refused:',
+      '  path: expected at least 3 characters, found "x"',
+      '  limit: expected a whole number, found 1.5',
+      '  mode: expected one of "r", "w", found "q"',
+      '  list[1].a: expected number, found "b"',
+      '  who: expected string, or object, found true',
+      '  need: expected boolean, found nothing (it is required)',
+      '  expected only known parameters, found "extra key"; leave them out',
+    ]);
+    expect(issuesOf(error)[3]).toEqual({ path: ['list', 1, 'a'], message: 'expected number, found "b"' });
+    expect(error.details['toolName']).toBe('sample');
+  });
+
+  it('lists at most 20 issues and counts the rest', () => {
+    const input = { list: Array.from({ length: 50 }, () => 'x') };
+    for (const schema of [z.object({ list: z.array(z.number()) }), foreign(() => ({ issues: input.list.map((_, index) => ({ message: 'expected a number', path: ['list', { key: index }] })) }))]) {
+      const error = refused(schema, input);
+      expect(issuesOf(error)).toHaveLength(20);
+      expect(issuesOf(error)[19]?.path).toEqual(['list', 19]);
+      expect(error.message).toMatch(/found "x"\n {2}and 30 more$/);
+    }
+    const many = { type: 'object', required: Array.from({ length: 50 }, (_, index) => `p${index}`) };
+    expect(issuesOf(refused(many, {}))).toHaveLength(20);
+  });
+
+  it('answers with a promise only when the schema does', async () => {
+    const schema = z.object({ a: z.string() }).refine(async ({ a }) => a === 'good', 'expected good');
+    const entry = sampleEntry({ inputSchema: schema });
+    const good = checkInput(entry, { a: 'good' });
+    expect(good).toBeInstanceOf(Promise);
+    expect(await good).toMatchObject({ ok: true, value: { a: 'good' } });
+    expect(await checkInput(entry, { a: 'bad' })).toMatchObject({ ok: false, error: { code: 'INVALID_INPUT' } });
+    const thenable = foreign((value) => ({ then: (done: (result: unknown) => void) => done({ value }) }) as never);
+    expect(await checkInput(sampleEntry({ inputSchema: thenable }), { a: 1 })).toMatchObject({ ok: true, value: { a: 1 } });
+  });
+
+  const boom = () => { throw new Error('secret of the schema'); };
+  it.each([
+    ['throws', foreign(boom)],
+    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    ['throws what is no error', foreign(() => { throw null; })],
+    ['rejects', foreign(async () => boom())],
+    ['answers nothing', foreign(() => undefined as never)],
+    ['answers with issues that are no list', foreign(() => ({ issues: 5 }) as never)],
+    ['answers with a value that cannot be read', foreign(() => ({ value: new Proxy({}, { ownKeys: boom }) }))],
+    ['has a refinement that throws', z.object({ a: z.number() }).refine(boom)],
+  ])('refuses the input when a schema %s, without its words', async (_, inputSchema) => {
+    const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
+    const error = answer.ok ? undefined : answer.error;
+    expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
+    expect(error?.message).toBe('The input of sample is refused:\n  expected an input that the schema can check, found one on which it failed; change the input');
+  });
+
+  it.each<[string, () => unknown, ToolErrorCode]>([
+    ['100,000 levels', () => nested(100_000), 'LIMIT_EXCEEDED'],
+    ['65 levels', () => nested(64), 'LIMIT_EXCEEDED'],
+    ['10 MB', () => ({ path: 'x'.repeat(10_000_000) }), 'LIMIT_EXCEEDED'],
+    ['a function', () => ({ path: () => 1 }), 'INVALID_INPUT'],
+  ])('refuses %s before any schema sees it', (_, input, code) => {
+    let seen = false;
+    const watching = foreign((value) => { seen = true; return { value }; });
+    expect(refused(watching, input()).code).toBe(code);
+    expect(refused(FIELDS, input()).code).toBe(code);
+    expect(seen).toBe(false);
+  });
+
+  it('refuses every input of a tool whose JSON Schema is not safe, and says why', () => {
+    const error = refused({ type: 'object', properties: { a: { $ref: 'https://example.com/a' } } }, {});
+    expect(error.code).toBe('INVALID_INPUT_SCHEMA');
+    expect(error.message).toMatch(/same document/);
+  });
+
+  it.each([['zod', z.object({ path: z.string(), list: z.array(z.string()) })], ['JSON Schema', { ...FIELDS, required: ['path', 'list'] }]])('with %s checks, keeps and executes one value, whatever the input answers later', (_, schema) => {
+    let reads = 0;
+    const list = ['a'];
+    const input = new Proxy({ list, get path() { return reads++ === 0 ? 'harmless' : '/etc/shadow'; } }, {});
+    const { raw, value } = accepted(schema, input);
+    list.push('b');
+    expect(reads).toBe(1);
+    expect(raw).toEqual({ list: ['a'], path: 'harmless' });
+    expect(value).toEqual({ list: ['a'], path: 'harmless' });
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])('lets %s as a parameter pollute nothing, neither in zod nor in JSON Schema', (name) => {
+    const input: unknown = JSON.parse(`{"path":"x",${JSON.stringify(name)}:{"polluted":true}}`);
+    for (const schema of [FIELDS, z.object({ path: z.string() }), z.looseObject({ path: z.string() }), z.record(z.string(), z.any())]) {
+      const { raw, value } = accepted(schema, input);
+      expect(Object.keys(raw as object)).toEqual(['path', name]);
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+      expect((value as { polluted?: unknown }).polluted).toBeUndefined();
+    }
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf'])('finds nothing under %s where the input has none of its own', (name) => {
+    expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(`The input of sample is refused:\n  ${name}: expected string, found nothing (it is required)`);
+  });
+});
