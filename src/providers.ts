@@ -5,5 +5,5 @@ export { SharedHealth, type SharedHealthOptions } from './providers/health/share
 export type { CheckResult } from './providers/active-check.js';
 export type { Attempt, Environment, Provider, ProviderFactory } from './providers/provider.js';
 export { ProviderRouter, providerHealthName, type CallOptions, type ProviderSnapshot, type Routed } from './providers/provider-router.js';
-export type { ProviderRouterOptions } from './providers/router-options.js';
+export type { ProviderRouterOptions, RoutingOptions } from './providers/router-options.js';
 export type { ToolContext, ToolProvider } from './tool/metadata/tool-options.js';

@@ -5,15 +5,17 @@ import { resolve } from 'node:path';
 import { isToolError, ToolError } from '../core/errors.js';
 import { addExecutionOptions } from './execute/execution-options.js';
 import { EXIT } from './exit-codes.js';
-import { addFilterOptions, filterOf, positiveInteger } from './filter-options.js';
+import { addFilterOptions, filterOf, positiveInteger, wholeNumber } from './filter-options.js';
 import { addSelectionOptions, selectionRequestOf } from './selection-options.js';
 import type { ImportOptions } from './load/import-modules.js';
 import { LINT_FORMATS, type LintFormat } from './lint-formats.js';
-import type { LoadedRegistry } from './load/load-registry.js';
+import type { LoadedRegistry } from './load/loaded-registry.js';
 import { paint, type Dialog, type Terminal } from './terminal.js';
 
 interface Options extends Readonly<Record<string, unknown>> {
   readonly tools?: readonly string[];
+  readonly manifests?: string;
+  readonly persona?: string;
   /** Of commands that run tools. */
   readonly root?: string;
   readonly json?: boolean;
@@ -41,7 +43,7 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
       const options = command.optsWithGlobals<Options>();
       const run = await importRun();
       const { loadRegistry } = await import('./load/load-registry.js');
-      const loaded = await loadRegistry(options.tools, rootOf(options, cwd), importOptions);
+      const loaded = await loadRegistry({ patterns: options.tools, manifests: options.manifests, persona: options.persona }, rootOf(options, cwd), importOptions);
       const problems = loaded.problems.map(({ file, reason }) => `${file}: ${reason}`);
       if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
       if (!showsProblems && loaded.registry.size === 0) {
@@ -57,7 +59,7 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
   if (!hasOperand(args)) define(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], async () => {
     const { overview } = await import('./commands/overview.js');
     // Tools of other people are not run unasked.
-    return (loaded, { json, tools }) => overview(terminal, loaded, { json: json === true, runs: tools === undefined });
+    return (loaded, { json, tools, manifests }) => overview(terminal, loaded, { json: json === true, runs: tools === undefined && manifests === undefined });
   });
   define(
     addFilterOptions(program.command('list').description('one line a tool, with every axis')),
@@ -130,6 +132,30 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
     },
   );
 
+  program
+    .command('validate <files...>')
+    .description('everything that is wrong in manifest files, or in folders of them; exits with 1 when there is an error')
+    .addOption(new Option('--format <format>', 'how it is printed').choices(LINT_FORMATS).default('table'))
+    .addHelpText('after', '\nExamples:\n  $ tooldex validate functions.json\n  $ tooldex validate ./manifests --format github')
+    .action(async (places: string[], _: unknown, command: Command) => {
+      const { json, format } = command.optsWithGlobals<Options>();
+      const { validate } = await import('./commands/validate.js');
+      exitCode = await validate(terminal, places, json === true ? 'json' : format, cwd);
+    });
+
+  program
+    .command('serve')
+    .description('shows the tools over HTTP: JSON for programs, a page for people; manifests are watched')
+    .option('--port <n>', 'the port to listen on; 0 takes any that is free (default: 4780)', wholeNumber)
+    .option('--host <address>', 'the address to listen on; any but 127.0.0.1 needs a token')
+    .option('--token <text>', 'what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN, which other users cannot see)')
+    .option('--allowed-host <name>', 'a name under which it is asked for instead of localhost; may be repeated', (name: string, before: readonly string[] = []) => [...before, name])
+    .addHelpText('after', '\nExamples:\n  $ tooldex serve\n  $ tooldex serve --manifests ./manifests --port 8080\n  $ TOOLDEX_TOKEN=$(openssl rand -hex 32) tooldex serve --host 0.0.0.0')
+    .action(async (_: unknown, command: Command) => {
+      const { serveCatalogue } = await import('./commands/serve.js');
+      exitCode = await serveCatalogue(terminal, command.optsWithGlobals<Options>(), cwd, importOptions);
+    });
+
   try {
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
@@ -147,9 +173,9 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
 }
 
 /** @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */
-function rootOf({ root, tools }: Options, cwd: string): string {
+function rootOf({ root, tools, manifests }: Options, cwd: string): string {
   if (root === undefined) return cwd;
-  if (tools !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected --root or --tools, found both; only the bundled tools keep to a root');
+  if (tools !== undefined || manifests !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected --root, or --tools or --manifests, found both; only the bundled tools keep to a root');
   const folder = resolve(cwd, root);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw new ToolError('INVALID_ARGUMENT', `expected --root as a folder that exists, found ${JSON.stringify(root)}`);
   return folder;
@@ -183,5 +209,7 @@ function hasOperand(args: readonly string[]): boolean {
 function addGlobalOptions(command: Command): Command {
   return command
     .option('--tools <path>', 'a file, folder or quoted glob that exports tools; may be repeated (default: the bundled tools)', (path: string, before: readonly string[] = []) => [...before, path])
+    .option('--manifests <folder>', 'the tools of the manifests in a folder, instead of the bundled ones')
+    .option('--persona <name>', 'with --manifests: as this persona sees them')
     .option('--json', 'print JSON');
 }

@@ -1,5 +1,10 @@
 import { LIMITS } from './limits.js';
 
+export interface TimerOptions {
+  /** Whether the process may end before the timer fires: for work that nobody waits for. @default false */
+  readonly background?: boolean;
+}
+
 /** Where time comes from. Everything that waits or measures takes one, so that tests decide what time it is. */
 export interface Clock {
   /** Milliseconds since 1970: for dates that people read. It may jump when the machine's clock is set. */
@@ -7,15 +12,16 @@ export interface Clock {
   /** Milliseconds since some moment, which only ever rise: for durations and deadlines. */
   elapsed(): number;
   /** Calls back once after some milliseconds, unless the returned function is called before. */
-  after(ms: number, call: () => void): () => void;
+  after(ms: number, call: () => void, options?: TimerOptions): () => void;
 }
 
 /** The time of this machine. Its timers do not fire early: delays beyond 2³¹−1 ms, which would fire at once, are shortened to that. */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  after: (ms: number, call: () => void) => {
+  after: (ms: number, call: () => void, { background = false }: TimerOptions = {}) => {
     const timer = setTimeout(call, Math.min(Math.max(ms, 0), LIMITS.timerMs));
+    if (background) timer.unref();
     return () => clearTimeout(timer);
   },
 });

@@ -24,7 +24,7 @@ const SECRETS: readonly RegExp[] = [
 const COOKIES = /(?<![\w-])((?:set-)?cookie["'`]?\s{0,3}[=:]\s{0,3})\S.*/gi;
 /** A value after a name like `API_KEY=` or `"clientSecret": `, but no words of an error about such a field. */
 const NAMED_SECRET =
-  /(?<![\w-])([\w-]{0,200}?(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(?:or)?d|passphrase|authorization)["'`]?\s{0,3}[=:]\s{0,3})(?!(?:expected|required|missing|invalid|undefined|null|none|not)(?![^\s,;.]))(?:"[^"]+"|'[^']+'|`[^`]+`|["'`]?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?[^\s"'`&,;]+)/gi;
+  /(?<![\w-])([\w-]{0,200}?(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(?:or)?d|passphrase|authorization)["'`]?\s{0,3}[=:]\s{0,3})(?!(?:expected|required|missing|invalid|undefined|null|none|not|is|was|has|must|cannot|it|the|a|no|lies)(?![^\s,;.]))(?:"[^"]+"|'[^']+'|`[^`]+`|["'`]?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?[^\s"'`&,;]+)/gi;
 const SIGNED_URL = /([?&](?:key|sig|code|[\w-]{0,60}?signature)=)[^\s&"'`#]+/gi;
 const URL_PASSWORD = /(:\/\/[^\s:/@]{0,200}:)[^\s/]{1,500}@/g;
 

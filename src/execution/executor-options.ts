@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import type { ProviderFactory } from '../providers/provider.js';
+import type { RoutingOptions } from '../providers/router-options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { Policy } from '../safety/decision.js';
@@ -36,11 +37,13 @@ export interface ToolExecutorOptions {
   readonly store?: StateStore;
   /** The services behind tools that name providers, by provider name. */
   readonly providers?: Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
+  /** How providers are called: credentials, time limits, backoff. */
+  readonly routing?: RoutingOptions;
   /** Where the health of tools and providers is counted. @default shared through `store`, or else kept in this process */
   readonly health?: HealthLog;
   /** How long a call may take when its tool does not say, in milliseconds. @default 30,000 */
   readonly timeoutMs?: number;
-  /** How often a tool that may be repeated is tried. @default 3 */
+  /** How often a tool's function that may be repeated is started; its providers are each asked at most once. @default 3 */
   readonly maxAttempts?: number;
   /** Calls that run at the same time, in all. @default 16 */
   readonly maxConcurrent?: number;
@@ -73,25 +76,29 @@ export interface ExecuteOptions extends CallContext {
 
 const count = z.number().int().min(1);
 const ms = z.number().min(1).max(LIMITS.timerMs);
-const given = <T>(what: string) => z.custom<T>((value) => (typeof value === 'object' && value !== null) || typeof value === 'function', `expected ${what}`);
+const given = <T>(what: string) =>
+  z
+    .custom<T>((value) => (typeof value === 'object' && value !== null) || typeof value === 'function', what)
+    .refine((value) => !(value instanceof Promise), `${what}, and not a promise of it (await it)`);
 
 const schema = z.strictObject({
-  registry: given<ToolMetadataRegistry>('a ToolMetadataRegistry').refine((registry) => typeof registry.get === 'function', 'expected a ToolMetadataRegistry'),
-  policy: given<Policy>('a policy').refine((policy) => typeof policy.decide === 'function', 'expected a policy with a decide method').optional(),
-  confirm: z.custom<Confirm>((value) => typeof value === 'function', 'expected a function').optional(),
-  approvalKey: z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected bytes').optional(),
-  approvalTtlMs: ms.optional(),
+  registry: given<ToolMetadataRegistry>('a ToolMetadataRegistry').refine((registry) => typeof registry.get === 'function', 'a ToolMetadataRegistry'),
+  policy: given<Policy>('a policy').refine((policy) => typeof policy.decide === 'function', 'a policy with a decide method').optional(),
+  confirm: z.custom<Confirm>((value) => typeof value === 'function', 'a function').optional(),
+  approvalKey: z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'bytes').optional(),
+  approvalTtlMs: ms.default(600_000),
   budgets: z
     .array(
       z
         .strictObject({ per: z.enum(['principal', 'conversation']), calls: z.number().min(0).optional(), cost: z.number().min(0).optional(), windowMs: ms.optional() })
-        .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, 'expected calls or cost: a budget without either limits nothing'),
+        .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, 'calls or cost: a budget without either limits nothing'),
     )
     .default([]),
   store: given<StateStore>('a StateStore').optional(),
   providers: given<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
-    .refine((providers) => [...(providers instanceof Map ? providers.values() : Object.values(providers))].every((factory) => typeof factory === 'function'), 'expected a function that makes a provider for every name')
+    .refine((providers) => [...(providers instanceof Map ? providers.values() : Object.values(providers))].every((factory) => typeof factory === 'function'), 'a function that makes a provider for every name')
     .optional(),
+  routing: given<RoutingOptions>('options of routing').optional(),
   health: given<HealthLog>('a RollingHealth or SharedHealth').optional(),
   timeoutMs: ms.default(30_000),
   maxAttempts: count.max(10).default(3),
@@ -100,9 +107,9 @@ const schema = z.strictObject({
   maxRepeats: count.default(4),
   cacheEntries: z.number().int().min(0).default(1_000),
   cacheSize: z.number().int().min(0).default(16 * 2 ** 20),
-  telemetry: given<Telemetry>('telemetry').refine((telemetry) => typeof telemetry.around === 'function', 'expected telemetry with an around method').optional(),
+  telemetry: given<Telemetry>('telemetry').refine((telemetry) => typeof telemetry.around === 'function', 'telemetry with an around method').optional(),
   clock: given<Clock>('a clock').optional(),
-  random: z.custom<() => number>((value) => typeof value === 'function', 'expected a function').optional(),
+  random: z.custom<() => number>((value) => typeof value === 'function', 'a function').optional(),
   env: given<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
 });
 export type CheckedOptions = z.output<typeof schema>;

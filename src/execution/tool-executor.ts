@@ -1,15 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from '../core/clock.js';
 import { DangerLevel } from '../core/enums.js';
-import { isWriting } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
-import { digestOf, type Json } from '../core/plain-data.js';
+import type { Json } from '../core/plain-data.js';
 import { suggestNames } from '../core/suggest-names.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import { RollingHealth } from '../providers/health/rolling-health.js';
 import { SharedHealth } from '../providers/health/shared-health.js';
+import type { ProviderSnapshot } from '../providers/provider-router.js';
 import { isAvailable } from '../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
@@ -20,20 +19,21 @@ import type { ToolCall } from '../safety/tool-call.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { isCacheable, ResultCache, type Worked } from './cache/result-cache.js';
+import { isCacheable, ResultCache } from './cache/result-cache.js';
 import { checkOptions, type CheckedOptions, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
 import { Concurrency } from './limits/concurrency.js';
 import { RepeatGuard } from './limits/repeat-guard.js';
 import { planExecution, type ExecutionPlan } from './plan-execution.js';
-import { askPerson } from './run/ask-person.js';
-import { askPolicy } from './run/ask-policy.js';
+import { ApprovalDesk } from './ask/approval-desk.js';
+import { askPolicy } from './ask/ask-policy.js';
+import { BatchConfirmations } from './ask/batch-confirmations.js';
+import { CallWorker, type CheckedCall } from './run/call-worker.js';
 import { failure } from './run/failure.js';
 import { HandlerRunner } from './run/handler-runner.js';
-import { readCalls } from './run/read-request.js';
-import { readResult } from './run/read-result.js';
+import { copyAllOptions, copyCalls, copyOptions } from './run/copy-request.js';
 import { RunningCall } from './run/running-call.js';
-import { aborted, assertWanted, untilAborted } from './run/until-aborted.js';
+import { assertWanted, untilAborted } from './run/until-aborted.js';
 import type { OutcomeBody, ToolOutcome } from './tool-outcome.js';
 
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
@@ -79,10 +79,10 @@ export class ToolExecutor {
   readonly #policy: Policy;
   readonly #clock: Clock;
   readonly #listeners = new Listeners<ToolEvent>();
-  readonly #approvals: Approvals;
+  readonly #desk: ApprovalDesk;
+  readonly #worker: CallWorker;
   readonly #budgets: Budgets | undefined;
   readonly #cache: ResultCache;
-  readonly #concurrency: Concurrency;
   readonly #repeats: RepeatGuard;
   readonly #runner: HandlerRunner;
   /** To be closed with the executor: it writes what is left. */
@@ -97,22 +97,25 @@ export class ToolExecutor {
     this.#clock = clock;
     this.#policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
     const state = store ?? new MemoryStateStore({ clock });
-    this.#approvals = new Approvals({ store: state, clock, ...(checked.approvalKey && { key: checked.approvalKey }), ...(checked.approvalTtlMs && { ttlMs: checked.approvalTtlMs }) });
+    const approvals = new Approvals({ store: state, clock, ttlMs: checked.approvalTtlMs, ...(checked.approvalKey && { key: checked.approvalKey }) });
+    this.#desk = new ApprovalDesk({ approvals, listeners: this.#listeners, clock, ttlMs: checked.approvalTtlMs });
     this.#budgets = checked.budgets.length === 0 ? undefined : new Budgets(checked.budgets, state, clock);
-    this.#cache = new ResultCache({ store, clock, maxEntries: checked.cacheEntries, maxSize: checked.cacheSize });
-    this.#concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
+    this.#cache = new ResultCache({ store, clock, registry, maxEntries: checked.cacheEntries, maxSize: checked.cacheSize });
     this.#repeats = new RepeatGuard(checked.maxRepeats);
     const shared = checked.health === undefined && store !== undefined ? new SharedHealth({ store, clock }) : undefined;
     this.health = checked.health ?? shared ?? new RollingHealth({ clock });
     this.#ownHealth = shared;
     const { timeoutMs, maxAttempts, providers = {} } = checked;
     const factories = providers instanceof Map ? providers : new Map(Object.entries(providers));
-    this.#runner = new HandlerRunner({ clock, random, timeoutMs, maxAttempts, providers: factories, health: this.health, store, env, onEvent: (event) => this.#listeners.tell(event) });
+    this.#runner = new HandlerRunner({ clock, random, timeoutMs, maxAttempts, providers: factories, health: this.health, store, env, routing: checked.routing, onEvent: (event) => this.#listeners.tell(event) });
+    const concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
+    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health });
     this.#stopWatchingStore = store?.onAvailability((available) => this.#listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
 
   /** Calls the function with every event, until the returned function is called. */
   on(listener: (event: ToolEvent) => void): () => void {
+    if (typeof listener !== 'function') throw new ToolError('INVALID_ARGUMENT', 'Expected a function that hears all events, found something else; look at the type of the event in it');
     return this.#listeners.add(listener);
   }
 
@@ -121,29 +124,38 @@ export class ToolExecutor {
     const running = new RunningCall(call, options, this.#clock, this.#listeners);
     const { telemetry } = this.#options;
     if (telemetry === undefined) return this.#settle(running);
-    return telemetry.around(running.call, this.#registry.get(running.call.name), () => this.#settle(running));
+    let settled: Promise<ToolOutcome> | undefined;
+    const run = () => (settled ??= this.#settle(running));
+    // What watches a call must not be able to lose its outcome: the caller would make the call again.
+    await Promise.resolve().then(() => telemetry.around(running.call, this.#registry.get(running.call.name), run)).catch(() => undefined);
+    return run();
   }
 
   /**
    * Makes several calls as `planExecution` orders them, and gives their outcomes in the order of the calls.
    *
-   * A call that waits for a person holds up no other.
+   * A call that ends as `approval_required` holds up no other, also none that was to run after it: a read then sees what was
+   * there before the write. With `confirm` the person is asked about one call after the other, and later batches wait.
    *
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
    */
-  async executeAll(calls: readonly ToolCall[], { approvals = [], ...options }: ExecuteAllOptions = {}): Promise<readonly ToolOutcome[]> {
-    const own = readCalls(calls);
+  async executeAll(calls: readonly ToolCall[], all: ExecuteAllOptions = {}): Promise<readonly ToolOutcome[]> {
+    const { approvals, ...options } = copyAllOptions(all);
+    const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
     if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, found ${ids.size} ids; outcomes could not be told apart`);
     const { batches } = await this.#plan(own);
     const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
     const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
+    const confirm = options.confirm ?? this.#options.confirm;
     for (const batch of batches) {
+      const person = confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
       await Promise.all(
-        batch.map(async (position) => {
+        batch.map(async (position, index) => {
           const call = own[position]!;
           const approval = approvalOf.get(call.id);
-          outcomes[position] = await this.execute(call, approval === undefined ? options : { ...options, approval });
+          outcomes[position] = await this.execute(call, { ...options, ...(approval && { approval }), ...(person && { confirm: person.confirmFor(index) }) });
+          person?.end(index);
         }),
       );
     }
@@ -156,17 +168,18 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
    */
   async plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
-    return this.#plan(readCalls(calls));
+    return this.#plan(copyCalls(calls));
   }
 
   /** What the policy would decide for each of some calls, and which inputs would be refused. Nothing is run, asked or told. */
   async dryRun(calls: readonly ToolCall[], options: ExecuteOptions = {}): Promise<readonly DryRun[]> {
+    const context = copyOptions(options);
     return Promise.all(
-      readCalls(calls).map(async (call) => {
+      copyCalls(calls).map(async (call) => {
         const entry = this.#registry.get(call.name);
         const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
         const input = checked?.ok === true ? checked.value : call.input;
-        const decision = await askPolicy(this.#policy, { id: call.id, name: call.name, input }, options, this.#clock);
+        const decision = await askPolicy(this.#policy, { id: call.id, name: call.name, input }, context, this.#clock);
         const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
         return Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun);
       }),
@@ -180,9 +193,7 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_APPROVAL` when the pending call was changed, has expired or is answered already; `STATE_UNAVAILABLE`.
    */
   async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
-    const approval = await this.#approvals.grant(pending, edited);
-    this.#tellAnswer(pending, 'granted');
-    return approval;
+    return this.#desk.approve(pending, edited);
   }
 
   /**
@@ -191,8 +202,12 @@ export class ToolExecutor {
    * @throws ToolError as `approve` does.
    */
   async deny(pending: PendingApproval): Promise<void> {
-    await this.#approvals.deny(pending);
-    this.#tellAnswer(pending, 'denied');
+    await this.#desk.deny(pending);
+  }
+
+  /** How the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */
+  providers(toolName: string): readonly ProviderSnapshot[] {
+    return this.#runner.providers(this.#registry.get(toolName)?.name ?? toolName);
   }
 
   /**
@@ -245,102 +260,54 @@ export class ToolExecutor {
   }
 
   /** @param raw the input as it was given: what approvals and caches are bound to. @param input as the schema gives it. */
+  /** @param raw the input as it was given. @param input as the schema gives it. */
   async #decide(running: RunningCall, entry: ToolEntry, raw: Json, input: unknown): Promise<OutcomeBody> {
     const { call, options } = running;
-    const decision = await askPolicy(this.#policy, { id: call.id, name: entry.name, input }, options, this.#clock, options.signal);
+    const decide = () => askPolicy(this.#policy, { id: call.id, name: entry.name, input }, options, this.#clock, options.signal);
+    const decision = await decide();
     running.tellDecision(decision);
-    if (decision.verdict === 'deny') return { status: 'denied', reason: decision.reason, rule: decision.rule, danger: decision.danger };
+    if (decision.verdict === 'deny') return denied(decision);
+    assertWanted(options.signal, entry.name);
     if (!isAvailable(entry)) throw new ToolError('TOOL_UNAVAILABLE', `Expected ${entry.name} to be available, found that its availability check says no; use another tool`);
-    const approved = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, input: raw };
-    if (options.approval !== undefined) {
-      const approval = options.approval;
-      const genuine = running.orTellRefused(approval, () => this.#approvals.verify(approval, approved));
-      return this.#run(running, entry, raw, input, genuine);
-    }
+    const asked = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, input: raw };
+    const { approval: given } = options;
+    const approval = given === undefined ? undefined : this.#desk.verify(running, given, asked, entry);
     // A manual call is a person's work already.
-    if (decision.verdict === 'allow' || entry.manual) return this.#run(running, entry, raw, input);
-    const pending = await this.#approvals.request(approved, decision, options.conversationId);
-    running.tellApproval('requested', pending.id);
-    const confirm = options.confirm ?? this.#options.confirm;
-    if (confirm === undefined) return { status: 'approval_required', pending };
-    const answer = await untilAborted(askPerson(confirm, pending, options.signal), options.signal, entry.name);
-    if (!answer.yes) {
-      await this.deny(pending);
-      return { status: 'denied', reason: 'a person said no', rule: 'confirmation', danger: decision.danger };
+    if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
+      const answer = await this.#desk.ask(running, asked, entry, decision, options.confirm ?? this.#options.confirm);
+      if ('outcome' in answer) return answer.outcome;
+      const { approval: granted, edited } = answer.granted;
+      // A person takes their time: tool, policy and arguments are looked at again.
+      running.useApproval(granted, edited === undefined ? raw : edited.input, edited !== undefined);
+      return this.#carryOut(running);
     }
-    // A person takes their time: tool, policy and arguments are looked at again.
-    running.useApproved(answer.edited === undefined ? raw : answer.edited.input, await this.approve(pending, answer.edited));
-    return this.#carryOut(running);
+    const forbiddenNow = async () => {
+      if (this.#registry.get(call.name) !== entry) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, found that it was replaced or removed; ask again');
+      const now = await decide();
+      if (now.verdict !== 'deny') return undefined;
+      running.tellDecision(now);
+      return denied(now);
+    };
+    return this.#run(running, { entry, raw, input, approval, forbiddenNow });
   }
 
-  async #run(running: RunningCall, entry: ToolEntry, raw: Json, input: unknown, approval?: Approval): Promise<OutcomeBody> {
+  async #run(running: RunningCall, checked: CheckedCall): Promise<OutcomeBody> {
+    const { entry, raw, approval } = checked;
     const { conversationId, principal, signal } = running.options;
-    if (entry.manual) return { status: 'manual', pending: running.pending('manual', entry, raw) };
+    if (entry.manual) {
+      await this.#cache.dropAfter(entry); // Nobody tells when the person does it.
+      return { status: 'manual', pending: running.pending('manual', entry, raw) };
+    }
     if (conversationId !== undefined && !this.#repeats.admit(conversationId, entry, raw)) {
       throw new ToolError('LOOP_DETECTED', `Expected progress, found ${this.#options.maxRepeats} equal calls of ${entry.name} before this one; use what they answered, or try something else`);
     }
     this.#runner.assertExecutable(entry);
-    const work = () => this.#work(running, entry, raw, input, approval);
+    const work = () => this.#worker.work(running, checked);
     if (approval !== undefined || this.#options.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
     const answer = await untilAborted(this.#cache.answer(entry, raw, principal, work), signal, entry.name);
     if (!answer.hit) return answer.result;
     running.cached = true;
     return { status: 'ok', value: answer.value };
-  }
-
-  async #work(running: RunningCall, entry: ToolEntry, raw: Json, input: unknown, approval: Approval | undefined): Promise<Worked<OutcomeBody>> {
-    const { options } = running;
-    const leave = await this.#concurrency.enter(entry.name, entry.allowParallel !== true, options.signal);
-    if (leave === undefined) throw aborted(entry.name);
-    try {
-      // Nothing is spent or used up for a call that is not going to run.
-      assertWanted(options.signal, entry.name);
-      if (approval !== undefined && this.#budgets !== undefined) await running.orTellRefused(approval, () => this.#approvals.assertUnused(approval));
-      await this.#budgets?.reserve(entry, options);
-      assertWanted(options.signal, entry.name);
-      if (approval !== undefined) await this.#redeem(running, approval);
-      assertWanted(options.signal, entry.name);
-      const result = await this.#start(running, entry, raw, input, approval !== undefined);
-      return { result, keep: result.status === 'ok', value: result.status === 'ok' ? result.value : undefined };
-    } finally {
-      leave();
-    }
-  }
-
-  async #redeem(running: RunningCall, approval: Approval): Promise<void> {
-    await running.orTellRefused(approval, () => this.#approvals.redeem(approval));
-    running.tellApproval('redeemed', approval.pendingId);
-  }
-
-  async #start(running: RunningCall, entry: ToolEntry, raw: Json, input: unknown, approved: boolean): Promise<OutcomeBody> {
-    const { options } = running;
-    const startedAt = this.#clock.elapsed();
-    running.tellStarted();
-    const drop = () => this.#cache.dropAfter(entry);
-    const context = running.contextFor(isWriting(entry.accessMode) ? (options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined);
-    let result: OutcomeBody;
-    try {
-      const returned = await this.#runner.run({
-        entry,
-        input,
-        context,
-        signal: options.signal,
-        approved,
-        onAttempt: () => void running.attempts++,
-        onProvider: (provider) => void (running.provider = provider),
-        onLate: () => {
-          running.tellLate();
-          void drop();
-        },
-      });
-      result = readResult(returned, (question, choices) => running.pending('question', entry, raw, question, choices));
-    } catch (error) {
-      result = failure(error);
-    } finally {
-      await drop();
-    }
-    if (running.provider === undefined) this.health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: this.#clock.elapsed() - startedAt });
-    return result;
   }
 
   async #plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
@@ -353,14 +320,8 @@ export class ToolExecutor {
     const checked = await checkInput(entry, call.input);
     return checked.ok ? { id: call.id, name: call.name, input: checked.value } : call;
   }
-
-  #tellAnswer({ callId, toolName, principal, conversationId, id: pendingId }: PendingApproval, state: 'granted' | 'denied'): void {
-    this.#listeners.tell({ type: 'approval', state, pendingId, callId, toolName, at: this.#clock.now(), ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }) });
-  }
 }
 
-/** Derived where a call has an identity that lasts, so that a repetition after a crash carries the same key. */
-function idempotencyKey({ call, options }: RunningCall, entry: ToolEntry, raw: Json): string {
-  if (options.conversationId === undefined) return randomUUID();
-  return digestOf([options.principal ?? null, options.conversationId, call.id, entry.name, raw]);
+function denied({ reason, rule, danger }: Decision): OutcomeBody {
+  return { status: 'denied', reason, rule, danger };
 }

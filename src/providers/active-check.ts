@@ -37,14 +37,20 @@ export class ActiveCheck {
     this.#last = this.#startedAt = this.#running = undefined;
   }
 
+  /** Whether a check runs, or is to be made before the provider is used. */
+  isDue(provider: Provider): boolean {
+    if (this.#running !== undefined) return true;
+    const { clock, intervalMs } = this.#options;
+    if (intervalMs === 0 || provider.check === undefined) return false;
+    // Counted from the start of the check: one that takes long is not asked more often.
+    return this.#startedAt === undefined || clock.elapsed() - this.#startedAt >= intervalMs;
+  }
+
   /** The check that callers should wait for: the running one, a new one when it is time, or none. Never rejects. */
   due(provider: Provider): Promise<void> | undefined {
-    const { clock, intervalMs } = this.#options;
     if (this.#running !== undefined) return this.#running;
-    if (intervalMs === 0 || provider.check === undefined) return undefined;
-    // Counted from the start of the check: one that takes long is not asked more often.
-    if (this.#startedAt !== undefined && clock.elapsed() - this.#startedAt < intervalMs) return undefined;
-    this.#startedAt = clock.elapsed();
+    if (!this.isDue(provider)) return undefined;
+    this.#startedAt = this.#options.clock.elapsed();
     const running = this.#run(provider, this.#startedAt).finally(() => {
       if (this.#running === running) this.#running = undefined;
     });

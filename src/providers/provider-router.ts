@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
+import { onAbort } from '../core/on-abort.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ToolContext } from '../tool/metadata/tool-options.js';
 import { isToolResult } from '../tool/outcome.js';
@@ -13,7 +14,7 @@ import type { Attempt } from './provider.js';
 import { failuresOf } from './provider-state.js';
 import { identityOf, ProviderSlot, type Pass } from './provider-slot.js';
 import { requireCallOptions, requireRouterOptions, type ProviderRouterOptions } from './router-options.js';
-import { abortError, describeFailure, runAttempt } from './run-attempt.js';
+import { abortError, describeFailure, isTimeout, runAttempt } from './run-attempt.js';
 import { RouterSync } from './router-sync.js';
 
 export interface CallOptions {
@@ -24,6 +25,15 @@ export interface CallOptions {
    * provider would do it again. Only `PROVIDER_UNAVAILABLE` says that nothing was sent.
    */
   readonly repeatable: boolean;
+  /**
+   * Milliseconds after which the caller's signal will fire. They are shared: while another provider is in line, one gets
+   * half of what is left, and the last one the rest. @default `attemptTimeoutMs` is the only limit
+   */
+  readonly timeoutMs?: number;
+  /** Told when a provider is called: at most once for each of the tool. */
+  readonly onStart?: (provider: string) => void;
+  /** Told when its work has really ended: long after the call was answered, if the provider does not stop in time. */
+  readonly onEnd?: (provider: string) => void;
 }
 
 export interface Routed {
@@ -48,8 +58,8 @@ export interface ProviderSnapshot {
   readonly failures: number;
   readonly backoffUntil: number | null;
   readonly lastCheck: CheckResult | null;
+  /** Its last calls, and the latest of them; health checks, and calls that tried it out after failures, are not among them. */
   readonly lastCall: Sample | null;
-  /** Its last calls; health checks are no calls. */
   readonly metrics: HealthSummary;
 }
 
@@ -59,8 +69,8 @@ export interface ProviderSnapshot {
  * Providers are tried in ascending `priority`, equal ones in the order declared. Skipped are those without credentials,
  * those whose health check says no, and those backing off: after every failure a provider is left alone for
  * `exponentialBackoff(failures in a row)`, then a single call tries it out while others still pass it by.
- * Failures are errors that are no ToolError, `TIMEOUT`, `PROVIDER_UNAVAILABLE` and `EXECUTION_FAILED`. A result of
- * `fail` and any other ToolError is the tool's own answer, which no other provider would better.
+ * Failures are errors that are no ToolError, `TIMEOUT` and `PROVIDER_UNAVAILABLE`. A result of `fail` and any other
+ * ToolError is the tool's own answer, which no other provider would better. One call calls each provider at most once.
  *
  * With a `store`, processes share who is left alone and who may try it out; calls to providers in order need no store
  * but for a first look. Without the store each process goes on with what it knows.
@@ -95,25 +105,53 @@ export class ProviderRouter {
    *
    * @throws ToolError `PROVIDERS_EXHAUSTED` when none answered: `details.attempts` says of each why, `details.retryAt`
    * when the first backoff ends (milliseconds since 1970, or `null`); at once, without waiting for a backoff.
-   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up.
+   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up; `TIMEOUT` when it
+   * is a deadline that fires the signal (a `TimeoutError` or a ToolError `TIMEOUT` as its reason). Only the latter counts
+   * as a failure, of the tool and of the provider that was silent.
    * @throws what the provider threw, when that is the tool's answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
     requireCallOptions(options);
-    if (context.signal?.aborted) throw abortError(context.signal);
-    await this.#sync?.ready();
+    const { signal } = context;
+    if (signal?.aborted) throw abortError(signal);
     const startedAt = this.#clock.elapsed();
+    try {
+      await this.#sync?.ready();
+      const routed = await this.#route(input, context, options, startedAt + (options.timeoutMs ?? Infinity));
+      this.#recordCall(!isFailure(routed.value), startedAt, routed.provider);
+      return routed;
+    } catch (error) {
+      // A caller who gave up says nothing of the tool.
+      if (!signal?.aborted || isTimeout(signal.reason)) this.#recordCall(false, startedAt);
+      throw error;
+    }
+  }
+
+  async #route(input: unknown, context: ToolContext, { repeatable, onStart, onEnd }: CallOptions, deadline: number): Promise<Routed> {
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];
-    for (const slot of this.#slots) {
+    for (const [place, slot] of this.#slots.entries()) {
       const provider = this.#labels.get(slot)!;
-      const pass = await this.#admit(slot, context.signal);
+      const share = () => this.#shareOf(deadline, place);
+      const pass = await this.#admit(slot, context.signal, share);
       if (typeof pass === 'string') {
         attempts.push(Object.freeze({ provider, status: 'skipped', reason: pass }));
         continue;
       }
+      if (context.signal?.aborted) {
+        // It fired while other processes were asked: the provider was not called.
+        slot.abandoned(pass);
+        throw abortError(context.signal);
+      }
       const attemptedAt = this.#clock.elapsed();
-      const result = await runAttempt(pass.provider, input, context, { clock: this.#clock, timeoutMs: this.#options.attemptTimeoutMs, label: provider });
+      const result = await runAttempt(pass.provider, input, context, {
+        clock: this.#clock,
+        // Time is only worth keeping for a provider that would be asked.
+        timeoutMs: this.#options.attemptTimeoutMs ?? (repeatable ? share() : undefined),
+        label: provider,
+        onStart: () => tell(onStart, provider),
+        onEnd: () => tell(onEnd, provider),
+      });
       const latencyMs = this.#clock.elapsed() - attemptedAt;
       if (result.status === 'aborted') {
         slot.abandoned(pass);
@@ -121,12 +159,11 @@ export class ProviderRouter {
       }
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
-      this.#health.record({ kind: 'provider', name: this.#healthName(slot), success, latencyMs });
+      // A few probes of a provider that is down would hide, or outweigh, what its calls were like.
+      if (pass.kind === 'call') this.#health.record({ kind: 'provider', name: this.#healthName(slot), success, latencyMs });
       this.#tell({ ...this.#facts(slot), type: 'provider-attempt', success, latencyMs, kind: pass.kind });
       if (result.status !== 'failed') {
         slot.succeeded(pass);
-        const isServed = result.status === 'answered' && !(isToolResult(result.value) && result.value.status === 'error');
-        this.#recordCall(isServed, startedAt, provider);
         if (result.status === 'refused') throw result.error;
         attempts.push(Object.freeze({ provider, status: 'answered', latencyMs, ...probe }));
         return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts) });
@@ -136,13 +173,15 @@ export class ProviderRouter {
       attempts.push(Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe }));
       errors.push(result.error);
       // The caller's own time may be up: then nobody waits for another provider.
-      if (context.signal?.aborted || (!options.repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))) {
-        this.#recordCall(false, startedAt);
-        throw result.error;
-      }
+      if (context.signal?.aborted || (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))) throw result.error;
     }
-    this.#recordCall(false, startedAt);
     throw this.#exhausted(attempts, errors);
+  }
+
+  /** Half of the time that is left, if a provider after this place may need the rest; no limit otherwise. */
+  #shareOf(deadline: number, place: number): number | undefined {
+    if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.isUsable())) return undefined;
+    return Math.max(1, Math.ceil((deadline - this.#clock.elapsed()) / 2));
   }
 
   /** All providers in the order they are tried, as plain data. */
@@ -178,12 +217,14 @@ export class ProviderRouter {
   }
 
   /** Leave to call a provider, or why it is skipped; waits for a health check that is due, and for other processes to agree to a probe. */
-  async #admit(slot: ProviderSlot, signal: AbortSignal | undefined): Promise<Pass | string> {
-    for (;;) {
-      const admitted = slot.admit();
+  async #admit(slot: ProviderSlot, signal: AbortSignal | undefined, share: () => number | undefined): Promise<Pass | string> {
+    for (let hasWaited = false; ; ) {
+      const admitted = slot.admit(hasWaited);
       if (typeof admitted === 'string') return admitted;
-      if (admitted instanceof Promise) await unlessAborted(admitted, signal);
-      else if (await slot.confirm(admitted)) return admitted;
+      if (admitted instanceof Promise) {
+        hasWaited = true;
+        if (!(await isInTime(admitted, this.#clock, share(), signal))) return 'its health check has not answered yet';
+      } else if (await slot.confirm(admitted)) return admitted;
       else if (slot.state.kind !== 'available') return 'another process is trying it out after its failures';
     }
   }
@@ -260,16 +301,30 @@ export function providerHealthName(toolName: string, identity: string): string {
   return `${toolName}/${identity}`;
 }
 
-/** Waits for what never rejects; a caller who gives up does not wait. */
-function unlessAborted(waited: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return waited;
+/** Whether what never rejects has settled within some time. @throws ToolError of the signal when that fires before. */
+function isInTime(waited: Promise<void>, clock: Clock, timeoutMs: number | undefined, signal: AbortSignal | undefined): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(abortError(signal));
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    void waited.then(() => {
-      signal.removeEventListener('abort', abort);
-      resolve();
-    });
+    if (signal?.aborted) return reject(abortError(signal));
+    const end = (settle: () => void) => () => {
+      stopTimer?.();
+      stopListening();
+      settle();
+    };
+    const stopTimer = timeoutMs === undefined ? undefined : clock.after(timeoutMs, end(() => resolve(false)));
+    const stopListening = onAbort(signal, end(() => reject(abortError(signal!))));
+    void waited.then(end(() => resolve(true)));
   });
+}
+
+/** Whether a tool says by its result that it failed. */
+function isFailure(value: unknown): boolean {
+  return isToolResult(value) && value.status === 'error';
+}
+
+function tell(listener: ((provider: string) => void) | undefined, provider: string): void {
+  try {
+    listener?.(provider);
+  } catch {
+    // What happened is not a listener's to stop.
+  }
 }

@@ -62,8 +62,20 @@ export class ProviderSlot {
     return this.#state;
   }
 
-  /** Leave to call the provider now, or why not, or a check to wait for before asking again. */
-  admit(): Pass | string | Promise<void> {
+  /** Whether a call would go to the provider now, as far as that is known without asking it. */
+  isUsable(): boolean {
+    const provider = this.provider();
+    if (typeof provider === 'string' || admissionOf(this.#state, this.#options.clock.elapsed()) === 'no') return false;
+    return this.check.last?.healthy !== false || this.check.isDue(provider);
+  }
+
+  /**
+   * Leave to call the provider now, or why not, or a check to wait for before asking again.
+   *
+   * @param hasWaited whether the caller has waited for a check: it takes what that found. A check that takes longer than
+   * its interval is due again when it ends, and would hold a caller for ever.
+   */
+  admit(hasWaited: boolean): Pass | string | Promise<void> {
     const provider = this.provider();
     if (typeof provider === 'string') return provider;
     const now = this.#options.clock.elapsed();
@@ -72,7 +84,7 @@ export class ProviderSlot {
       this.shared?.look();
       return describeState(this.#state, now);
     }
-    const check = this.check.due(provider);
+    const check = hasWaited ? undefined : this.check.due(provider);
     if (check !== undefined) return check;
     if (this.check.last?.healthy === false) return this.check.last.reason;
     // From here on, and before anybody waits for anything, this call is the only probe.

@@ -30,7 +30,7 @@ export interface ProviderRouterOptions {
   readonly onEvent?: (event: ToolEvent) => void;
   /** Milliseconds that a health check may take. @default 5000 */
   readonly checkTimeoutMs?: number;
-  /** Milliseconds that one attempt may take; without it only the caller's signal ends one. */
+  /** Milliseconds that one attempt may take. @default a share of the call's `timeoutMs`, or else any time */
   readonly attemptTimeoutMs?: number;
   /** Milliseconds for which the call that tries a provider out keeps others away, if it hangs. @default attemptTimeoutMs + 1000, or 60_000 */
   readonly probeLeaseMs?: number;
@@ -39,6 +39,9 @@ export interface ProviderRouterOptions {
   /** @default 60_000 */
   readonly capMs?: number;
 }
+
+/** What people who run tools may set of how their providers are called. */
+export type RoutingOptions = Pick<ProviderRouterOptions, 'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'probeLeaseMs' | 'baseMs' | 'capMs'>;
 
 const timer: OptionRule = {
   expected: `milliseconds from 1 to ${LIMITS.timerMs}`,
@@ -68,7 +71,14 @@ const PROVIDER_RULES = {
   healthCheckIntervalMs: atLeast(0),
   config: { expected: 'a plain object', allows: isPlainObject },
 };
-const CALL_RULES = { repeatable: { expected: 'true or false', allows: (value: unknown) => typeof value === 'boolean' } };
+const CALL_RULES = {
+  repeatable: { expected: 'true or false', allows: (value: unknown) => typeof value === 'boolean' },
+  timeoutMs: timer,
+  onStart: aFunction,
+  onEnd: aFunction,
+};
+const { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, baseMs, capMs } = RULES;
+const ROUTING_RULES: Readonly<Record<keyof RoutingOptions, OptionRule>> = { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, baseMs, capMs };
 
 /** @throws ToolError `INVALID_ARGUMENT` naming the option. */
 export function requireRouterOptions(options: ProviderRouterOptions): void {
@@ -76,6 +86,11 @@ export function requireRouterOptions(options: ProviderRouterOptions): void {
   for (const provider of options.providers) requireOptions(provider, PROVIDER_RULES, ['name']);
   const factories = options.factories instanceof Map ? [...options.factories.values()] : Object.values(options.factories);
   for (const factory of factories) if (typeof factory !== 'function') throw invalidArgument('factories of functions', factory);
+}
+
+/** @throws ToolError `INVALID_ARGUMENT` naming the option. */
+export function requireRoutingOptions(options: unknown): void {
+  requireOptions(options, ROUTING_RULES);
 }
 
 /** @throws ToolError `INVALID_ARGUMENT` naming the option. */

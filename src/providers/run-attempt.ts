@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import { isToolError, ToolError, type ToolErrorCode } from '../core/errors.js';
+import { onAbort } from '../core/on-abort.js';
 import type { ToolContext } from '../tool/metadata/tool-options.js';
 import type { Provider } from './provider.js';
 
@@ -23,30 +24,33 @@ export interface AttemptOptions {
   readonly timeoutMs?: number | undefined;
   /** For messages. */
   readonly label: string;
+  /** Called when the provider is called, and when its function has really ended: that may be long after the attempt. */
+  readonly onStart: () => void;
+  readonly onEnd: () => void;
 }
 
-const TRANSPORT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'PROVIDER_UNAVAILABLE', 'EXECUTION_FAILED']);
+const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 
 /**
  * Lets a provider answer once; never rejects.
  *
- * It ends with the caller's signal or its time even when the provider ignores both; what comes later is dropped.
+ * It ends with the caller's signal or its time even when the provider ignores both; what comes later is dropped. The
+ * signal must not have fired before.
  */
-export function runAttempt(provider: Provider, input: unknown, context: ToolContext, { clock, timeoutMs, label }: AttemptOptions): Promise<AttemptResult> {
+export function runAttempt(provider: Provider, input: unknown, context: ToolContext, { clock, timeoutMs, label, onStart, onEnd }: AttemptOptions): Promise<AttemptResult> {
+  const { signal } = context;
   return new Promise((resolve) => {
     const controller = new AbortController();
     let stopTimer = () => {};
     const settle = (result: AttemptResult) => {
       stopTimer();
-      context.signal?.removeEventListener('abort', abort);
+      stopListening();
       resolve(result);
     };
-    const abort = () => {
-      settle(resultOfAbort(context.signal!));
-      controller.abort(context.signal!.reason);
-    };
-    if (context.signal?.aborted) return abort();
-    context.signal?.addEventListener('abort', abort, { once: true });
+    const stopListening = onAbort(signal, () => {
+      settle(resultOfAbort(signal!));
+      controller.abort(signal!.reason);
+    });
     if (timeoutMs !== undefined) {
       stopTimer = clock.after(timeoutMs, () => {
         const error = new ToolError('TIMEOUT', `Expected an answer of ${label} within ${timeoutMs} ms, found none`);
@@ -56,16 +60,28 @@ export function runAttempt(provider: Provider, input: unknown, context: ToolCont
     }
     // In a function of its own, so that what is thrown at once is a rejection like others.
     const answer = async (): Promise<unknown> => await provider.call(input, { ...context, signal: controller.signal });
+    onStart();
     answer().then(
-      (value) => settle({ status: 'answered', value }),
-      (error: unknown) => settle({ status: isTransportFailure(error) ? 'failed' : 'refused', error }),
+      (value) => {
+        onEnd();
+        settle({ status: 'answered', value });
+      },
+      (error: unknown) => {
+        onEnd();
+        settle({ status: isTransient(error) ? 'failed' : 'refused', error });
+      },
     );
   });
 }
 
-/** Whether an error speaks of the service and not of the call: all but the tool's own ToolErrors. */
-function isTransportFailure(error: unknown): boolean {
-  return !isToolError(error) || TRANSPORT.has(error.code);
+/**
+ * Whether an error speaks of the service and not of the call, so that it may be gone a moment later or with another
+ * service: errors that are no ToolError, `PROVIDER_UNAVAILABLE` and `TIMEOUT`.
+ *
+ * Every other ToolError is the tool's own answer. `EXECUTION_FAILED` too: it is what a tool's `fail` becomes as an outcome.
+ */
+export function isTransient(error: unknown): boolean {
+  return !isToolError(error) || TRANSIENT.includes(error.code);
 }
 
 /** A caller who gives up says nothing of the service; a deadline that passed while the service was silent does. */
@@ -74,13 +90,14 @@ function resultOfAbort(signal: AbortSignal): AttemptResult {
 }
 
 /** A deadline's own reason, as the platform's `AbortSignal.timeout` and this library's errors give it. */
-function isTimeout(reason: unknown): boolean {
+export function isTimeout(reason: unknown): boolean {
   return isToolError(reason, 'TIMEOUT') || (reason instanceof DOMException && reason.name === 'TimeoutError');
 }
 
-/** The error that a caller who gave up is told. */
+/** The error that a caller who gave up, or whose time is up, is told. */
 export function abortError(signal: AbortSignal): ToolError {
   if (isToolError(signal.reason)) return signal.reason;
+  if (isTimeout(signal.reason)) return new ToolError('TIMEOUT', 'Expected an answer within the time of the call, found none; give it more time', { cause: signal.reason });
   return new ToolError('ABORTED', 'Expected the call to end, found that its caller had given it up', { cause: signal.reason });
 }
 

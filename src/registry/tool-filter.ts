@@ -75,25 +75,30 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
   const tests: ((entry: ToolEntry) => boolean)[] = [];
   for (const [condition, wanted] of Object.entries(lists) as [keyof typeof lists, readonly unknown[] | undefined][]) {
     if (wanted === undefined) continue;
-    const valuesOf = VALUES[condition];
+    const valueOf = VALUES[condition];
     const set = new Set<unknown>(wanted);
-    tests.push((entry) => valuesOf(entry).some((value) => set.has(value)));
+    tests.push((entry) => {
+      const value = valueOf(entry);
+      return Array.isArray(value) ? value.some((each) => set.has(each)) : set.has(value);
+    });
   }
   if (maxDanger !== undefined) tests.push((entry) => dangerRank(entry.dangerLevel) <= dangerRank(maxDanger));
   if (maxCostTier !== undefined) tests.push((entry) => costRank(entry.costTier) <= costRank(maxCostTier));
   if (available !== undefined) tests.push((entry) => isAvailable(entry) === available);
+  const [only] = tests;
+  if (only !== undefined && tests.length === 1) return only;
   return (entry) => tests.every((test) => test(entry));
 }
 
-const VALUES: Readonly<Record<Exclude<keyof ToolFilter, 'maxDanger' | 'maxCostTier' | 'available'>, (entry: ToolEntry) => readonly unknown[]>> = {
-  name: (entry) => [entry.name],
-  priority: (entry) => [entry.priority],
-  accessMode: (entry) => [entry.accessMode],
-  dangerLevel: (entry) => [entry.dangerLevel],
-  executionCategory: (entry) => [entry.executionCategory],
-  costTier: (entry) => [entry.costTier],
+const VALUES: Readonly<Record<Exclude<keyof ToolFilter, 'maxDanger' | 'maxCostTier' | 'available'>, (entry: ToolEntry) => unknown>> = {
+  name: (entry) => entry.name,
+  priority: (entry) => entry.priority,
+  accessMode: (entry) => entry.accessMode,
+  dangerLevel: (entry) => entry.dangerLevel,
+  executionCategory: (entry) => entry.executionCategory,
+  costTier: (entry) => entry.costTier,
   sideEffect: (entry) => entry.sideEffects,
-  category: (entry) => [entry.category],
+  category: (entry) => entry.category,
   keyword: (entry) => entry.keywords,
   stage: (entry) => entry.stages,
   taskType: (entry) => entry.taskTypes,

@@ -127,7 +127,18 @@ export class Approvals {
    * @throws ToolError `INVALID_APPROVAL` as `grant` does, `STATE_UNAVAILABLE`.
    */
   async deny(pending: PendingApproval): Promise<void> {
-    await this.#answer(this.#genuinePending(pending), 'denied');
+    const asked = this.#genuinePending(pending);
+    await this.#answer(asked, 'denied');
+    await this.#store.compareAndSet(denialKey({ ...asked, principal: asked.principal ?? undefined }, asked.conversationId), undefined, 'denied', { ttlMs: this.#ttlMs });
+  }
+
+  /**
+   * Whether a person said no to exactly this call not long ago, so that the same call is not asked about twice.
+   *
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
+  async wasDenied(call: ApprovedCall, conversationId?: string): Promise<boolean> {
+    return call.callId !== '' && (await this.#store.get(denialKey(call, conversationId))) !== undefined;
   }
 
   /**
@@ -184,12 +195,14 @@ export class Approvals {
 
   #genuinePending(pending: PendingApproval): PendingApproval {
     const genuine = this.#genuine(PENDING, pending);
+    if (genuine === undefined && isPlainObject(pending) && 'pending' in pending) throw invalid('a pending call', 'an outcome; give its pending', undefined);
     if (genuine === undefined) throw invalid('a pending call as it was asked', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
     return genuine as unknown as PendingApproval;
   }
 
   #genuineApproval(approval: Approval): Approval {
     const genuine = this.#genuine(APPROVAL, approval);
+    if (genuine === undefined && isPlainObject(approval) && 'kind' in approval) throw invalid('an approval', 'a pending call; approve it first, and give what that returns', undefined);
     if (genuine === undefined) throw invalid('an approval as it was granted', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
     return genuine as unknown as Approval;
   }
@@ -235,6 +248,10 @@ const SHARE_THE_KEY = ' (processes that share approvals must share the key)';
 
 function storeKey(id: string): string {
   return `approval:${id}`;
+}
+
+function denialKey({ callId, toolName, definitionDigest, principal, input }: ApprovedCall, conversationId: string | undefined): string {
+  return `denied:${digestOf([callId, toolName, definitionDigest, principal ?? null, conversationId ?? null, digestOf(input)])}`;
 }
 
 function editedInput(edited: unknown): Json {

@@ -30,9 +30,11 @@ export interface PolicyRule {
   /** The tool's metadata: category, axes, capabilities and so on. */
   readonly filter?: ToolFilter;
   /**
-   * Arguments: each field named must be there and match, a text by a pattern with `*`, anything else by equality.
+   * Arguments: each field named must be there and match, a text by a pattern with `*` (`\*` for a star itself), anything
+   * else by equality.
    *
-   * A pattern compares text: `src/*` also matches `src/../secret`. Where that matters use `when`.
+   * A pattern compares text: `src/*` also matches `src/../secret`, and `npm test*` also `npm test; rm -rf src`. Where that
+   * matters name the whole text, or use `when`.
    */
   readonly input?: Readonly<Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>>;
   /** Whom the call is for, with `*` for any characters; one must match, and calls for nobody do not. */

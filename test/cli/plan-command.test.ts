@@ -96,7 +96,7 @@ describe('tooldex plan --run', () => {
     const afterTheOther = () => vi.waitUntil(() => has('b.txt')).then(() => 'y');
     const { code, err } = await plan([write('a.txt', { overwrite: true }), write('b.txt')], ['--run', '--yes'], { answers: [afterTheOther] });
     expect([code, has('a.txt')]).toEqual([0, true]);
-    expect(err).toMatch(/Run it\? \[y\/N\/e\] y\n[^]*call-1 write_file started/);
+    expect(err).toMatch(/Run it\? \[y\/N\/e\] y\n[^]*call-1 write_file ok/);
   });
 
   it('exits with the highest code of all calls', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fail, type Budget, type ExecuteOptions, type ToolExecutorOptions } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
-import { allowAll, anyTool, brief, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import { allowAll, brief, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 
 let nextId = 0;
@@ -99,7 +99,7 @@ describe('a budget', () => {
   });
 
   it('pays nothing for what did not run: kept answers, denied and held calls, wrong input, unknown tools', async () => {
-    const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000, inputSchema: { type: 'object', properties: { n: { type: 'number' } } } }), writer('write', () => 2), reader('off', () => 1, { available: () => false }), anyTool('by_hand', undefined, { manual: true })], { budgets: [{ per: 'principal', calls: 2 }] });
+    const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000, inputSchema: { type: 'object', properties: { n: { type: 'number' } } } }), writer('write', () => 2), reader('off', () => 1, { available: () => false }), reader('by_hand', undefined, { manual: true })], { budgets: [{ per: 'principal', calls: 2 }] });
     await executor.execute(call('read'));
     const free = [call('read'), call('write'), call('nothing'), call('read', { n: 'x' }), call('off'), call('by_hand')];
     for (const each of [...free, ...free]) expect(brief(await executor.execute(each))).not.toBe('error BUDGET_EXCEEDED');
@@ -174,7 +174,7 @@ describe('a budget and its store', () => {
     expect([await callsMade(3, { principal: 'ada' }), await callsMade(3, { principal: 'eve' })]).toEqual([2, 0]);
   });
 
-  it('refuses, and does not run, when the store fails between two counters; what it took it gives back', async () => {
+  it('refuses, and does not run, when the store fails between two counters; what it took stays spent, because its window may be over', async () => {
     const store = new FailingStore();
     const { executor, callsMade, runs } = limited([{ per: 'principal', calls: 2 }, { per: 'conversation', calls: 9 }], { store });
     await callsMade(1, { principal: 'ada', conversationId: 'c' });
@@ -182,7 +182,7 @@ describe('a budget and its store', () => {
     expect(brief(await executor.execute(call(), { principal: 'ada', conversationId: 'c' }))).toBe('error STATE_UNAVAILABLE');
     expect(runs()).toBe(1);
     store.fails = () => false;
-    expect(await callsMade(3, { principal: 'ada', conversationId: 'c' })).toBe(1);
+    expect(await callsMade(3, { principal: 'ada', conversationId: 'c' })).toBe(0);
   });
 
   it('reset without a store that answers says so', async () => {

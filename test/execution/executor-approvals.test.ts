@@ -135,7 +135,7 @@ describe('a write', () => {
     const pending = pendingOf(await executor.execute(call));
     await executor.deny(pending);
     expect(await codeOf(executor.approve(pending))).toBe('INVALID_APPROVAL');
-    const granted = pendingOf(await executor.execute(call));
+    const granted = pendingOf(await executor.execute({ ...call, id: '2' }));
     await executor.approve(granted);
     expect(await codeOf(executor.deny(granted))).toBe('INVALID_APPROVAL');
     expect(await codeOf(executor.approve(granted))).toBe('INVALID_APPROVAL');
@@ -195,8 +195,9 @@ describe('a write', () => {
     const { executor, registry } = setup([writer('write', undefined)]);
     const approval = await approved(executor);
     expect(brief(await executor.execute(call, { approval }))).toBe('error NOT_EXECUTABLE');
+    expect(brief(await executor.execute(call, { approval })), 'not used up').toBe('error NOT_EXECUTABLE');
     registry.register(writer('write', () => 'done'), { replace: true });
-    expect(brief(await executor.execute(call, { approval }))).toBe('ok "done"');
+    expect(brief(await executor.execute(call, { approval })), 'another tool').toBe('error INVALID_APPROVAL');
   });
 
   it('is refused without its store, and after the store was emptied', async () => {
@@ -248,7 +249,8 @@ describe('a person who is asked by confirm', () => {
       const { executor, written, events } = writing({ confirm: (() => (late ? Promise.resolve(answer) : answer)) as never });
       expect(brief(await executor.execute(call))).toBe(outcome);
       expect(written).toEqual(ran);
-      expect(events.filter(({ type }) => type === 'decision')).toHaveLength(1);
+      const wasEdited = typeof answer === 'object' && outcome.startsWith('ok');
+      expect(events.filter(({ type }) => type === 'decision')).toHaveLength(wasEdited ? 2 : 1);
       expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
     }
   });
@@ -312,9 +314,19 @@ describe('a person who is asked by confirm', () => {
     expect(written).toEqual([]);
   });
 
+  it('has said no to the same call for as long as an approval counts', async () => {
+    const { executor, clock } = writing({ approvalTtlMs: 1_000 });
+    await executor.deny(pendingOf(await executor.execute(call, { principal: 'ada' })));
+    expect(await executor.execute(call, { principal: 'ada' })).toMatchObject({ status: 'denied', rule: 'confirmation' });
+    expect(brief(await executor.execute(call, { principal: 'eve' })), 'of another principal').toBe('approval_required');
+    expect(brief(await executor.execute({ ...call, id: '2' }, { principal: 'ada' })), 'another call').toBe('approval_required');
+    clock.advance(1_000);
+    expect(brief(await executor.execute(call, { principal: 'ada' })), 'later').toBe('approval_required');
+  });
+
   it('and thinks longer than an approval counts has not said yes', async () => {
     const { executor, written, clock } = writing({ approvalTtlMs: 1_000, confirm: () => { clock.advance(1_000); return true; } });
-    expect(brief(await executor.execute(call))).toBe('error INVALID_APPROVAL');
+    expect(await executor.execute(call)).toMatchObject({ status: 'denied', reason: 'nobody answered in time' });
     expect(written).toEqual([]);
   });
 });

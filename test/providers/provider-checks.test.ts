@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolEvent } from '../../src/core/tool-event.js';
 import type { ToolError } from '../../src/core/errors.js';
-import { ProviderRouter, type ProviderFactory, type ProviderRouterOptions } from '../../src/providers.js';
+import { ProviderRouter, RollingHealth, type ProviderFactory, type ProviderRouterOptions } from '../../src/providers.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
@@ -89,6 +89,48 @@ describe('health checks', () => {
     await call();
     expect(a.calls).toBe(1);
     expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1, metrics: { total: 1, success: 0, failure: 1 } });
+  });
+
+  it('hold a caller once, also when they take longer than their interval', async () => {
+    const a = new FakeProvider();
+    const { call, clock } = routerOf({ a }, { providers: [{ name: 'a', healthCheckIntervalMs: 20 }] });
+    a.health = () => new Promise((resolve) => clock.after(40, () => resolve(true)));
+    const [first, second] = [call(), call()];
+    await clock.advanceAsync(40);
+    expect([await first, await second]).toMatchObject([{ provider: 'a' }, { provider: 'a' }]);
+    expect(a.checks).toBe(1);
+    const third = call();
+    await clock.advanceAsync(40);
+    expect(await third).toMatchObject({ provider: 'a' });
+    expect(a.checks).toBe(2);
+  });
+
+  it('take at most half of the time of a call while another provider is in line, also of one that must not be repeated', async () => {
+    for (const repeatable of [true, false]) {
+      const [a, b] = [new FakeProvider(), new FakeProvider()];
+      a.health = () => new Promise(() => {});
+      const { router, clock } = routerOf({ a, b });
+      const result = router.call({}, {}, { repeatable, timeoutMs: 1_000 });
+      await clock.advanceAsync(500);
+      expect(await result).toMatchObject({ provider: 'b', attempts: [{ provider: 'a', status: 'skipped', reason: 'its health check has not answered yet' }, {}] });
+      await clock.advanceAsync(4_500);
+      expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
+      expect(clock.pending).toBe(0);
+    }
+  });
+
+  it('that hang beyond the time of the call are a failure of the tool, not of the caller', async () => {
+    const a = new FakeProvider();
+    const health = new RollingHealth();
+    a.health = () => new Promise(() => {});
+    const { call, clock, router } = routerOf({ a }, { health });
+    const deadline = new AbortController();
+    const result = call(deadline.signal);
+    await clock.advanceAsync(0);
+    deadline.abort(new DOMException('too long', 'TimeoutError'));
+    await expect(result).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expect(health.lifetime('tool', 'search')).toMatchObject({ failure: 1 });
+    expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 0 } });
   });
 
   it('keep no caller who gives up waiting, and go on for the others', async () => {

@@ -205,6 +205,7 @@ describe('ProviderRouter', () => {
     ['a result of fail', () => fail('no such page'), 'returned'],
     ['INVALID_INPUT', () => { throw new ToolError('INVALID_INPUT', 'no query'); }, 'thrown'],
     ['FORBIDDEN_URL', () => { throw new ToolError('FORBIDDEN_URL', 'not there'); }, 'thrown'],
+    ['EXECUTION_FAILED', () => { throw new ToolError('EXECUTION_FAILED', 'no such page'); }, 'thrown'],
   ])('takes %s for the tool’s own answer: no other provider is asked, none is ejected', async (_, answer, how) => {
     const [a, b] = [new FakeProvider(answer), new FakeProvider()];
     const health = new RollingHealth();
@@ -216,7 +217,7 @@ describe('ProviderRouter', () => {
     expect(health.summary('tool', 'search')).toMatchObject({ total: 1, success: 0 });
   });
 
-  it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE'], ['EXECUTION_FAILED']] as const)('takes %s for a failure of the service', async (code) => {
+  it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE']] as const)('takes %s for a failure of the service', async (code) => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails(new ToolError(code, 'broken'));
     const { call, router } = routerOf({ a, b });
@@ -257,7 +258,8 @@ describe('ProviderRouter', () => {
 
   it('counts nothing when the caller gives up', async () => {
     const a = new FakeProvider(() => new Promise(() => {}));
-    const { router } = routerOf({ a });
+    const health = new RollingHealth();
+    const { router } = routerOf({ a }, { health });
     const gaveUp = new AbortController();
     const result = router.call({}, { signal: gaveUp.signal }, REPEATABLE);
     await settled();
@@ -265,12 +267,14 @@ describe('ProviderRouter', () => {
     await expect(result).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
     await expect(router.call({}, { signal: gaveUp.signal }, REPEATABLE)).rejects.toMatchObject({ code: 'ABORTED' });
     expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 0 } });
+    expect(health.lifetime('tool', 'search').total).toBe(0);
     expect(a.calls).toBe(1);
   });
 
   it('counts a deadline that passes while the provider is silent as its failure, and throws it', async () => {
     const [a, b] = [new FakeProvider(() => new Promise(() => {})), new FakeProvider()];
-    const { router } = routerOf({ a, b });
+    const health = new RollingHealth();
+    const { router } = routerOf({ a, b }, { health });
     const deadline = new AbortController();
     const result = router.call({}, { signal: deadline.signal }, REPEATABLE);
     await settled();
@@ -279,6 +283,60 @@ describe('ProviderRouter', () => {
     await expect(result).rejects.toBe(late);
     expect(b.calls).toBe(0);
     expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1 });
+    expect(health.lifetime('tool', 'search')).toMatchObject({ total: 1, failure: 1 });
+  });
+
+  it('says TIMEOUT when the platform’s own deadline passes', async () => {
+    const { router } = routerOf({ a: new FakeProvider(() => new Promise(() => {})) });
+    const deadline = new AbortController();
+    const result = router.call({}, { signal: deadline.signal }, REPEATABLE);
+    await settled();
+    deadline.abort(new DOMException('too long', 'TimeoutError'));
+    await expect(result).rejects.toMatchObject({ code: 'TIMEOUT' });
+  });
+
+  it('leaves probes out of the success rate, and lets them decide the state all the same', async () => {
+    const [a, b] = [new FakeProvider(), new FakeProvider()];
+    const { call, clock, router } = routerOf({ a, b });
+    await call();
+    a.fails();
+    for (let probes = 0; probes < 4; probes += 1) {
+      await call();
+      clock.advance(60_000);
+    }
+    expect(a.calls).toBe(5);
+    expect(router.snapshot()[0]).toMatchObject({ failures: 4, metrics: { total: 2, success: 1 } });
+    a.answers(() => 'back');
+    await call();
+    expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 2, success: 1 } });
+  });
+
+  it('shares one listener on a signal among all calls under way', async () => {
+    const { router } = routerOf({ a: new FakeProvider(() => new Promise(() => {})) }, { providers: [{ name: 'a' }] });
+    const gaveUp = new AbortController();
+    const calls = Array.from({ length: 20 }, () => router.call({}, { signal: gaveUp.signal }, REPEATABLE));
+    await settled();
+    expect(getEventListeners(gaveUp.signal, 'abort')).toHaveLength(1);
+    gaveUp.abort();
+    await Promise.allSettled(calls);
+    expect(getEventListeners(gaveUp.signal, 'abort')).toHaveLength(0);
+  });
+
+  it('tells who is called and when their work has really ended, and nothing of those who are skipped', async () => {
+    const [a, b, c] = [new FakeProvider(), new FakeProvider(undefined, ['KEY']), new FakeProvider()];
+    let endA = (): void => {};
+    a.answers(() => new Promise((resolve) => (endA = () => resolve('late'))));
+    const { router, clock } = routerOf({ a, b, c }, { attemptTimeoutMs: 100 });
+    const told: string[] = [];
+    const result = router.call({}, {}, { ...REPEATABLE, onStart: (name) => told.push(`${name} starts`), onEnd: (name) => told.push(`${name} ends`) });
+    await clock.advanceAsync(100);
+    expect(await result).toMatchObject({ provider: 'c' });
+    expect(told).toEqual(['a starts', 'c starts', 'c ends']);
+    endA();
+    await settled();
+    expect(told.at(-1)).toBe('a ends');
+    const throws = () => { throw new Error('listener'); };
+    expect(await router.call({}, {}, { ...REPEATABLE, onStart: throws, onEnd: throws })).toMatchObject({ provider: 'c' });
   });
 
   it('tells of attempts, ejection and recovery; a listener that throws changes nothing', async () => {
@@ -350,7 +408,7 @@ describe('ProviderRouter', () => {
     const wrong = [{ toolName: '' }, { providers: {} }, { providers: [{ name: 'a', prio: 1 }] }, { providers: [{ name: 'a', priority: NaN }] }, { providers: [{ name: 'a', healthCheckIntervalMs: -5 }] }, { factories: { a: 1 } }, { factories: undefined }, { checkTimeoutMs: 0 }, { attemptTimeoutMs: 2 ** 31 }, { retries: 3 }, { random: 4 }];
     for (const options of wrong) expect(() => new ProviderRouter({ ...good, ...options } as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
     const router = new ProviderRouter(good);
-    for (const options of [undefined, {}, { repeatable: 1 }, { repeatable: true, again: 1 }]) await expect(router.call({}, {}, options as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    for (const options of [undefined, {}, { repeatable: 1 }, { repeatable: true, again: 1 }, { repeatable: true, timeoutMs: NaN }, { repeatable: true, timeoutMs: 2 ** 31 }, { repeatable: true, onStart: 1 }, { repeatable: true, onEnd: 'x' }]) await expect(router.call({}, {}, options as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(router.call({}, {}, REPEATABLE)).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { attempts: [], retryAt: null } });
   });
 });

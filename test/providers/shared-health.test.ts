@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { systemClock, type Clock } from '../../src/core/clock.js';
 import { SharedHealth } from '../../src/providers.js';
 import { MemoryStateStore } from '../../src/state/memory-state-store.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
@@ -132,6 +133,32 @@ describe('SharedHealth', () => {
       await reader.refresh('tool', name);
       expect(reader.lifetime('tool', name).total).toBe(1);
     }
+  });
+
+  it('keeps no process alive by its timers, also while the store is gone and nobody closes it', async () => {
+    const keepingAlive = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    const store = new FaultyStore();
+    store.setAvailable(false);
+    const timers: { readonly flush: () => void; readonly stop: () => void }[] = [];
+    const after: Clock['after'] = (ms, flush, options) => {
+      const before = keepingAlive();
+      const stop = systemClock.after(ms, flush, options);
+      expect(keepingAlive()).toBe(before);
+      timers.push({ flush, stop });
+      return stop;
+    };
+    const health = new SharedHealth({ store, clock: { ...systemClock, after } });
+    health.record(call());
+    timers[0]!.stop();
+    timers[0]!.flush();
+    await health.flush();
+    expect(timers).toHaveLength(2);
+    timers[1]!.stop();
+    // Without the option a timer does keep a process alive: what is measured above is there to be measured.
+    const before = keepingAlive();
+    const stop = systemClock.after(1_000, () => {});
+    expect(keepingAlive()).toBe(before + 1);
+    stop();
   });
 
   it('leaves no timer behind when it is closed', async () => {

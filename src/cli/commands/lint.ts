@@ -1,6 +1,6 @@
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
-import type { LintFormat } from '../lint-formats.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
+import { annotation, type LintFormat } from '../lint-formats.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { table } from '../table.js';
 import { plainLine } from '../plain-text.js';
 import { paint, type Terminal } from '../terminal.js';
@@ -15,7 +15,7 @@ export function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedR
   const unloaded = problems.map(({ file, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file }));
   const findings = [...unloaded, ...lintTools(registry).map((finding): Located => ({ ...finding, file: fileOf.get(finding.toolName) }))];
   if (format === 'json') terminal.out(JSON.stringify(findings, null, 2));
-  else if (format === 'github') for (const finding of findings) terminal.out(annotation(finding));
+  else if (format === 'github') for (const finding of findings) terminal.out(annotation({ severity: finding.severity, title: finding.rule, file: finding.file, message: finding.toolName === '' ? finding.message : `${finding.toolName}: ${plainLine(finding.message)}` }));
   else printTable(terminal, findings, registry.size);
   return findings.length === 0 ? 0 : 1;
 }
@@ -32,18 +32,4 @@ function printTable(terminal: Terminal, findings: readonly Located[], tools: num
   );
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   terminal.out(`\n${errors} errors, ${findings.length - errors} warnings in ${tools} tools`);
-}
-
-/** A workflow command of GitHub Actions, which other CI services read too. */
-function annotation({ severity, rule, toolName, message, file }: Located): string {
-  const place = file === undefined ? '' : `file=${escapeProperty(file)},`;
-  return `::${severity} ${place}title=${escapeProperty(rule)}::${escapeData(toolName === '' ? message : `${toolName}: ${plainLine(message)}`)}`;
-}
-
-function escapeData(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

@@ -1,7 +1,7 @@
 import type { ToolFilter } from '../../registry/tool-filter.js';
 import { entryToJson } from '../../tool/entry-to-json.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { table } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 

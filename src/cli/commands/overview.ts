@@ -1,7 +1,7 @@
 import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { plainJson } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';

@@ -9,7 +9,7 @@ import { planToJson, showPlan, type ShownPlan } from '../execute/show-plan.js';
 import { callLine } from '../execute/tell-event.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../exit-codes.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { plainJson } from '../plain-text.js';
 import { paint, type Dialog, type Terminal } from '../terminal.js';
 

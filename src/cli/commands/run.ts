@@ -1,4 +1,4 @@
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { answerQuestion } from '../execute/answer-question.js';
 import { executionOptionsOf } from '../execute/execution-options.js';
 import { readJsonOption } from '../execute/read-json.js';

@@ -1,4 +1,4 @@
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { table, wrapList } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 

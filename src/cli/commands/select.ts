@@ -2,7 +2,7 @@ import { isToolError } from '../../core/errors.js';
 import type { SelectionRequest } from '../../selection/selection-request.js';
 import { selectTools } from '../../selection/select-tools.js';
 import type { Selection } from '../../selection/selection.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { table } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 

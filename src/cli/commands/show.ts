@@ -3,7 +3,7 @@ import { isAvailable } from '../../registry/tool-filter.js';
 import { entryToJson } from '../../tool/entry-to-json.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { priorityName } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { wrapList, wrapWords } from '../table.js';
 import { plainLine } from '../plain-text.js';
 import { paint, type Terminal } from '../terminal.js';

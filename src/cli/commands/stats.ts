@@ -1,7 +1,7 @@
 import type { RegistrySummary } from '../../registry/registry-summary.js';
 import { Priority } from '../../core/enums.js';
 import { priorityName } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { wrapList } from '../table.js';
 import { plainLine } from '../plain-text.js';
 import { paint, type Terminal } from '../terminal.js';

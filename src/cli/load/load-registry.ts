@@ -1,22 +1,20 @@
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { isToolError } from '../../core/errors.js';
+import { isToolError, ToolError } from '../../core/errors.js';
 import { createDefaultTools } from '../../../tools/index.js';
 import { findToolFiles } from './find-tool-files.js';
 import { importModules, type ImportOptions } from './import-modules.js';
+import { loadManifestTools } from './load-manifest-tools.js';
+import type { LoadedRegistry, LoadProblem } from './loaded-registry.js';
 import { isSameCode, isSameTool, toolsOfModule, type FoundTool } from './tools-of-module.js';
 
-/** A file that could not be used, or a tool in it, and why. */
-export interface LoadProblem {
-  readonly file: string;
-  readonly reason: string;
-}
-
-/** The tools a command works on. */
-export interface LoadedRegistry {
-  readonly registry: ToolMetadataRegistry;
-  readonly problems: readonly LoadProblem[];
-  /** In which file each tool was found; empty for the bundled tools. */
-  readonly fileOf: ReadonlyMap<string, string>;
+/** Where tools are looked for; nowhere means the bundled ones. */
+export interface ToolPlaces {
+  /** Files, folders and globs of code. */
+  readonly patterns?: readonly string[] | undefined;
+  /** A folder with manifests. */
+  readonly manifests?: string | undefined;
+  /** As whom the manifests are seen. */
+  readonly persona?: string | undefined;
 }
 
 /** Where a tool was found. */
@@ -29,12 +27,15 @@ const NO_FILES = 'expected a file, folder or glob that matches TypeScript or Jav
 const NO_TOOLS = 'expected exported tools, found none. Export classes decorated with @tool, instances of them, or results of defineTool';
 
 /**
- * The bundled tools, or those in the user's files.
+ * The bundled tools, or those in the user's files and manifests.
  *
  * A file that fails is reported and the rest still loads. The same tool met again, through a file that re-exports it,
  * counts once; another tool of the same name is reported, and so is a pattern that brings no tools.
  */
-export async function loadRegistry(patterns: readonly string[] | undefined, cwd: string, options: ImportOptions = {}): Promise<LoadedRegistry> {
+export async function loadRegistry({ patterns, manifests, persona }: ToolPlaces, cwd: string, options: ImportOptions = {}): Promise<LoadedRegistry> {
+  const fromManifests = manifests === undefined ? undefined : await loadManifestTools(manifests, persona, cwd);
+  if (fromManifests !== undefined && patterns === undefined) return fromManifests;
+  if (fromManifests === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected --persona together with --manifests, found it alone');
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
   if (patterns === undefined) {
@@ -62,7 +63,19 @@ export async function loadRegistry(patterns: readonly string[] | undefined, cwd:
   for (const { pattern, files } of matches) {
     if (files.length > 0 && files.every((file) => withoutTools.has(file))) problems.push({ file: pattern, reason: NO_TOOLS });
   }
-  return { registry, problems, fileOf: new Map([...origins].map(([name, [first]]) => [name, first!.file])) };
+  const fileOf = new Map([...origins].map(([name, [first]]) => [name, first!.file]));
+  return fromManifests === undefined ? { registry, problems, fileOf } : join({ registry, problems, fileOf }, fromManifests);
+}
+
+/** Tools of code win over tools that manifests only describe. */
+function join(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
+  const fileOf = new Map(code.fileOf);
+  for (const entry of manifests.registry) {
+    if ([entry.name, ...entry.aliases].some((name) => code.registry.has(name))) continue;
+    code.registry.register(entry.definition);
+    fileOf.set(entry.name, manifests.fileOf.get(entry.name)!);
+  }
+  return { registry: code.registry, problems: [...code.problems, ...manifests.problems], fileOf };
 }
 
 /** Adds a tool that was not found before; answers why another one keeps its name. `origins` has the registered one first. */

@@ -1,6 +1,8 @@
 import type { Clock } from '../../core/clock.js';
 import { AccessMode } from '../../core/enums.js';
 import { cloneFrozen, digestOf, type Json } from '../../core/plain-data.js';
+import { isToolError } from '../../core/errors.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { EVERYTHING, scopesDroppedBy, scopesOf } from './cache-scopes.js';
@@ -10,6 +12,8 @@ export interface ResultCacheOptions {
   /** Where answers are shared with other processes; without it they stay in this one. */
   readonly store?: StateStore | undefined;
   readonly clock: Clock;
+  /** Where tools are found that others invalidate by an alias. */
+  readonly registry: Pick<ToolMetadataRegistry, 'get'>;
   /** Answers kept at most. */
   readonly maxEntries: number;
   /** Characters of JSON kept at most, of all answers together. */
@@ -29,6 +33,8 @@ export interface Worked<T> {
   readonly result: T;
   readonly keep: boolean;
   readonly value: unknown;
+  /** Whether it ended because its caller gave it up. */
+  readonly aborted: boolean;
 }
 
 /** Answers above this are not kept: one would push out hundreds of others. 1 MiB is also the most a store takes. */
@@ -54,7 +60,7 @@ export class ResultCache {
   /** Two definitions may declare the same and work differently. */
   readonly #definitions = new WeakMap<ToolDefinition, number>();
   #definitionCount = 0;
-  readonly #firstDefinitions = new Map<string, ToolDefinition>();
+  readonly #firstDefinitions = new Map<string, { readonly declared: string; readonly definition: ToolDefinition }>();
   #size = 0;
 
   constructor(options: ResultCacheOptions) {
@@ -74,9 +80,11 @@ export class ResultCache {
     const flight = `${key}:${stamp.own}/${stamp.shared}`;
     const running = this.#running.get(flight);
     if (running !== undefined) {
-      const other = await running.catch(() => undefined);
-      const value = other?.keep === true ? plainCopy(other.value) : undefined;
+      const other = await running.catch((error: unknown) => ({ keep: false, value: undefined, aborted: isToolError(error, 'ABORTED') }));
+      const value = other.keep ? plainCopy(other.value) : undefined;
       if (value !== undefined) return { hit: true, value };
+      // One caller who gave up must not make all the others run at once.
+      if (other.aborted) return this.answer(entry, input, principal, work);
       return { hit: false, result: (await work()).result };
     }
     const promise = work();
@@ -92,14 +100,8 @@ export class ResultCache {
 
   /** Makes stale what a call of this tool may have changed. */
   async dropAfter(entry: ToolEntry): Promise<void> {
-    const scopes = scopesDroppedBy(entry);
+    const scopes = scopesDroppedBy(entry, this.#options.registry);
     if (scopes.length > 0) await this.#generations.drop(scopes);
-  }
-
-  clear(): Promise<void> {
-    this.#kept.clear();
-    this.#size = 0;
-    return this.#generations.drop([EVERYTHING]);
   }
 
   close(): void {
@@ -114,10 +116,10 @@ export class ResultCache {
 
   /** Other processes know a tool by what it declares. Of two that declare the same here, only the first is the one they may mean. */
   #sharedKey({ name, digest: declared, definition }: ToolEntry, digest: string): string | undefined {
-    const known = `${name}:${declared}`;
-    const first = this.#firstDefinitions.get(known) ?? definition;
-    this.#firstDefinitions.set(known, first);
-    return first === definition ? `cache:${digest}` : undefined;
+    const known = this.#firstDefinitions.get(name);
+    const first = known?.declared === declared ? known : { declared, definition };
+    this.#firstDefinitions.set(name, first);
+    return first.definition === definition ? `cache:${digest}` : undefined;
   }
 
   #find(key: string, stamp: Stamp): Json | undefined {

@@ -35,6 +35,8 @@ interface Numbered {
 
 /** Tells a store that was emptied from one in which nothing was spent yet. */
 const EPOCH_KEY = 'budget-epoch';
+/** Begins the mark of a store whose loss somebody has accepted. */
+const ACCEPTED = 'accepted:';
 /** Calls for nobody in particular share one budget: they must not be free. */
 const NOBODY = '';
 
@@ -64,22 +66,16 @@ export class Budgets {
   }
 
   /**
-   * Reserves one call of a tool in every budget, or in none.
+   * Reserves one call of a tool in every budget; when one refuses, nothing is reserved, unless two calls race for the last of it.
    *
    * @throws ToolError `BUDGET_EXCEEDED` naming the budget that is used up, or `STATE_UNAVAILABLE`.
    */
   async reserve(entry: ToolEntry, context: CallContext): Promise<void> {
-    const taken: Counter[] = [];
-    for (const counter of this.#budgets.flatMap((budget) => countersOf(budget, context, entry))) {
-      try {
-        await this.#take(counter);
-        taken.push(counter);
-      } catch (error) {
-        // Best effort: a counter that cannot be given back stays too high, which is the safe side.
-        await Promise.allSettled(taken.map(({ key, by }) => this.#store.increment(key, -by, { mustExist: true })));
-        throw error;
-      }
-    }
+    const counters = this.#budgets.flatMap((budget) => countersOf(budget, context, entry));
+    // Looked at first, so that a call that one budget refuses seldom costs the others: what was taken is not given back,
+    // because its window may have ended meanwhile, and the next one would be overspent.
+    if (counters.length > 1) await Promise.all(counters.map((counter) => this.#assertFits(counter)));
+    for (const counter of counters) await this.#take(counter);
   }
 
   /**
@@ -89,12 +85,7 @@ export class Budgets {
    */
   async reset(owner?: string): Promise<void> {
     await this.#currentEpoch();
-    if (owner === undefined) {
-      this.#epoch = undefined;
-      this.#lostAt = undefined;
-      await this.#currentEpoch();
-      return;
-    }
+    if (owner === undefined) return this.#acceptLoss();
     for (const numbered of this.#budgets) {
       const { budget } = numbered;
       for (const unit of ['calls', 'cost'] as const) {
@@ -119,8 +110,29 @@ export class Budgets {
     if (!sum.applied) throw exceeded(counter, sum.value);
   }
 
+  /** Tells all processes, by the store, that what was lost is to be forgotten. */
+  async #acceptLoss(): Promise<void> {
+    const accepted = `${ACCEPTED}${randomUUID()}`;
+    while (!(await this.#store.compareAndSet(EPOCH_KEY, await this.#store.get(EPOCH_KEY), accepted))) {
+      // Another process was faster: again, so that this acceptance is the last word.
+    }
+    this.#epoch = Promise.resolve(accepted);
+    this.#lostAt = undefined;
+  }
+
+  async #assertFits(counter: Counter): Promise<void> {
+    const spent = await this.#store.get(counter.key);
+    if (spent !== undefined && Number(spent) + counter.by > counter.max) throw exceeded(counter, Number(spent));
+  }
+
   async #assertNothingLost(budget: Budget, epoch: string): Promise<void> {
-    if (this.#lostAt === undefined && (await this.#store.get(EPOCH_KEY)) !== epoch) this.#lostAt = this.#clock.elapsed();
+    const now = await this.#store.get(EPOCH_KEY);
+    if (now !== epoch) {
+      // The next loss is to be noticed too.
+      this.#epoch = now === undefined ? undefined : Promise.resolve(now);
+      this.#lostAt = now?.startsWith(ACCEPTED) === true ? undefined : this.#clock.elapsed();
+      await this.#currentEpoch();
+    }
     if (this.#lostAt === undefined) return;
     // What was spent before the loss has left a window that is shorter than the time since.
     if (budget.windowMs !== undefined && this.#clock.elapsed() - this.#lostAt > budget.windowMs) return;

@@ -58,6 +58,12 @@ class Places {
   }
 }
 
+/** Gives a place back: the one among all calls, and the one of the tool. */
+export interface LeavePlace {
+  readonly leaveAll: () => void;
+  readonly leaveTool: () => void;
+}
+
 /** How many calls run at the same time: in all, and of each tool. */
 export class Concurrency {
   readonly #all = new Places();
@@ -70,33 +76,48 @@ export class Concurrency {
     this.#perTool = perTool;
   }
 
+  /** A place, if there is one now. @param alone whether the tool may not run beside itself. */
+  tryEnter(toolName: string, alone: boolean): LeavePlace | undefined {
+    const tool = this.#placesOf(toolName);
+    if (!tool.tryTake(this.#limitOf(alone))) return undefined;
+    if (this.#all.tryTake(this.#total)) return this.#placeIn(toolName, tool);
+    this.#leave(toolName, tool);
+    return undefined;
+  }
+
   /**
-   * Waits for a place; the returned function gives it back. `undefined` when the signal fires before.
+   * Waits for a place; `undefined` when the signal fires before.
    *
    * The tool's own place is waited for first, so that calls that wait for their tool hold up no other tool.
-   *
-   * @param alone whether the tool may not run beside itself.
    */
-  async enter(toolName: string, alone: boolean, signal: AbortSignal | undefined): Promise<(() => void) | undefined> {
-    const tool = this.#tools.get(toolName) ?? new Places();
-    this.#tools.set(toolName, tool);
-    const limit = alone ? 1 : this.#perTool;
-    if (!(tool.tryTake(limit) || (await tool.take(limit, signal)))) {
+  async enter(toolName: string, alone: boolean, signal: AbortSignal | undefined): Promise<LeavePlace | undefined> {
+    const tool = this.#placesOf(toolName);
+    if (!(await tool.take(this.#limitOf(alone), signal))) {
       this.#forgetIfEmpty(toolName, tool);
       return undefined;
     }
-    const leaveTool = () => {
-      tool.giveBack();
-      this.#forgetIfEmpty(toolName, tool);
-    };
-    if (!(this.#all.tryTake(this.#total) || (await this.#all.take(this.#total, signal)))) {
-      leaveTool();
-      return undefined;
-    }
-    return () => {
-      this.#all.giveBack();
-      leaveTool();
-    };
+    if (await this.#all.take(this.#total, signal)) return this.#placeIn(toolName, tool);
+    this.#leave(toolName, tool);
+    return undefined;
+  }
+
+  #limitOf(alone: boolean): number {
+    return alone ? 1 : this.#perTool;
+  }
+
+  #placesOf(toolName: string): Places {
+    const places = this.#tools.get(toolName) ?? new Places();
+    this.#tools.set(toolName, places);
+    return places;
+  }
+
+  #placeIn(toolName: string, tool: Places): LeavePlace {
+    return { leaveAll: () => this.#all.giveBack(), leaveTool: () => this.#leave(toolName, tool) };
+  }
+
+  #leave(toolName: string, tool: Places): void {
+    tool.giveBack();
+    this.#forgetIfEmpty(toolName, tool);
   }
 
   #forgetIfEmpty(toolName: string, tool: Places): void {

@@ -2,9 +2,11 @@ import { isWriting } from '../../core/enum-order.js';
 import { AccessMode } from '../../core/enums.js';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
+import { onAbort } from '../../core/on-abort.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import type { ProviderFactory } from '../../providers/provider.js';
-import { ProviderRouter } from '../../providers/provider-router.js';
+import { ProviderRouter, type ProviderSnapshot } from '../../providers/provider-router.js';
+import { requireRoutingOptions, type RoutingOptions } from '../../providers/router-options.js';
 import type { HealthLog } from '../../providers/health/health-samples.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
@@ -17,12 +19,15 @@ export interface HandlerRunnerOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly timeoutMs: number;
+  /** How often a function is started. Providers are no attempts of this kind: a call asks each of a tool's at most once. */
   readonly maxAttempts: number;
   readonly providers: ReadonlyMap<string, ProviderFactory>;
   readonly health: HealthLog;
   readonly store: StateStore | undefined;
   readonly env: Readonly<Record<string, string | undefined>> | undefined;
   readonly onEvent: (event: ToolEvent) => void;
+  /** How providers are called, where it differs from the router's defaults. */
+  readonly routing?: RoutingOptions | undefined;
 }
 
 /** One call, as its tool's work sees it. */
@@ -33,9 +38,13 @@ export interface HandlerCall {
   readonly signal: AbortSignal | undefined;
   /** Whether a person approved exactly this call: a write of that kind is started once. */
   readonly approved: boolean;
+  /** Told of every start of the function, and of every provider that is called; not of those that are skipped. */
   readonly onAttempt: () => void;
   readonly onProvider: (provider: string) => void;
-  readonly onLate: () => void;
+  /** Told when the call is answered while its work still runs. */
+  readonly onLeftRunning: () => void;
+  /** Told when such work ends, and how much of it is left: one provider may still hang when another was asked. */
+  readonly onLate: (stillRunning: number) => void;
 }
 
 /** Whether a call of this tool may be made twice: it declares itself that it only reads, or that equal keys mean one effect. */
@@ -43,12 +52,20 @@ export function isRepeatable(entry: ToolEntry): boolean {
   return (entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode')) || entry.idempotencyKey === true;
 }
 
+/** What of a call's work has begun and not ended. */
+interface Work {
+  readonly started: () => void;
+  readonly ended: () => void;
+}
+
 /** Runs tools' work: by their function or by their providers, in time, and again where that is safe. */
 export class HandlerRunner {
   readonly #options: HandlerRunnerOptions;
   readonly #routers = new Map<string, { readonly entry: ToolEntry; readonly router: ProviderRouter }>();
 
+  /** @throws ToolError `INVALID_ARGUMENT` naming the option of `routing` that is wrong. */
   constructor(options: HandlerRunnerOptions) {
+    if (options.routing !== undefined) requireRoutingOptions(options.routing);
     this.#options = options;
   }
 
@@ -60,11 +77,21 @@ export class HandlerRunner {
   async run(call: HandlerCall): Promise<unknown> {
     const { clock } = this.#options;
     const timeoutMs = call.entry.timeoutMs ?? this.#options.timeoutMs;
-    let pausing = false;
-    const onPause = (now: boolean) => void (pausing = now);
-    // What ends in a pause between attempts was not running any more.
-    const onLate = () => void (pausing || call.onLate());
-    const settled = await withDeadline((signal) => this.#start(call, signal, onPause), { clock, timeoutMs, signal: call.signal, onLate });
+    let running = 0;
+    let answered = false;
+    const work: Work = {
+      started: () => {
+        running++;
+        call.onAttempt();
+      },
+      ended: () => {
+        running--;
+        if (answered) call.onLate(running);
+      },
+    };
+    const settled = await withDeadline((signal) => this.#start(call, signal, timeoutMs, work), { clock, timeoutMs, signal: call.signal });
+    answered = true;
+    if (running > 0) call.onLeftRunning();
     switch (settled.kind) {
       case 'returned':
         return settled.value;
@@ -82,49 +109,64 @@ export class HandlerRunner {
     if (entry.definition.execute === undefined && entry.providers.length === 0) throw notExecutable(entry);
   }
 
-  /** The health of a tool's providers; `undefined` for tools that have none or were not called. */
-  routerOf(toolName: string): ProviderRouter | undefined {
-    return this.#routers.get(toolName)?.router;
+  /**
+   * Whether providers answer a tool's calls: then the router counts its health.
+   *
+   * Tools whose providers nobody gave a factory for fall back to their own function, if they have one.
+   */
+  isRouted({ definition, providers }: ToolEntry): boolean {
+    return providers.length > 0 && (definition.execute === undefined || providers.some(({ name }) => this.#options.providers.has(name)));
+  }
+
+  /** How a tool's providers are; empty for tools that have none or were not called. */
+  providers(toolName: string): readonly ProviderSnapshot[] {
+    return this.#routers.get(toolName)?.router.snapshot() ?? [];
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#routers.values()].map(({ router }) => router.close()));
   }
 
-  #start(call: HandlerCall, signal: AbortSignal, onPause: (pausing: boolean) => void): unknown {
+  #start(call: HandlerCall, signal: AbortSignal, timeoutMs: number, work: Work): unknown {
     const { entry, input } = call;
-    const context: ToolContext = { ...call.context, signal };
     const repeatable = isRepeatable(entry) && !(call.approved && isWriting(entry.accessMode));
-    const router = this.#routerFor(entry);
-    if (router !== undefined) return this.#route(router, call, context, repeatable);
+    if (this.isRouted(entry)) return this.#route(call, signal, timeoutMs, repeatable, work);
     const { execute } = entry.definition;
     if (execute === undefined) throw notExecutable(entry);
-    const attempt = () => {
-      call.onAttempt();
-      return execute(input, context);
+    const context: ToolContext = { ...call.context, signal };
+    const attempt = async (): Promise<unknown> => {
+      work.started();
+      try {
+        return await execute(input, context);
+      } finally {
+        work.ended();
+      }
     };
     if (!repeatable || this.#options.maxAttempts === 1) return attempt();
     const { clock, random, maxAttempts } = this.#options;
-    return withRetries(attempt, { maxAttempts, clock, random, signal, onPause });
+    return withRetries(attempt, { maxAttempts, clock, random, signal });
   }
 
-  async #route(router: ProviderRouter, call: HandlerCall, context: ToolContext, repeatable: boolean): Promise<unknown> {
-    call.onAttempt();
-    const { value, provider, attempts } = await router.call(call.input, context, { repeatable });
-    attempts.filter(({ status }) => status !== 'skipped').slice(1).forEach(call.onAttempt);
-    call.onProvider(provider);
-    return value;
+  async #route(call: HandlerCall, signal: AbortSignal, timeoutMs: number, repeatable: boolean, work: Work): Promise<unknown> {
+    // A caller's own deadline, however short, must not count against the provider: to the router it is a caller who gives up.
+    const controller = new AbortController();
+    const stopListening = onAbort(signal, () => controller.abort(call.signal?.aborted === true ? aborted(call.entry.name) : signal.reason));
+    try {
+      const context: ToolContext = { ...call.context, signal: controller.signal };
+      const { value, provider } = await this.#routerFor(call.entry).call(call.input, context, { repeatable, timeoutMs, onStart: work.started, onEnd: work.ended });
+      call.onProvider(provider);
+      return value;
+    } finally {
+      stopListening();
+    }
   }
 
-  /** Tools whose providers nobody gave a factory for fall back to their own function, if they have one. */
-  #routerFor(entry: ToolEntry): ProviderRouter | undefined {
-    const { providers, clock, random, health, store, env, onEvent } = this.#options;
-    if (entry.providers.length === 0) return undefined;
-    if (entry.definition.execute !== undefined && !entry.providers.some(({ name }) => providers.has(name))) return undefined;
+  #routerFor(entry: ToolEntry): ProviderRouter {
     const known = this.#routers.get(entry.name);
     if (known?.entry === entry) return known.router;
     void known?.router.close();
-    const router = new ProviderRouter({ toolName: entry.name, providers: entry.providers, factories: providers, clock, random, health, onEvent, ...(store && { store }), ...(env && { env }) });
+    const { providers: factories, clock, random, health, store, env, onEvent, routing } = this.#options;
+    const router = new ProviderRouter({ ...routing, toolName: entry.name, providers: entry.providers, factories, clock, random, health, onEvent, ...(store && { store }), ...(env && { env }) });
     this.#routers.set(entry.name, { entry, router });
     return router;
   }

@@ -13,7 +13,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ExecuteOptions } from '../executor-options.js';
 import type { OutcomeBody, ToolOutcome } from '../tool-outcome.js';
 import { failure } from './failure.js';
-import { readCall, readOptions } from './read-request.js';
+import { assertNoMisnomer, copyCall, copyOptions } from './copy-request.js';
 
 /** Characters of a tool's name that are told, when there is no such tool. */
 const LONGEST_NAME = 128;
@@ -30,14 +30,15 @@ export class RunningCall {
   readonly #clock: Clock;
   readonly #listeners: Listeners<ToolEvent>;
   #settled = false;
-  #decided = false;
+  #told: Pick<Decision, 'danger'> | undefined;
   /** Why the call cannot be made at all. */
   readonly refused: ToolError | undefined;
 
   constructor(call: ToolCall, options: ExecuteOptions, clock: Clock, listeners: Listeners<ToolEvent>) {
-    this.#call = readCall(call);
+    this.#call = copyCall(call);
     try {
-      this.#options = readOptions(options);
+      this.#options = copyOptions(options);
+      assertNoMisnomer(call);
     } catch (error) {
       this.#options = {};
       this.refused = error as ToolError;
@@ -56,16 +57,17 @@ export class RunningCall {
     return this.#options;
   }
 
-  /** Goes on with the arguments that a person approved instead of those asked for. */
-  useApproved(input: unknown, approval: Approval): void {
+  /** Goes on with a person's yes, to the arguments that were asked for or to others. */
+  useApproval(approval: Approval, input: unknown, edited: boolean): void {
     this.#call = Object.freeze({ ...this.#call, input });
     this.#options = { ...this.#options, approval };
+    if (edited) this.#told = undefined;
   }
 
-  /** Tells the first decision over the call, and a later one only if it forbids what the first did not. */
+  /** Tells the first decision over the call and its arguments, and a later one only if it says something else. */
   tellDecision({ verdict, reason, rule, danger }: Decision): void {
-    if (this.#decided && verdict !== 'deny') return;
-    this.#decided = true;
+    if (this.#told?.danger === danger && verdict !== 'deny') return;
+    this.#told = { danger };
     this.#listeners.tell({ type: 'decision', ...this.#facts(), verdict, reason, rule, danger });
   }
 

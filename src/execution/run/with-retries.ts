@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
-import { isToolError, type ToolErrorCode } from '../../core/errors.js';
 import { onAbort } from '../../core/on-abort.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
+import { isTransient } from '../../providers/run-attempt.js';
 
 export interface Retries {
   /** How often the work is started at most. */
@@ -9,12 +9,8 @@ export interface Retries {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Told when a pause begins (`true`) and ends. */
-  readonly onPause: (pausing: boolean) => void;
 }
 
-/** Errors that may be gone a moment later; every other `ToolError` is an answer. */
-const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 /** Shorter than a provider's backoff: somebody is waiting for this call. */
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
@@ -24,22 +20,16 @@ const RETRY_CAP_MS = 2_000;
  *
  * Only for work that may run more than once. The pause before attempt n + 1 is random between 0 and 100 ms · 2^(n − 1), at most 2 s.
  */
-export async function withRetries<T>(work: (attempt: number) => T | Promise<T>, { maxAttempts, clock, random, signal, onPause }: Retries): Promise<T> {
+export async function withRetries<T>(work: (attempt: number) => T | Promise<T>, { maxAttempts, clock, random, signal }: Retries): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work(attempt);
     } catch (error) {
       if (attempt >= maxAttempts || signal.aborted || !isTransient(error)) throw error;
-      onPause(true);
       await pause(exponentialBackoff(attempt, { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random }), clock, signal);
       if (signal.aborted) throw error;
-      onPause(false);
     }
   }
-}
-
-function isTransient(error: unknown): boolean {
-  return !isToolError(error) || TRANSIENT.includes(error.code);
 }
 
 function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -45,6 +45,8 @@ export interface HealthLog {
   record(record: HealthRecord): void;
   summary(kind: HealthKind, name: string): HealthSummary;
   lifetime(kind: HealthKind, name: string): LifetimeCounts;
+  /** The calls that the summary is of, the oldest first. */
+  samples(kind: HealthKind, name: string): readonly Sample[];
   lastCall(kind: HealthKind, name: string): Sample | null;
   /** The provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;

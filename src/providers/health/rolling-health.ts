@@ -17,6 +17,8 @@ interface Window {
   total: number;
   success: number;
   lastProvider: string | null;
+  /** Of these samples, once it was asked for: percentiles take time, and many ask between two calls. */
+  summary: HealthSummary | undefined;
 }
 
 /**
@@ -43,10 +45,11 @@ export class RollingHealth implements HealthLog {
   record(record: HealthRecord): void {
     requireRecord(record);
     const key = healthKey(record.kind, record.name);
-    const window = this.#windows.get(key) ?? { samples: [], next: 0, total: 0, success: 0, lastProvider: null };
+    const window = this.#windows.get(key) ?? { samples: [], next: 0, total: 0, success: 0, lastProvider: null, summary: undefined };
     window.samples[window.next] = Object.freeze({ success: record.success, latencyMs: record.latencyMs, at: this.#clock.now() });
     window.next = (window.next + 1) % this.#size;
     window.total += 1;
+    window.summary = undefined;
     if (record.success) {
       window.success += 1;
       window.lastProvider = record.provider ?? window.lastProvider;
@@ -59,8 +62,14 @@ export class RollingHealth implements HealthLog {
   summary(kind: HealthKind, name: string): HealthSummary {
     const window = this.#windows.get(healthKey(kind, name));
     if (window === undefined) return summarizeSamples([]);
+    return (window.summary ??= summarizeSamples(this.samples(kind, name)));
+  }
+
+  samples(kind: HealthKind, name: string): readonly Sample[] {
+    const window = this.#windows.get(healthKey(kind, name));
+    if (window === undefined) return Object.freeze([]);
     const { samples, next } = window;
-    return summarizeSamples(samples.length < this.#size ? samples : [...samples.slice(next), ...samples.slice(0, next)]);
+    return Object.freeze(samples.length < this.#size ? [...samples] : [...samples.slice(next), ...samples.slice(0, next)]);
   }
 
   lifetime(kind: HealthKind, name: string): LifetimeCounts {

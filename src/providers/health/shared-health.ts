@@ -45,7 +45,8 @@ const CHANNEL = 'health';
  * process goes on with what it knows, and writes it when the store is back; when the store lost its data, what the
  * processes knew last is restored. Summaries are of the last calls of all processes, as far as this one has heard.
  *
- * Call `close()` at the end: it writes what is left. A timer of at most a second runs while something is to be written.
+ * Call `close()` at the end: it writes what is left. The timer that writes keeps no process alive, because without the store
+ * it would do so for ever.
  */
 export class SharedHealth implements HealthLog {
   readonly #store: StateStore;
@@ -87,6 +88,10 @@ export class SharedHealth implements HealthLog {
 
   summary(kind: HealthKind, name: string): HealthSummary {
     return summarizeSamples(this.#view(kind, name).samples);
+  }
+
+  samples(kind: HealthKind, name: string): readonly Sample[] {
+    return Object.freeze([...this.#view(kind, name).samples]);
   }
 
   /** All calls of all processes since the store holds data. */
@@ -144,10 +149,11 @@ export class SharedHealth implements HealthLog {
 
   #flushSoon(): void {
     if (this.#closed) return;
-    this.#stopTimer ??= this.#clock.after(FLUSH_MS, () => {
+    const flush = () => {
       this.#stopTimer = undefined;
       void this.flush();
-    });
+    };
+    this.#stopTimer ??= this.#clock.after(FLUSH_MS, flush, { background: true });
   }
 
   async #flushAll(): Promise<void> {

@@ -1,5 +1,6 @@
 import { ToolError } from '../../core/errors.js';
-import { describeValue, isPlainObject, MAX_DATA_DEPTH, type Json } from '../../core/plain-data.js';
+import { isPlainObject, MAX_DATA_DEPTH, type Json } from '../../core/plain-data.js';
+import { describeField } from './describe-field.js';
 import { formatPath, type Path } from './input-error.js';
 
 /** The largest input of one call: 256 KiB of JSON text in UTF-8, as JSON.stringify writes it. */
@@ -140,7 +141,7 @@ function tooDeep(stack: readonly Frame[]): ToolError {
 
 function notPlain(value: unknown, stack: readonly Frame[]): ToolError {
   const path = placeOf(stack);
-  const message = `expected plain data (text, finite numbers, booleans, null, lists, objects), found ${describeValue(value)}`;
+  const message = `expected plain data (text, finite numbers, booleans, null, lists, objects), found ${describeField(path, value)}`;
   return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
 }
 

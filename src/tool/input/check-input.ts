@@ -1,10 +1,10 @@
-import type { ToolError } from '../../core/errors.js';
-import { isToolError } from '../../core/errors.js';
-import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { isStandardSchema, type StandardResult, type StandardSchema } from '../schema/standard-schema.js';
 import type { ToolEntry } from '../tool-definition.js';
 import { boundInput } from './bound-input.js';
-import { compileJsonSchema } from './compile-json-schema.js';
+import { compileJsonSchema, type CompiledJsonSchema } from './compile-json-schema.js';
+import { kindOf } from './describe-field.js';
 import { freezePlain } from './freeze-plain.js';
 import { invalidInput } from './input-error.js';
 import { standardIssues } from './standard-issues.js';
@@ -35,13 +35,23 @@ export type InputCheck =
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
   try {
     const raw = boundInput(input);
-    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: `expected an object of named parameters, found ${describeValue(raw)}` }]);
+    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: `expected an object of named parameters, found ${kindOf(raw)}` }]); // Text may hold a whole input with its secrets.
     const schema = entry.inputSchema;
     if (isStandardSchema(schema)) return parse(entry.name, schema, raw);
-    const issues = compileJsonSchema(entry.inputJsonSchema).check(raw);
+    const issues = compiledSchemaOf(entry).check(raw);
     return issues.length === 0 ? accepted(raw, raw) : refused(invalidInput(entry.name, issues));
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
+  }
+}
+
+/** The one who called has not seen the schema: the error says whose it is. */
+function compiledSchemaOf({ name, inputJsonSchema }: ToolEntry): CompiledJsonSchema {
+  try {
+    return compileJsonSchema(inputJsonSchema);
+  } catch (error) {
+    if (!isToolError(error, 'INVALID_INPUT_SCHEMA')) throw error;
+    throw new ToolError('INVALID_INPUT_SCHEMA', error.message.replace(/^The schema/, `The input schema of ${name}`), { details: { ...error.details, toolName: name } });
   }
 }
 

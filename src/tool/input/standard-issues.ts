@@ -3,6 +3,7 @@ import type { Issue } from '../../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { toIssues } from '../metadata/zod-issues.js';
 import type { StandardIssue } from '../schema/standard-schema.js';
+import { describeField, isSecretPath } from './describe-field.js';
 import { valueAt, type Path } from './input-error.js';
 
 /** The issues of a Standard Schema in the house's form. zod's say what was expected; of others their message is used. */
@@ -15,7 +16,9 @@ function toIssue(issue: StandardIssue, vendor: string, input: Json): Issue {
   const path = pathOf(issue);
   const zodIssue = vendor === 'zod' && 'code' in issue ? (issue as z.core.$ZodIssue) : undefined;
   if (zodIssue !== undefined) return { path, message: zodMessage(zodIssue, path, input) };
-  return { path, message: `${String(issue.message)}, found ${found(input, path)}` };
+  // A library's own words may repeat the value.
+  const expected = isSecretPath(path) ? 'expected a value that the schema accepts' : String(issue.message);
+  return { path, message: `${expected}, found ${found(input, path)}` };
 }
 
 function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
@@ -23,7 +26,8 @@ function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
   if (issue.code === 'invalid_type' && found(input, path) === 'nothing') return `expected ${issue.expected}, found nothing (it is required)`;
   if (issue.code === 'invalid_union' && issue.errors.length > 0) return `expected ${unionOf(issue, input)}, found ${found(input, path)}`;
   // It describes what is there from the input, as everywhere in the house.
-  return toIssues({ issues: [{ ...issue, path: [...path] }] } as unknown as z.ZodError, input)[0]!.message;
+  const { message } = toIssues({ issues: [{ ...issue, path: [...path] }] } as unknown as z.ZodError, input)[0]!;
+  return isSecretPath(path) ? message.replace(/, found [^]*$/, `, found ${found(input, path)}`) : message;
 }
 
 /** What the branches of a union expect, each by its first issue. */
@@ -38,7 +42,7 @@ function unionOf(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' }>, in
 
 function found(input: Json, path: Path): string {
   const value = valueAt(input, path);
-  return value === undefined ? 'nothing' : describeValue(value);
+  return value === undefined ? 'nothing' : describeField(path, value);
 }
 
 function pathOf({ path = [] }: Pick<StandardIssue, 'path'>): Path {

@@ -30,7 +30,7 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'too_small':
       return `at least ${issue.minimum}${issue.origin === 'string' ? ' characters' : issue.origin === 'array' ? ' entries' : ''}`;
     default:
-      return issue.message;
+      return issue.message.replace(/^expected /, ''); // Messages of refinements may be whole sentences.
   }
 }
 

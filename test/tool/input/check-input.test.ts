@@ -98,6 +98,24 @@ describe('checkInput', () => {
     expect(error.details['toolName']).toBe('sample');
   });
 
+  it.each(['password', 'apiKey', 'API_KEY', 'access_token', 'accesstoken', 'clientSecret', 'Authorization', 'tokens'])('shows of %s only the kind of what was found', (name) => {
+    const hidden = 'hunter2';
+    const number = { type: 'object', properties: { [name]: { type: 'number' } } };
+    const schemas = [number, { properties: { [name]: { enum: [1] } } }, { properties: { [name]: { anyOf: [{ type: 'number' }, { type: 'null' }] } } }, z.object({ [name]: z.number() }), z.object({ [name]: z.union([z.number(), z.boolean()]) }), foreign((value) => ({ issues: [{ message: `expected a number but received ${JSON.stringify(value)}`, path: [name] }] }))];
+    for (const schema of schemas) expect(refused(schema, { [name]: hidden }).message).toMatch(/: expected .*, found a text$/);
+    expect(refused(z.object({ [name]: z.object({ value: z.number() }) }), { [name]: { value: hidden } }).message).toMatch(/, found a text$/);
+    expect(refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] }).message).toMatch(/expected boolean, found a number$/);
+    expect(refused(number, { [name]: 98_765n }).message).toMatch(/found a number$/);
+  });
+
+  it('shows of a text that was given instead of parameters only that it is one', () => {
+    expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(/named parameters, found a text$/);
+  });
+
+  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what was found in %s', (name) => {
+    expect(refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message).toMatch(/expected number, found "x"$/);
+  });
+
   it('lists at most 20 issues and counts the rest', () => {
     const input = { list: Array.from({ length: 50 }, () => 'x') };
     for (const schema of [z.object({ list: z.array(z.number()) }), foreign(() => ({ issues: input.list.map((_, index) => ({ message: 'expected a number', path: ['list', { key: index }] })) }))]) {
@@ -154,7 +172,9 @@ describe('checkInput', () => {
   it('refuses every input of a tool whose JSON Schema is not safe, and says why', () => {
     const error = refused({ type: 'object', properties: { a: { $ref: 'https://example.com/a' } } }, {});
     expect(error.code).toBe('INVALID_INPUT_SCHEMA');
-    expect(error.message).toMatch(/same document/);
+    expect(error.message).toMatch(/^The input schema of sample is refused:\n.*same document/);
+    expect(error.details['toolName']).toBe('sample');
+    expect(issuesOf(error)).toHaveLength(1);
   });
 
   it.each([['zod', z.object({ path: z.string(), list: z.array(z.string()) })], ['JSON Schema', { ...FIELDS, required: ['path', 'list'] }]])('with %s checks, keeps and executes one value, whatever the input answers later', (_, schema) => {

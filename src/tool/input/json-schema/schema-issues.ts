@@ -1,11 +1,15 @@
 import type { OutputUnit } from '@cfworker/json-schema';
 import type { Issue } from '../../../core/errors.js';
 import { describeValue, type Json } from '../../../core/plain-data.js';
+import { describeField, isSecretPath } from '../describe-field.js';
 import { clip, valueAt, type Path } from '../input-error.js';
 import type { SchemaNode, ScreenedSchema } from './schema-node.js';
 
 /** Characters of a list of allowed values or names in a message. */
 const MAX_LISTED = 200;
+/** Errors that are looked at, and characters of their places: a check may find tens of thousands, and few are told. */
+const MAX_UNITS = 200;
+const MAX_LOCATIONS = 100_000;
 
 /** Errors that only say that there are others further inside. */
 const WRAPPERS: ReadonlySet<string> = new Set(['$ref', 'allOf', 'properties', 'patternProperties', 'additionalProperties', 'unevaluatedProperties', 'items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'propertyNames', 'dependentSchemas', 'if']);
@@ -15,19 +19,43 @@ const UNEXPECTED = /\/(?:additionalProperties|unevaluatedProperties)\/not$/;
 /** A property may be called propertyNames too. */
 const NAME = /(?<!\/properties)\/propertyNames\//;
 
-/** The validator's errors in the house's form: where in the input, what was expected there, and what was found. */
+/**
+ * The validator's errors in the house's form: where in the input, what was expected there, and what was found.
+ *
+ * Of very many errors only the first are told; of one or more, at least one.
+ */
 export function schemaIssues(units: readonly OutputUnit[], schema: ScreenedSchema, input: Json): readonly Issue[] {
+  const issues = tell(firstOf(units), schema, input);
+  // No issue would mean that the input fits.
+  if (issues.length === 0 && units.length > 0) return [{ path: [], message: 'expected an input that fits the schema, found another' }];
+  return issues;
+}
+
+/** The first errors that say something themselves; at least one, however long its place is. */
+function firstOf(units: readonly OutputUnit[]): readonly OutputUnit[] {
+  const first: OutputUnit[] = [];
+  let characters = 0;
+  for (const unit of units) {
+    if (WRAPPERS.has(unit.keyword)) continue;
+    characters += unit.instanceLocation.length + unit.keywordLocation.length;
+    if (first.length > 0 && (first.length >= MAX_UNITS || characters > MAX_LOCATIONS)) break;
+    first.push(unit);
+  }
+  return first;
+}
+
+function tell(units: readonly OutputUnit[], schema: ScreenedSchema, input: Json): readonly Issue[] {
   const issues: Issue[] = [];
   for (let index = 0; index < units.length; index++) {
     const unit = units[index]!;
-    if (WRAPPERS.has(unit.keyword)) continue;
     if (!CHOICES.has(unit.keyword)) {
       issues.push(issueOf(unit, schema, input));
       continue;
     }
     // The errors of all branches follow; they are told as one.
     const inside: OutputUnit[] = [];
-    while (units[index + 1]?.keywordLocation.startsWith(`${unit.keywordLocation}/`)) inside.push(units[++index]!);
+    const prefix = `${unit.keywordLocation}/`;
+    while (units[index + 1]?.keywordLocation.startsWith(prefix)) inside.push(units[++index]!);
     issues.push(...choiceIssues(unit, inside, schema, input));
   }
   return issues;
@@ -36,16 +64,18 @@ export function schemaIssues(units: readonly OutputUnit[], schema: ScreenedSchem
 /** Types at the place itself are joined; otherwise the branch that fits best speaks for all. */
 function choiceIssues(unit: OutputUnit, inside: readonly OutputUnit[], schema: ScreenedSchema, input: Json): readonly Issue[] {
   const path = pathOf(unit.instanceLocation, input);
-  const found = describeValue(valueAt(input, path));
+  const found = describeField(path, valueAt(input, path));
   const fitting = / \((\d+) matches\)/.exec(unit.error)?.[1];
   if (fitting !== undefined && fitting !== '0') return [{ path, message: `expected a value that fits exactly one form, found ${found}, which fits ${fitting}` }];
 
   const branches = new Map<string, OutputUnit[]>();
   for (const each of inside) {
     const branch = each.keywordLocation.slice(unit.keywordLocation.length + 1).split('/', 1)[0]!;
-    branches.set(branch, [...(branches.get(branch) ?? []), each]);
+    const units = branches.get(branch);
+    if (units === undefined) branches.set(branch, [each]);
+    else units.push(each);
   }
-  const told = [...branches.values()].map((units) => schemaIssues(units, schema, input));
+  const told = [...branches.values()].map((units) => tell(units, schema, input));
   const isHere = (issue: Issue) => issue.path.length === path.length;
   const elsewhere = told.filter((issues) => issues.length > 0 && !issues.some(isHere)).sort((a, b) => a.length - b.length);
   if (elsewhere[0] !== undefined) return elsewhere[0];
@@ -62,21 +92,27 @@ function issueOf(unit: OutputUnit, schema: ScreenedSchema, input: Json): Issue {
     return { path: [...path, missing], message: 'expected a value (it is required), found none' };
   }
   // Names are checked as texts of their own.
-  const checked = NAME.test(unit.keywordLocation) ? path.at(-1) : value;
+  const isName = NAME.test(unit.keywordLocation);
+  const checked = isName ? path.at(-1) : value;
+  const found = isName ? describeValue(checked) : describeField(path, checked);
   const bound = keywordAt(unit.keywordLocation, schema);
   const expected = bound === undefined ? undefined : expectationOf(unit.keyword, bound);
-  if (expected === undefined) return { path, message: `expected a value that fits the schema (${clip(unit.error.replace(/\.$/, ''), MAX_LISTED)}), found ${describeValue(checked)}` };
+  if (expected === undefined) {
+    // The validator's own words may repeat the value.
+    const why = isSecretPath(path) ? '' : ` (${clip(unit.error.replace(/\.$/, ''), MAX_LISTED)})`;
+    return { path, message: `expected a value that fits the schema${why}, found ${found}` };
+  }
   const measure = unit.keyword.endsWith('Length') && typeof checked === 'string' ? ` (${[...checked].length} characters)` : '';
-  return { path, message: `expected ${expected}, found ${describeValue(checked)}${measure}` };
+  return { path, message: `expected ${expected}, found ${found}${measure}` };
 }
 
 function expectationOf(keyword: string, bound: unknown): string | undefined {
-  const shown = clip(JSON.stringify(bound), MAX_LISTED);
+  const shown = clip(shortJson(bound), MAX_LISTED);
   switch (keyword) {
     case 'type':
       return (Array.isArray(bound) ? bound : [bound]).join(' or ');
     case 'enum':
-      return `one of ${clip((bound as readonly unknown[]).map((value) => JSON.stringify(value)).join(', '), MAX_LISTED)}`;
+      return `one of ${clip(listed(bound as readonly unknown[], ', '), MAX_LISTED)}`;
     case 'const':
       return shown;
     case 'minimum':
@@ -108,6 +144,24 @@ function expectationOf(keyword: string, bound: unknown): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** The beginning of a value's JSON, with at least as many characters as are shown. */
+function shortJson(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(clip(value, MAX_LISTED));
+  if (Array.isArray(value)) return `[${listed(value, ',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const names = Object.keys(value).slice(0, MAX_LISTED);
+  return `{${listed(names, ',', (name) => `${shortJson(name)}:${shortJson((value as Record<string, unknown>)[name as string])}`)}}`;
+}
+
+function listed(values: readonly unknown[], separator: string, write: (value: unknown) => string = shortJson): string {
+  let text = '';
+  for (const [index, value] of values.entries()) {
+    if (text.length > MAX_LISTED) break;
+    text += `${index === 0 ? '' : separator}${write(value)}`;
+  }
+  return text;
 }
 
 /** The value of the keyword that failed; `undefined` where its place cannot be told. */

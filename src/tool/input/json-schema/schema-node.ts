@@ -18,8 +18,6 @@ export interface ScreenedSchema {
   readonly targets: Readonly<Record<string, SchemaNode>>;
   /** The costs of all patterns. */
   readonly patterns: ReadonlyMap<string, PatternCost>;
-  /** Characters that a failing check of the node repeats in its message. */
-  readonly weights: ReadonlyMap<SchemaNode, number>;
   /** Before draft 2019-09 what stands beside a `$ref` is ignored. */
   readonly draft: '7' | '2020-12';
 }

@@ -1,8 +1,8 @@
 import type { Issue } from '../../../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../../../core/plain-data.js';
-import type { Path } from '../input-error.js';
-import { resolveReference } from './resolve-reference.js';
-import { safePatternCost, type PatternCost } from '../pattern/safe-pattern.js';
+import { MAX_ISSUES, type Path } from '../input-error.js';
+import { MAX_PATTERN_LENGTH, safePatternCost, type PatternCost } from '../pattern/safe-pattern.js';
+import { ReferenceResolver } from './reference-resolver.js';
 import { expectedData, isNames, KEYWORDS, REFUSED_KEYWORDS, type KeywordKind } from './schema-keywords.js';
 import type { SchemaNode, ScreenedSchema } from './schema-node.js';
 import { structureIssues } from './schema-structure.js';
@@ -12,6 +12,12 @@ const MAX_PROPERTIES = 256;
 const MAX_ENUM = 256;
 /** Different schemas that are referred to. */
 const MAX_TARGETS = 256;
+/** Schemas in one document; those that are referred to count again. Large honest ones have some hundred. */
+const MAX_SCHEMAS = 2_000;
+/** Characters of all different patterns of a document: to judge one takes microseconds per character. */
+const MAX_PATTERN_CHARACTERS = 2_048;
+/** Findings that are told. */
+const MAX_DROPPED = 100;
 const EXCLUSIVE = [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const;
 
 export interface Screening {
@@ -26,9 +32,10 @@ export interface Screening {
  * Rebuilds a JSON Schema from what is known and safe, so that the validator meets nothing else.
  *
  * Refused are keywords of a wrong type, external and dynamic references, schemas nested more than 32 deep, with more than
- * 256 properties or enum values in one place or 256 schemas referred to, and what `structureIssues` finds. A `pattern` that is not known to be safe
- * is dropped: the check then accepts more than the author wanted, as if the pattern were a comment. Where that would
- * make it accept something else instead of more (inside `not`, `if`, `oneOf` …), the schema is refused.
+ * 256 properties or enum values in one place, 256 schemas referred to, 2,000 schemas or 2,048 characters of patterns in
+ * all, and what `structureIssues` finds; it ends after 20 refusals. A `pattern` that is not known to be safe is dropped:
+ * the check then accepts more than the author wanted, as if the pattern were a comment. Where that would make it accept
+ * something else instead of more (inside `not`, `if`, `oneOf` …), the schema is refused.
  *
  * @param source frozen plain data.
  */
@@ -37,37 +44,62 @@ export function screenSchema(source: Json): Screening {
   return screener.screen();
 }
 
+/** Ends a screening that has found enough. */
+class EnoughRefused extends Error {}
+
 class Screener {
   readonly #source: Json;
   readonly #refused: Issue[] = [];
   readonly #dropped: Issue[] = [];
   readonly #patterns = new Map<string, PatternCost>();
-  readonly #weights = new Map<SchemaNode, number>();
+  /** Patterns that are not known to be safe. */
+  readonly #unsafe = new Set<string>();
+  #patternCharacters = 0;
+  #schemas = 0;
   /** Nodes of which a pattern was dropped. */
   readonly #weakened = new Set<SchemaNode>();
   readonly #targets = Object.create(null) as Record<string, SchemaNode>;
   /** The ids of references by what they refer to. */
   readonly #ids = new Map<unknown, string>();
   /** Referenced schemas that are still to be rebuilt. */
+  readonly #references: ReferenceResolver;
   readonly #waiting: { readonly id: string; readonly source: Json; readonly path: Path }[] = [];
 
   constructor(source: Json) {
     this.#source = source;
+    this.#references = new ReferenceResolver(source);
   }
 
   screen(): Screening {
-    const root = this.#node(this.#source, [], 0);
-    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) this.#targets[next.id] = this.#node(next.source, next.path, 0);
+    const root = this.#rebuilt();
     const dialect = isPlainObject(this.#source) ? this.#source['$schema'] : undefined;
     const draft = typeof dialect === 'string' && /draft-0[3-7]/.test(dialect) ? '7' : '2020-12';
-    const schema: ScreenedSchema = { root, targets: this.#targets, patterns: this.#patterns, weights: this.#weights, draft };
+    const schema: ScreenedSchema = { root, targets: this.#targets, patterns: this.#patterns, draft };
     // References of a refused schema may lead nowhere.
     if (this.#refused.length === 0) this.#refused.push(...structureIssues(schema, this.#weakened));
     return { schema, refused: withoutRepeats(this.#refused), dropped: withoutRepeats(this.#dropped) };
   }
 
+  #rebuilt(): SchemaNode {
+    try {
+      const root = this.#node(this.#source, [], 0);
+      for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) this.#targets[next.id] = this.#node(next.source, next.path, 0);
+      return root;
+    } catch (error) {
+      if (error instanceof EnoughRefused) return {};
+      throw error;
+    }
+  }
+
   #refuse(path: Path, message: string): void {
     this.#refused.push({ path, message });
+    if (this.#refused.length >= MAX_ISSUES) throw new EnoughRefused();
+  }
+
+  /** For refusals after which all that follows would be refused for the same reason. */
+  #refuseAll(message: string): never {
+    this.#refused.push({ path: [], message });
+    throw new EnoughRefused();
   }
 
   #node(source: unknown, path: Path, depth: number): SchemaNode {
@@ -81,8 +113,8 @@ class Screener {
       this.#refuse(path, `expected a schema, found ${describeValue(source)}`);
       return {};
     }
+    if (++this.#schemas > MAX_SCHEMAS) this.#refuseAll(`expected at most ${MAX_SCHEMAS} schemas in a document, found more`);
     const node: Record<string, unknown> = {};
-    let weight = 0;
     for (const [keyword, value] of Object.entries(source)) {
       const place = [...path, keyword];
       const kind = KEYWORDS.get(keyword);
@@ -96,11 +128,9 @@ class Screener {
       else {
         const bound = EXCLUSIVE.find(([exclusive]) => exclusive === keyword)?.[1];
         if (typeof value === 'boolean' && bound !== undefined) this.#exclusive(node, source, keyword, bound);
-        else if (this.#isData(kind.data, value, place)) node[keyword] = value;
-        if (typeof value === 'object') weight += JSON.stringify(value).length;
+        else if (this.#isData(kind.data, value, place)) node[keyword] = keyword === 'enum' ? unwritten(value as readonly unknown[]) : value;
       }
     }
-    this.#weights.set(node, weight);
     return node;
   }
 
@@ -162,14 +192,22 @@ class Screener {
   }
 
   #isSafe(pattern: string, path: Path): boolean {
-    const cost = this.#patterns.get(pattern) ?? safePatternCost(pattern);
-    if (cost === undefined) this.#dropped.push({ path, message: `expected a pattern that is known to end soon (at most 128 characters, no look-around, no back references, no repetitions inside repetitions that overlap), found ${describeValue(pattern)}; it is not checked` });
+    if (!this.#patterns.has(pattern) && !this.#unsafe.has(pattern)) this.#judge(pattern);
+    if (this.#patterns.has(pattern)) return true;
+    if (this.#dropped.length < MAX_DROPPED) this.#dropped.push({ path, message: `expected a pattern that is known to end soon (at most 128 characters, no look-around, no back references, no repetitions inside repetitions that overlap), found ${describeValue(pattern)}; it is not checked` });
+    return false;
+  }
+
+  #judge(pattern: string): void {
+    this.#patternCharacters += Math.min(pattern.length, MAX_PATTERN_LENGTH);
+    if (this.#patternCharacters > MAX_PATTERN_CHARACTERS) this.#refuseAll(`expected different patterns of at most ${MAX_PATTERN_CHARACTERS} characters in all, found more`);
+    const cost = safePatternCost(pattern);
+    if (cost === undefined) this.#unsafe.add(pattern);
     else this.#patterns.set(pattern, cost);
-    return cost !== undefined;
   }
 
   #reference(value: unknown, path: Path): string {
-    const target = resolveReference(this.#source, value);
+    const target = this.#references.resolve(value);
     if (target === undefined) {
       this.#refuse(path, `expected a reference to a schema in the same document ('#/$defs/…'), found ${describeValue(value)}`);
       return '';
@@ -177,8 +215,7 @@ class Screener {
     const known = this.#ids.get(target.source);
     if (known !== undefined) return known;
     if (this.#ids.size >= MAX_TARGETS) {
-      this.#refuse([], `expected references to at most ${MAX_TARGETS} schemas, found more`);
-      return '';
+      this.#refuseAll(`expected references to at most ${MAX_TARGETS} schemas, found more`);
     }
     const id = `r${this.#ids.size}`;
     // Booleans are not one object: each gets its own id.
@@ -186,6 +223,11 @@ class Screener {
     this.#waiting.push({ id, ...target });
     return id;
   }
+}
+
+/** The validator writes all allowed values into each error of an enum, which nobody reads and took most of its time. */
+function unwritten(values: readonly unknown[]): readonly unknown[] {
+  return Object.defineProperty([...values], 'toJSON', { value: () => '…' });
 }
 
 /** A schema that is also referred to is rebuilt in both places. */

@@ -6,6 +6,7 @@ export const NO_CODE_POINTS: CodePointSet = [];
 export const ALL_CODE_POINTS: CodePointSet = [[0, LAST_CODE_POINT]];
 
 export function unionOf(sets: readonly CodePointSet[]): CodePointSet {
+  if (sets.length === 1) return sets[0]!;
   const sorted = sets.flat().sort(([a], [b]) => a - b);
   const joined: [number, number][] = [];
   for (const [from, to] of sorted) {
@@ -19,7 +20,7 @@ export function unionOf(sets: readonly CodePointSet[]): CodePointSet {
 export function complementOf(set: CodePointSet): CodePointSet {
   const gaps: [number, number][] = [];
   let from = 0;
-  for (const [start, end] of unionOf([set])) {
+  for (const [start, end] of set) {
     if (start > from) gaps.push([from, start - 1]);
     from = end + 1;
   }
@@ -30,4 +31,10 @@ export function complementOf(set: CodePointSet): CodePointSet {
 /** Whether no code point is in both. */
 export function areDisjoint(a: CodePointSet, b: CodePointSet): boolean {
   return a.every(([from, to]) => b.every(([start, end]) => to < start || end < from));
+}
+
+/** Whether no code point is in two of the sets. */
+export function areApart(sets: readonly CodePointSet[]): boolean {
+  const ranges = sets.flat().sort(([a], [b]) => a - b);
+  return ranges.every(([from], index) => index === 0 || from > ranges[index - 1]![1]);
 }

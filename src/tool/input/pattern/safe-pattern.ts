@@ -1,4 +1,4 @@
-import { areDisjoint, NO_CODE_POINTS, unionOf, type CodePointSet } from './code-point-set.js';
+import { areApart, areDisjoint, NO_CODE_POINTS, unionOf, type CodePointSet } from './code-point-set.js';
 import { parsePattern, type PatternItem, type PatternSequence } from './parse-pattern.js';
 
 /** Characters of a pattern at most. */
@@ -61,7 +61,7 @@ function costOfChoices(choices: readonly PatternSequence[], follow: CodePointSet
     costs.push(cost);
   }
   // Of choices that begin differently only one can fit; of others each may be tried with all that comes after.
-  const exclusive = choices.length === 1 || choices.every((choice, index) => !isNullable(choice) && choices.slice(index + 1).every((other) => areDisjoint(firstOf(choice), firstOf(other))));
+  const exclusive = choices.length === 1 || (!choices.some(isNullable) && areApart(choices.map(firstOf)));
   const factors = costs.map(({ factor }) => factor);
   return {
     degree: Math.max(...costs.map(({ degree }) => degree)),

@@ -3,8 +3,8 @@ import { DangerLevel } from '../../core/enums.js';
 import { DANGER_LEVELS } from '../../core/enum-order.js';
 import type { Decision, Policy } from '../../safety/decision.js';
 import type { CallContext, ToolCall } from '../../safety/tool-call.js';
-import { aborted } from './until-aborted.js';
-import { withDeadline } from './with-deadline.js';
+import { aborted } from '../run/until-aborted.js';
+import { withDeadline } from '../run/with-deadline.js';
 
 /** A policy may ask elsewhere, but a call does not wait for it for ever. */
 const POLICY_TIMEOUT_MS = 5_000;

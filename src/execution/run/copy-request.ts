@@ -1,5 +1,5 @@
 import { ToolError } from '../../core/errors.js';
-import { cloneFrozen, describeValue } from '../../core/plain-data.js';
+import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { ToolCall } from '../../safety/tool-call.js';
 import { boundInput } from '../../tool/input/bound-input.js';
@@ -8,7 +8,7 @@ import type { ExecuteOptions } from '../executor-options.js';
 // Calls and options are read once. What answers differently the second time would be judged as one thing and run as another.
 
 /** A call as it is now; one that cannot be read has no name, so that no tool will be found. */
-export function readCall(call: unknown): ToolCall {
+export function copyCall(call: unknown): ToolCall {
   try {
     const { id, name, input } = call as Record<string, unknown>;
     return Object.freeze({ id: typeof id === 'string' ? id : '', name: typeof name === 'string' ? name : '', input });
@@ -22,21 +22,21 @@ export function readCall(call: unknown): ToolCall {
  *
  * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls with names.
  */
-export function readCalls(calls: unknown): readonly ToolCall[] {
+export function copyCalls(calls: unknown): readonly ToolCall[] {
   let read: readonly ToolCall[] | undefined;
   try {
-    read = Array.isArray(calls) ? Array.from(calls, readCall) : undefined;
+    read = Array.isArray(calls) ? Array.from(calls, copyCall) : undefined;
   } catch {
     // A hostile proxy.
   }
   if (read === undefined) throw new ToolError('INVALID_ARGUMENT', `Expected a list of calls, found ${Array.isArray(calls) ? 'one that cannot be read' : describeValue(calls)}`);
   const position = read.findIndex(({ name }) => name === '');
   if (position !== -1) throw new ToolError('INVALID_ARGUMENT', `Expected calls with the name of a tool, found none at position ${position}; give { id, name, input }`);
-  return read.map((call) => Object.freeze({ ...call, input: readInput(call.input) }));
+  return read.map((call) => Object.freeze({ ...call, input: copyInput(call.input) }));
 }
 
 /** Input that cannot be copied is left as it is: it will be refused when its call is made. */
-function readInput(input: unknown): unknown {
+function copyInput(input: unknown): unknown {
   try {
     return boundInput(input);
   } catch {
@@ -63,7 +63,7 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, readonly [what: string, (va
  *
  * @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options: a misspelt `principal` would make a call nobody's.
  */
-export function readOptions(options: unknown): ExecuteOptions {
+export function copyOptions(options: unknown): ExecuteOptions {
   const read: Record<string, unknown> = {};
   try {
     for (const [option, value] of Object.entries(options as object)) {
@@ -71,7 +71,7 @@ export function readOptions(options: unknown): ExecuteOptions {
       if (value === undefined) continue;
       const [what, fits] = OPTIONS[option as keyof ExecuteOptions];
       if (!fits(value)) throw new ToolError('INVALID_ARGUMENT', `Expected ${option} as ${what}, found ${describeValue(value)}`);
-      read[option] = option === 'approval' ? readApproval(value) : value;
+      read[option] = option === 'approval' ? copyApproval(value) : value;
     }
     if (typeof options !== 'object' || options === null) throw new TypeError();
   } catch (error) {
@@ -81,10 +81,43 @@ export function readOptions(options: unknown): ExecuteOptions {
 }
 
 /** What is no plain data was never granted. */
-function readApproval(approval: unknown): Approval {
+function copyApproval(approval: unknown): Approval {
   try {
     return cloneFrozen(approval ?? {}) as Approval;
   } catch {
     return {} as Approval;
+  }
+}
+
+/**
+ * The options of several calls as they are now.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` as `copyOptions` does.
+ */
+export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[] } {
+  if (!isPlainObject(options)) throw new ToolError('INVALID_ARGUMENT', `Expected the options of calls as an object, found ${describeValue(options)}`);
+  const { approvals = [], ...others } = options;
+  for (const alone of ['approval', 'idempotencyKey']) {
+    if (Object.hasOwn(others, alone)) throw new ToolError('INVALID_ARGUMENT', `Expected no ${alone} for several calls, found one; give approvals, a list: each finds its call`);
+  }
+  if (!(Array.isArray(approvals) && approvals.every(isPlainObject))) throw new ToolError('INVALID_ARGUMENT', 'Expected approvals as a list of approvals, found something else');
+  return { ...copyOptions(others), approvals: approvals.map(copyApproval) };
+}
+
+/** What the formats of model APIs call the input. */
+const MISNOMERS = ['arguments', 'args', 'parameters'];
+
+/** @throws ToolError `INVALID_INPUT` for a call whose input has another name: it would run with no arguments at all. */
+export function assertNoMisnomer(call: unknown): void {
+  const found = misnomerIn(call);
+  if (found !== undefined) throw new ToolError('INVALID_INPUT', `Expected the arguments of a call as its input, found ${found}; give { id, name, input }, with input as an object and not as text`);
+}
+
+function misnomerIn(call: unknown): string | undefined {
+  try {
+    if (!isPlainObject(call) || Object.hasOwn(call, 'input')) return undefined;
+    return MISNOMERS.find((field) => Object.hasOwn(call, field));
+  } catch {
+    return undefined; // A hostile proxy; it has no name either.
   }
 }

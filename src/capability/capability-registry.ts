@@ -1,0 +1,290 @@
+import { systemClock, type Clock } from '../core/clock.js';
+import { ToolError } from '../core/errors.js';
+import { Listeners } from '../core/listeners.js';
+import { canonicalJson, describeValue } from '../core/plain-data.js';
+import { suggestNames } from '../core/suggest-names.js';
+import type { ToolEvent } from '../core/tool-event.js';
+import { atLeast, invalidArgument, requireOptions } from '../providers/check-options.js';
+import type { HealthLog } from '../providers/health/health-samples.js';
+import { RollingHealth } from '../providers/health/rolling-health.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { PolicyRule } from '../safety/policy-rule.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts } from './capability-items.js';
+import { loadSource } from './capability-source.js';
+import type { CapabilityFinding } from './finding.js';
+import { HealthLedger } from './health/health-ledger.js';
+import { ToolManifestValidationError } from './manifest/manifest-issue.js';
+import { PersonaViews, personaRule } from './persona-views.js';
+import { compileToolQuery, type ToolQuery } from './query/tool-query.js';
+import { compileJobQuery, compileSkillQuery, compileTaskQuery, type JobQuery, type SkillQuery, type TaskQuery } from './query/work-query.js';
+import { checkOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions, type ExecutionRecord } from './registry-options.js';
+import { buildState, differenceOf, sameInputs, type CapabilityDifference, type CapabilityState, type Inputs } from './state/build-state.js';
+import { ManifestFolder } from './state/manifest-folder.js';
+import type { OwnedNames } from './state/owned-names.js';
+import { summarizeCapabilities, type CapabilitySummary } from './wire/capability-summary.js';
+
+/** What a refresh changed. */
+export interface CapabilityChange extends CapabilityDifference {
+  readonly revision: number;
+  /** Whether anything that queries answer, or a finding, is different. */
+  readonly changed: boolean;
+}
+
+/** What `attach` listens to; a `ToolExecutor` is one. */
+export interface ExecutionEvents {
+  on(listener: (event: ToolEvent) => void): () => void;
+  readonly health?: HealthLog;
+}
+
+type Persona = { readonly persona?: string | null };
+
+/**
+ * Knows what every persona can do: tools out of code, manifest files and other sources; skills, jobs and tasks out of
+ * files; and how they fared lately.
+ *
+ * Queries read memory only, from a snapshot that a refresh replaces as a whole: a reader never sees half of a change.
+ * What is wrong in a file is left out alone and is a finding; a file that is broken as a whole keeps its last good
+ * content. Nothing is watched unless `watch` is called.
+ *
+ * ```ts
+ * import { CapabilityRegistry } from 'tooldex/capability';
+ *
+ * const capabilities = await CapabilityRegistry.load({ root: './manifests' });
+ * const reliable = capabilities.tools({ personas: 'Atlas', version: '>=1.2', minSuccessRate: 0.8 });
+ * ```
+ */
+export class CapabilityRegistry {
+  readonly #options: CheckedCapabilityOptions;
+  readonly #clock: Clock;
+  readonly #folder: ManifestFolder | undefined;
+  readonly #ledger: HealthLedger;
+  readonly #live: LiveFacts;
+  readonly #views = new PersonaViews();
+  readonly #listeners = new Listeners<CapabilityChange>();
+  #inputs: Inputs;
+  #state: CapabilityState;
+  /** The refresh that runs, and the one that begins after it for everybody who asked meanwhile. */
+  #running: Promise<CapabilityChange> | undefined;
+  #next: Promise<CapabilityChange> | undefined;
+  #nextForced = false;
+
+  private constructor(options: CheckedCapabilityOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#folder = options.root === undefined ? undefined : new ManifestFolder(options.root, options.executeOf);
+    this.#ledger = new HealthLedger(options.health ?? new RollingHealth({ clock: this.#clock }), this.#clock);
+    this.#live = { ledger: this.#ledger, env: options.env ?? process.env };
+    this.#inputs = { code: options.code, files: [], sources: [], findings: [] };
+    this.#state = buildState({ ...this.#inputs, code: [] }, 0, this.#live);
+  }
+
+  /**
+   * Reads everything once.
+   *
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `NOT_A_TOOL`.
+   * @throws ToolManifestValidationError with every error of every file, when `onInvalid` is `throw`.
+   */
+  static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
+    const registry = new CapabilityRegistry(checkOptions(options));
+    await registry.#refreshNow(true, true);
+    return registry;
+  }
+
+  /** How many times the content changed, from 1; equal revisions of one registry mean equal content. */
+  get revision(): number {
+    return this.#state.revision;
+  }
+
+  /** Everything that is wrong or odd: entries that were left out, references to what is not there, files and sources that could not be read. */
+  get findings(): readonly CapabilityFinding[] {
+    return this.#state.findings;
+  }
+
+  /** The names of the personas that own or are allowed something, as first spelled. */
+  get personas(): readonly string[] {
+    return Object.freeze([...this.#state.personas.values()]);
+  }
+
+  /**
+   * Reads what has changed, by content and not by date, and takes it over in one step.
+   *
+   * Calls during a refresh share the next one. With `force` every file is checked again, and sources look again even if
+   * they did a moment ago. Never rejects because of what it finds: see `findings`.
+   */
+  async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
+    requireOptions(options, { force: { expected: 'true or false', allows: (value) => typeof value === 'boolean' } });
+    const force = options.force ?? false;
+    if (this.#running === undefined) return this.#start(force);
+    // What runs may have read a file before the caller changed it.
+    this.#nextForced ||= force;
+    const startNext = () => {
+      const forced = this.#nextForced;
+      this.#next = undefined;
+      this.#nextForced = false;
+      return this.#start(forced);
+    };
+    return (this.#next ??= this.#running.then(startNext, startNext));
+  }
+
+  /**
+   * Refreshes again and again, until the returned function is called; meanwhile the process does not end by itself.
+   *
+   * @param options `intervalMs` between the end of one refresh and the next, at least 10 (default 1,000).
+   */
+  watch(options: { readonly intervalMs?: number } = {}): () => void {
+    requireOptions(options, { intervalMs: atLeast(10) });
+    const { intervalMs = 1_000 } = options;
+    let stopTimer: (() => void) | undefined;
+    let stopped = false;
+    const wait = () => {
+      if (!stopped) stopTimer = this.#clock.after(intervalMs, () => void this.refresh().then(wait, wait));
+    };
+    wait();
+    return () => {
+      stopped = true;
+      stopTimer?.();
+    };
+  }
+
+  /** Calls the listener after every change of the content, until the returned function is called. What a listener throws is ignored. */
+  onChange(listener: (change: CapabilityChange) => void): () => void {
+    if (typeof listener !== 'function') throw invalidArgument('a function', listener);
+    return this.#listeners.add(listener);
+  }
+
+  /**
+   * The tools that a persona may call: shared ones, its own in place of those of the same name, none that is only for
+   * others. Without a persona, or for one that nobody knows, what is shared.
+   *
+   * It is the same registry until one of these tools changes; then `onChange` tells, and the next call gives another.
+   */
+  registryFor(persona?: string | null): ToolMetadataRegistry {
+    return this.#views.registryFor(this.#state, readPersona(persona));
+  }
+
+  /** The tools that meet a query, shared ones first, then by persona and name. A persona's tool does not hide the shared one of its name. */
+  tools(query: ToolQuery = {}): readonly CapabilityTool[] {
+    return compileToolQuery(query, this.#ledger).reduce((tools, test) => Object.freeze(tools.filter(test)), this.#state.tools.all);
+  }
+
+  /** What a name means to a persona: its own tool, or else the shared one. */
+  tool(name: string, persona?: string | null): CapabilityTool | undefined {
+    return this.#state.tools.seenBy(readPersona(persona), name);
+  }
+
+  /** The skills that meet a query, in the order of `tools`. */
+  skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
+    return Object.freeze(this.#state.skills.all.filter(compileSkillQuery(query)));
+  }
+
+  /** The tasks that meet a query, in the order of `tools`. */
+  tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
+    return Object.freeze(this.#state.tasks.all.filter(compileTaskQuery(query)));
+  }
+
+  /** The jobs that meet a query, in the order of `tools`. */
+  jobs(query: JobQuery = {}): readonly CapabilityJob[] {
+    return Object.freeze(this.#state.jobs.all.filter(compileJobQuery(query)));
+  }
+
+  /**
+   * What a persona, or everybody, can do and how that fared, as plain data in snake_case; times in seconds since 1970.
+   *
+   * Shared things are always in it. `compatibility.matches_request` says of each whether the persona may use it.
+   */
+  summary(options: Persona = {}): CapabilitySummary {
+    return summarizeCapabilities(this.#state, personaIn(options));
+  }
+
+  /** Counts one run of a job of a persona, or of the shared job of that name. @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record. */
+  recordJob(name: string, record: Omit<ExecutionRecord, 'provider'>, options: Persona = {}): void {
+    requireRecord(record, false);
+    const job = this.#require(this.#state.jobs, 'job', name, options);
+    this.#ledger.recordJob(job.owner, job.name, record);
+  }
+
+  /** Counts one call of a tool that no attached executor made. @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a wrong record. */
+  recordTool(name: string, record: ExecutionRecord, options: Persona = {}): void {
+    requireRecord(record, true);
+    const tool = this.#require(this.#state.tools, 'tool', name, options);
+    this.#ledger.recordTool(tool.owner, tool.entry, record);
+  }
+
+  /**
+   * Counts the calls that an executor makes, and follows the state of its providers, until the returned function is called.
+   *
+   * @param options the persona for which the executor works: its calls are counted for the tools as that persona sees them.
+   */
+  attach(executor: ExecutionEvents, options: Persona = {}): () => void {
+    if (typeof (executor as Partial<ExecutionEvents> | null | undefined)?.on !== 'function') throw invalidArgument('an executor that tells what it does', executor);
+    const persona = personaIn(options);
+    const counted = this.#ledger.countsIn(executor.health);
+    return executor.on((event) => {
+      if (!('toolName' in event)) return;
+      const tool = this.#meant(event.toolName, persona);
+      if (tool !== undefined) this.#ledger.hear(tool.owner, tool.entry, event, counted);
+    });
+  }
+
+  /** Rules for a `SafetyPolicy`, to stand before all others: a persona calls what it sees here, also by registries made before a change. */
+  policyRules(): readonly PolicyRule[] {
+    return Object.freeze([personaRule(() => this.#state, (entry) => this.#views.wasOffered(entry))]);
+  }
+
+  #start(force: boolean): Promise<CapabilityChange> {
+    const running = this.#refreshNow(force, false).finally(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+
+  async #refreshNow(force: boolean, loading: boolean): Promise<CapabilityChange> {
+    const before = this.#state;
+    const [folder, sources] = await Promise.all([
+      this.#folder?.read(force),
+      Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index]))),
+    ]);
+    if (loading && folder?.found === false) throw invalidArgument('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`);
+    const inputs: Inputs = { code: this.#options.code, files: folder?.files ?? [], sources, findings: folder?.findings ?? [] };
+    if (!loading && sameInputs(this.#inputs, inputs)) return Object.freeze({ revision: before.revision, changed: false, ...differenceOf(before.contents, before.contents) });
+    const built = buildState(inputs, before.revision, this.#live, before);
+    if (loading && this.#options.onInvalid === 'throw') requireNoErrors(built.findings);
+    const difference = differenceOf(before.contents, built.contents);
+    const differs = [difference.added, difference.edited, difference.removed].some((refs) => refs.length > 0);
+    const changed = loading || differs || canonicalJson(before.findings) !== canonicalJson(built.findings);
+    // From here on nothing waits: readers see all of it or nothing.
+    this.#inputs = inputs;
+    this.#state = changed ? Object.freeze({ ...built, revision: before.revision + 1 }) : built;
+    this.#views.keepOnly(this.#state);
+    const change = Object.freeze({ revision: this.#state.revision, changed, ...difference });
+    if (changed) this.#listeners.tell(change);
+    return change;
+  }
+
+  /** Whose tool a call was: as the persona sees it; where it sees none of that name, that of the only owner. */
+  #meant(name: string, persona: string | null): CapabilityTool | undefined {
+    const owned = this.#state.tools.ownersOf(name);
+    return this.#state.tools.seenBy(persona, name) ?? (owned.length === 1 ? owned[0] : undefined);
+  }
+
+  #require<Item extends { readonly owner: string | null; readonly name: string }>(items: OwnedNames<Item>, kind: string, name: unknown, options: Persona): Item {
+    const persona = personaIn(options);
+    const item = typeof name === 'string' ? items.seenBy(persona, name) : undefined;
+    if (item !== undefined) return item;
+    const suggestions = typeof name === 'string' ? suggestNames(name, items.allSeenBy(persona).map((each) => each.name)) : [];
+    const hint = suggestions.length === 0 ? '' : `; did you mean ${suggestions.join(' or ')}?`;
+    const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
+    throw new ToolError('INVALID_ARGUMENT', `Expected the name of a ${kind} ${whose}, found ${describeValue(name)}${hint}`);
+  }
+}
+
+function personaIn(options: Persona): string | null {
+  requireOptions(options, { persona: { expected: "a persona's name", allows: (value) => value === null || typeof value === 'string' } });
+  return readPersona(options.persona);
+}
+
+function requireNoErrors(findings: readonly CapabilityFinding[]): void {
+  const errors = findings.filter(({ severity }) => severity === 'error').map(({ file, line, column, path, entryName, message, severity }) => ({ file, line: line ?? 1, column: column ?? 1, path, message, severity, ...(entryName === undefined ? {} : { entryName }) }));
+  if (errors.length > 0) throw new ToolManifestValidationError(errors);
+}

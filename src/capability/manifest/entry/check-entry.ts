@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import { isToolError, issuesOf } from '../../../core/errors.js';
+import { describeValue, isPlainObject } from '../../../core/plain-data.js';
+import { compileJsonSchema } from '../../../tool/input/compile-json-schema.js';
+import { toIssues } from '../../../tool/metadata/zod-issues.js';
+import { dangerRank } from '../../../core/enum-order.js';
+import type { DangerLevel } from '../../../core/enums.js';
+import type { Suggester } from './suggester.js';
+import { isMcpWrapper, KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
+
+/** Something about an entry that its author should know; errors make the entry unusable. */
+export interface EntryFinding {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly severity: 'error' | 'warning';
+}
+
+/** Unknown keys of one object that are named one by one. */
+const MOST_UNKNOWN = 20;
+
+/** Everything that can be said of an entry by its own words: wrong values, unsafe schemas, unknown keys. */
+export function checkEntry(fields: Readonly<Record<string, unknown>>, suggest: Suggester): readonly EntryFinding[] {
+  return [...wrongValues(fields), ...missingParameters(fields), ...schemaFaults(fields, 'parameters'), ...schemaFaults(fields, 'output_schema'), ...lowDanger(fields), ...contradictedNeeds(fields), ...unknownKeys(fields, suggest)];
+}
+
+function error(path: readonly (string | number)[], message: string): EntryFinding {
+  return { path, message, severity: 'error' };
+}
+
+function wrongValues(fields: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
+  const parsed = manifestEntrySchema.safeParse(fields);
+  if (parsed.success) return [];
+  const issues = parsed.error.issues.flatMap(branchesOf);
+  return toIssues({ issues } as unknown as z.ZodError, fields).map(({ path, message }) => error(path, message.replace(/ \(it is required\)/, '').replace(/found undefined$/, 'found nothing (it is required)')));
+}
+
+/** Of a choice whose one branch fits but for something further inside, only that is told. */
+function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const fitting = issue.errors.filter((branch) => branch.length > 0 && branch.every(({ path }) => path.length > 0));
+  return fitting.length === 1 ? fitting[0]!.flatMap((each) => branchesOf({ ...each, path: [...issue.path, ...each.path] })) : [issue];
+}
+
+function missingParameters(fields: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
+  if (fields['parameters'] !== undefined || isMcpWrapper(fields)) return [];
+  return [error(['parameters'], 'expected a JSON Schema of the input, found nothing (it is required); {"type": "object", "properties": {}} for a tool without input')];
+}
+
+/** Schemas of manifests are anybody's: what could make checking an input slow is refused. */
+function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): readonly EntryFinding[] {
+  const schema = fields[key];
+  if (!isPlainObject(schema)) return [];
+  try {
+    return compileJsonSchema(schema).findings.map(({ path, message }) => ({ path: [key, ...path], message, severity: 'warning' }));
+  } catch (refusal) {
+    if (!isToolError(refusal, 'INVALID_INPUT_SCHEMA')) throw refusal;
+    return issuesOf(refusal).map(({ path, message }) => error([key, ...path], message));
+  }
+}
+
+/** Two statements about the same thing: the lower one would win silently. */
+function lowDanger({ danger_level: danger, safety_level: safety }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
+  const rank = dangerRank(danger as DangerLevel);
+  if (rank < 0 || rank >= dangerRank(safety as DangerLevel)) return [];
+  return [error(['danger_level'], `expected a danger level not below the safety level ${describeValue(safety)}, found ${describeValue(danger)}; raise it, or leave it out`)];
+}
+
+function contradictedNeeds({ auth }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
+  if (!isPlainObject(auth) || !isPlainObject(auth['envs'])) return [];
+  return Object.entries(auth['envs'])
+    .filter(([, need]) => isPlainObject(need) && typeof need['required'] === 'boolean' && need['required'] === need['optional'])
+    .map(([variable]) => error(['auth', 'envs', variable], 'expected "required" or "optional", found both with the same value; leave one out'));
+}
+
+function unknownKeys(fields: Readonly<Record<string, unknown>>, suggest: Suggester): readonly EntryFinding[] {
+  const { auth, providers, idempotency_key: key } = fields;
+  return [
+    ...unknownIn(fields, KNOWN_KEYS.entry, [], suggest),
+    ...unknownIn(auth, KNOWN_KEYS.auth, ['auth'], suggest),
+    ...unknownIn(key, KNOWN_KEYS.idempotencyKey, ['idempotency_key'], suggest),
+    ...(Array.isArray(providers) ? providers.flatMap((each, index) => unknownIn(each, KNOWN_KEYS.provider, ['providers', index], suggest)) : []),
+  ];
+}
+
+function unknownIn(value: unknown, known: readonly string[], path: readonly (string | number)[], suggest: Suggester): readonly EntryFinding[] {
+  if (!isPlainObject(value)) return [];
+  const unknown = Object.keys(value).filter((key) => !known.includes(key));
+  const findings = unknown.slice(0, MOST_UNKNOWN).map((key): EntryFinding => {
+    const hint = suggest(key, known);
+    return { path: [...path, key], message: `expected a known key, found ${describeValue(key)}; ${hint === undefined ? 'it is only carried along' : `did you mean ${hint}?`}`, severity: 'warning' };
+  });
+  if (unknown.length > MOST_UNKNOWN) findings.push({ path, message: `expected known keys, found ${unknown.length - MOST_UNKNOWN} more that are unknown`, severity: 'warning' });
+  return findings;
+}

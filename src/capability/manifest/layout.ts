@@ -1,0 +1,151 @@
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import { compareText } from '../../core/plain-data.js';
+import type { ManifestIssue } from './manifest-issue.js';
+import { personaKey } from './persona.js';
+import { shownPath } from './read-file.js';
+
+export type ManifestKind = 'tools' | 'skills' | 'jobs' | 'tasks';
+
+/** A manifest file that was found. */
+export interface ManifestFile {
+  /** Absolute, for opening; never shown. */
+  readonly path: string;
+  /** Relative to the working directory, for messages. */
+  readonly file: string;
+  readonly kind: ManifestKind;
+  /** The persona it belongs to, as its folder spells it; missing for shared ones. */
+  readonly persona?: string;
+}
+
+export interface FoundManifests {
+  /** Shared ones first, then by persona. */
+  readonly files: readonly ManifestFile[];
+  readonly issues: readonly ManifestIssue[];
+}
+
+type Places = readonly (readonly [kind: ManifestKind, path: string])[];
+
+/** Where shared manifests may lie, below the root. The last are those of the first design of this format. */
+const SHARED: Places = [
+  ['tools', 'functions.json'],
+  ['tools', 'tools.json'],
+  ['skills', 'skills.json'],
+  ['jobs', 'jobs.json'],
+  ['tasks', 'tasks.json'],
+  ['skills', 'shared/skills.json'],
+  ['jobs', 'shared/jobs.json'],
+  ['tasks', 'shared/tasks.json'],
+  ['tools', 'modules/Tools/tool_maps/functions.json'],
+  ['skills', 'modules/Skills/skills.json'],
+  ['jobs', 'modules/Jobs/jobs.json'],
+  ['tasks', 'modules/Tasks/tasks.json'],
+];
+/** Folders of personas, below the root. */
+const PERSONA_FOLDERS = ['personas', 'modules/Personas'];
+/** Where a persona's manifests may lie, below its folder. */
+const OWN: Places = [
+  ['tools', 'Toolbox/functions.json'],
+  ['skills', 'Skills/skills.json'],
+  ['jobs', 'Jobs/jobs.json'],
+  ['tasks', 'Tasks/tasks.json'],
+  ['tools', 'functions.json'],
+  ['skills', 'skills.json'],
+  ['jobs', 'jobs.json'],
+  ['tasks', 'tasks.json'],
+];
+const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.json$/i;
+const MOST_PERSONAS = 1_000;
+/** What filters mean by this word is everybody's tools. */
+const RESERVED = 'shared';
+
+/**
+ * The manifests below a folder: `functions.json` (or `tools.json`), `skills.json`, `jobs.json` and `tasks.json`, the last
+ * three also in `shared/`; and for each persona those in `personas/<Persona>/`, there also in `Toolbox/`, `Skills/`,
+ * `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` are known as well.
+ *
+ * What a symbolic link leads to outside of the folder is not read. Personas are compared in any case: a second folder of
+ * one persona is an issue and not read. Never throws.
+ */
+export async function findManifestFiles(root: string): Promise<FoundManifests> {
+  const finder = new Finder(resolve(root));
+  return finder.find();
+}
+
+/** The persona whose own manifest a path is, by its folders. */
+export function personaOfPath(path: string): string | undefined {
+  return OF_PERSONA.exec(path)?.[1];
+}
+
+class Finder {
+  readonly #root: string;
+  #realRoot = '';
+  readonly #files: ManifestFile[] = [];
+  readonly #issues: ManifestIssue[] = [];
+  /** The folder of each persona by its key. */
+  readonly #personas = new Map<string, string>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async find(): Promise<FoundManifests> {
+    try {
+      this.#realRoot = await realpath(this.#root);
+    } catch {
+      this.#say(this.#root, 'expected a folder with manifests, found nothing');
+      return { files: [], issues: this.#issues };
+    }
+    await this.#add(this.#root, SHARED);
+    for (const folder of PERSONA_FOLDERS) await this.#addPersonas(join(this.#root, folder));
+    return { files: this.#files, issues: this.#issues };
+  }
+
+  async #addPersonas(folder: string): Promise<void> {
+    if (!(await this.#isInside(folder))) return;
+    const found = await readdir(folder).catch(() => undefined);
+    if (found === undefined) return this.#say(folder, 'expected a folder of personas that can be read, found none');
+    const names = found.filter((name) => !name.startsWith('.')).sort(compareText);
+    if (names.length > MOST_PERSONAS) this.#say(folder, `expected at most ${MOST_PERSONAS} personas, found ${names.length}; the rest is not read`);
+    for (const persona of names.slice(0, MOST_PERSONAS)) await this.#addPersona(join(folder, persona), persona);
+  }
+
+  async #addPersona(folder: string, persona: string): Promise<void> {
+    if (!(await this.#isInside(folder)) || !(await isFolder(folder))) return;
+    const key = personaKey(persona);
+    if (key === RESERVED || key === '') return this.#say(folder, `expected the name of a persona, found ${JSON.stringify(persona)}, which means the tools of all; rename the folder`);
+    const known = this.#personas.get(key);
+    if (known !== undefined) return this.#say(folder, `expected one folder for each persona, found a second one beside ${JSON.stringify(shownPath(known, this.#root))} (upper and lower case are the same); it is not read`);
+    this.#personas.set(key, folder);
+    await this.#add(folder, OWN, persona);
+  }
+
+  async #add(folder: string, places: Places, persona?: string): Promise<void> {
+    for (const [kind, place] of places) {
+      const path = join(folder, place);
+      if (await this.#isInside(path)) this.#files.push(Object.freeze({ path, file: shownPath(path, this.#root), kind, ...(persona === undefined ? {} : { persona }) }));
+    }
+  }
+
+  /** Whether something is there, and by its real path below the root. */
+  async #isInside(path: string): Promise<boolean> {
+    try {
+      await lstat(path);
+    } catch {
+      return false;
+    }
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined || real.startsWith(this.#realRoot + (this.#realRoot.endsWith(sep) ? '' : sep))) return true;
+    this.#say(path, 'expected a place inside of the folder, found a link that leads out of it; it is not read', 'warning');
+    return false;
+  }
+
+  #say(path: string, message: string, severity: ManifestIssue['severity'] = 'error'): void {
+    this.#issues.push(Object.freeze({ file: shownPath(path, this.#root), path: '', line: 1, column: 1, message, severity }));
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  // Links count as what they lead to; that it is inside was looked at before.
+  return stat(path).then((found) => found.isDirectory(), () => false);
+}

@@ -1,0 +1,121 @@
+import { ToolError } from '../../core/errors.js';
+import { cloneFrozen } from '../../core/plain-data.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
+import { manifestEntryOf } from './entry/manifest-entry-of.js';
+import type { ManifestEntry } from './entry/manifest-entry.js';
+import { entriesFor, loadManifest, type LoadedEntry } from './load-manifest.js';
+import { handlerMap, invalid, requireKnown, requirePersona, type Handlers } from './load-options.js';
+import { allowsPersona } from './persona.js';
+
+/** A tool of a function map. */
+export interface MappedFunction {
+  /** Runs the tool directly: nothing is checked, asked or limited. */
+  readonly callable: (input?: unknown, context?: ToolContext) => unknown;
+  /** What its manifest says, in the manifest's keys, frozen to the leaves. */
+  readonly metadata: FunctionMetadata;
+}
+
+export type FunctionMetadata = ManifestEntry & {
+  /** The persona whose manifest it is; missing for shared tools. */
+  readonly persona?: string;
+  /** Where the metadata comes from: a manifest file, or a definition in code. */
+  readonly source: 'manifest' | 'definition';
+};
+
+/** Tools by name. It has no prototype, so that names like `constructor` are there only when a tool has them. */
+export type FunctionMap = Readonly<Record<string, MappedFunction>>;
+
+export interface LoadFunctionMapOptions {
+  /** A folder with manifests; either this or `files`. */
+  readonly root?: string | URL;
+  readonly files?: string | URL | readonly (string | URL)[];
+  /** For whom; without it the map has only shared tools that every persona may use. */
+  readonly persona?: string;
+  /** The work of the tools, by name or `handler_ref`. */
+  readonly handlers?: Handlers;
+  /** Imported modules: their exported functions and tools are the work of the tools of the same name. Handlers go before. */
+  readonly modules?: object | readonly object[];
+  /** Tools from code: the work of the entries of the same name. Those without an entry are in the map as well. */
+  readonly definitions?: Iterable<ToolDefinition>;
+  /** @default 'throw' */
+  readonly onInvalid?: 'throw' | 'quarantine';
+}
+
+const OPTIONS = ['root', 'files', 'persona', 'handlers', 'modules', 'definitions', 'onInvalid'];
+
+/**
+ * The tools of manifests with the functions that run them: `{name: {callable, metadata}}`, frozen.
+ *
+ * A persona's own entry replaces the shared one of the same name; allow-lists are kept, in any case of letters. The
+ * callable runs the tool directly, past schema, policy and approval: register the definitions and use an executor for
+ * calls that a model makes. A tool whose function is not known is listed, and its callable throws `NOT_EXECUTABLE`.
+ *
+ * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`.
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+ */
+export async function loadFunctionMap(options: LoadFunctionMapOptions): Promise<FunctionMap> {
+  const { root, files, persona, handlers, modules, definitions, onInvalid = 'throw' } = requireKnown(options, OPTIONS) as LoadFunctionMapOptions;
+  if ((root === undefined) === (files === undefined)) throw invalid('either root or files', root === undefined ? undefined : 'both');
+  const asked = requirePersona(persona);
+  const fromCode = definitionMap(definitions);
+  const works = new Map([...definitionWorks(fromCode.values()), ...moduleWorks(modules), ...handlerMap(handlers)]);
+  const { entries } = await loadManifest(root === undefined ? files! : { root }, { onInvalid });
+
+  const map = Object.create(null) as Record<string, MappedFunction>;
+  const toolbox = entriesFor(entries, asked);
+  for (const each of toolbox) if (allowsPersona(each.definition.personaAllowlist, asked)) map[each.entry.name] = mapped(fileMetadata(each), works);
+  const inFiles = new Set(toolbox.map(({ entry }) => entry.name));
+  for (const definition of fromCode.values()) {
+    // An entry whose allow-list keeps this persona out keeps it from the definition too.
+    if (inFiles.has(definition.name) || !allowsPersona(definition.personaAllowlist, asked)) continue;
+    map[definition.name] = mapped(cloneFrozen({ ...manifestEntryOf(definition), source: 'definition' as const }), works);
+  }
+  return Object.freeze(map);
+}
+
+function fileMetadata({ entry, persona }: LoadedEntry): FunctionMetadata {
+  return cloneFrozen({ ...entry, ...(persona === undefined ? {} : { persona }), source: 'manifest' as const });
+}
+
+function mapped(metadata: FunctionMetadata, works: ReadonlyMap<string, Execute<never>>): MappedFunction {
+  const { name, handler_ref: reference } = metadata;
+  const work = works.get(reference ?? name) ?? works.get(name);
+  return Object.freeze({ metadata, callable: work === undefined ? notExecutable(name, reference) : (input: unknown = {}, context: ToolContext = {}) => work(input as never, context) });
+}
+
+function notExecutable(name: string, reference: string | undefined): () => never {
+  const key = JSON.stringify(reference ?? name);
+  return () => {
+    throw new ToolError('NOT_EXECUTABLE', `expected a function that runs the tool ${JSON.stringify(name)}, found none; give one in handlers[${key}], or a module that exports ${key}`, { details: { name } });
+  };
+}
+
+function definitionMap(definitions: unknown = []): ReadonlyMap<string, ToolDefinition> {
+  if (typeof definitions !== 'object' || definitions === null || !(Symbol.iterator in definitions)) throw invalid('definitions as a list of tools', definitions);
+  const list = [...(definitions as Iterable<unknown>)];
+  const wrong = list.find((each) => !isToolDefinition(each));
+  if (wrong !== undefined) throw invalid('definitions made with defineTool', wrong);
+  const map = new Map<string, ToolDefinition>();
+  for (const definition of list as ToolDefinition[]) {
+    if (map.has(definition.name)) throw invalid('every definition once', definition.name);
+    map.set(definition.name, definition);
+  }
+  return map;
+}
+
+function definitionWorks(definitions: Iterable<ToolDefinition>): readonly (readonly [string, Execute<never>])[] {
+  return [...definitions].flatMap(({ name, execute }) => (execute === undefined ? [] : [[name, execute as Execute<never>] as const]));
+}
+
+/** What modules export beside functions and tools is theirs. */
+function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute<never>])[] {
+  const list: readonly unknown[] = Array.isArray(modules) ? modules : [modules];
+  return list.flatMap((module) => {
+    if (typeof module !== 'object' || module === null) throw invalid('modules as imported modules', module);
+    return Object.entries(module).flatMap(([name, exported]) => {
+      if (isToolDefinition(exported)) return definitionWorks([exported]);
+      return typeof exported === 'function' ? [[name, exported as Execute<never>] as const] : [];
+    });
+  });
+}

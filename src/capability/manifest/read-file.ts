@@ -1,0 +1,66 @@
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
+
+/** Bytes: 1 MiB, far above real manifests. */
+const MAX_BYTES = 1_048_576;
+/** How often a file is read again that changes meanwhile. */
+const MOST_ATTEMPTS = 5;
+
+/** The text of a file, or in one sentence why there is none. */
+export type FileText = { readonly text: string } | { readonly fault: string };
+
+/**
+ * Reads a small file of UTF-8 text as it was at one moment.
+ *
+ * It reads twice and compares, so that a writer that is at work yields the old text, the new one, or a fault, and never a
+ * mix of both. Never throws.
+ */
+export async function readTextFile(path: string): Promise<FileText> {
+  try {
+    let before = await readBytes(path);
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      if (typeof before === 'string') return { fault: before };
+      const after = await readBytes(path);
+      if (typeof after !== 'string' && before.equals(after)) return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(after) };
+      before = after;
+    }
+    return { fault: 'expected a file that holds still, found one that changes with every look; write it beside and rename it' };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { fault: 'expected UTF-8 text, found bytes that are none' };
+    return { fault: code === 'ENOENT' ? 'expected a file, found nothing' : `expected a file that can be read, found ${code ?? 'an error'}` };
+  }
+}
+
+async function readBytes(path: string): Promise<Buffer | string> {
+  let file: FileHandle | undefined;
+  try {
+    // A named pipe would keep an opening reader waiting.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!(await file.stat()).isFile()) return 'expected a file, found a folder or a device';
+    const buffer = Buffer.alloc(MAX_BYTES + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
+      length += bytesRead;
+      if (length > MAX_BYTES) return 'expected at most 1 MiB, found more; split it into several files';
+      if (bytesRead === 0) return buffer.subarray(0, length);
+    }
+  } finally {
+    await file?.close();
+  }
+}
+
+/**
+ * How messages call a file: relative to the working directory, with `/`.
+ *
+ * Where they share nothing but the root of the file system that would be an absolute path in other words: then it is
+ * relative to a folder above it, which is named.
+ */
+export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
+  const steps = relative(directory, path).split(sep);
+  const climbs = steps.filter((step) => step === '..').length;
+  const isApart = isAbsolute(steps.join(sep)) || (climbs > 0 && climbs >= directory.split(sep).filter((step) => step !== '').length);
+  return isApart ? [basename(above), ...relative(above, path).split(sep)].filter((step) => step !== '').join('/') : steps.join('/') || '.';
+}

@@ -1,0 +1,158 @@
+import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
+
+/** Lists and objects inside each other: far above real manifests, far below the depth at which recursion fails. */
+const MAX_DEPTH = 64;
+
+export interface Position {
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in UTF-16 units. */
+  readonly column: number;
+}
+
+export type Path = readonly (string | number)[];
+
+/** Something about a text that its values no longer show. */
+export interface TextFinding extends Position {
+  readonly path: Path;
+  readonly message: string;
+  readonly severity: 'error' | 'warning';
+}
+
+/** Text as JSON, or where it is broken. */
+export type ParsedText = { readonly ok: true; readonly value: unknown; readonly text: JsonText } | { readonly ok: false; readonly fault: TextFinding };
+
+/** Parses strict JSON; comments and trailing commas are faults. Never throws, whatever the text. */
+export function parseJsonText(source: string): ParsedText {
+  const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
+  const lines = lineStarts(text);
+  const fault = (offset: number, message: string): ParsedText => ({ ok: false, fault: { ...positionOf(lines, offset), path: [], message, severity: 'error' } });
+  const tooDeep = depthFault(text);
+  if (tooDeep !== undefined) return fault(tooDeep, `expected JSON nested at most ${MAX_DEPTH} levels deep, found more; flatten it`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    const errors: ParseError[] = [];
+    parseTree(text, errors, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
+    const first = errors.sort((a, b) => a.offset - b.offset)[0];
+    const reason = first === undefined ? 'something else' : REASONS[printParseErrorCode(first.error)] ?? `a fault (${printParseErrorCode(first.error)})`;
+    return fault(first?.offset ?? 0, text.trim() === '' ? 'expected JSON, found an empty file' : `expected JSON, found ${reason}; nothing of the file is used`);
+  }
+  return { ok: true, value, text: new JsonText(parseTree(text)!, lines) };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'a word that is none of true, false and null',
+  InvalidNumberFormat: 'a number that is not written as JSON has it',
+  PropertyNameExpected: 'no key in double quotes',
+  ValueExpected: 'no value',
+  ColonExpected: 'no colon after a key',
+  CommaExpected: 'no comma between two values',
+  CloseBraceExpected: 'an object that does not end',
+  CloseBracketExpected: 'a list that does not end',
+  EndOfFileExpected: 'more text after the end',
+  InvalidCommentToken: 'a comment',
+  UnexpectedEndOfComment: 'a comment that does not end',
+  UnexpectedEndOfString: 'a text that does not end on its line',
+  UnexpectedEndOfNumber: 'a number that does not end',
+  InvalidUnicode: 'an escape \\u without four hexadecimal digits',
+  InvalidEscapeCharacter: 'an escape that JSON does not have',
+  InvalidCharacter: 'a control character that is not escaped',
+};
+
+/** Where the text nests too deep. Strings end with their line, as for the parser, which recurses and would overflow. */
+function depthFault(text: string): number | undefined {
+  let depth = 0;
+  let inString = false;
+  for (let offset = 0; offset < text.length; offset++) {
+    const character = text[offset];
+    if (inString) {
+      if (character === '\\') offset++;
+      else if (character === '"' || character === '\n' || character === '\r') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '[' || character === '{') {
+      depth++;
+      if (depth > MAX_DEPTH) return offset;
+    } else if (character === ']' || character === '}') depth--;
+  }
+  return undefined;
+}
+
+/** A parsed text, asked for the places of its values. */
+export class JsonText {
+  readonly #root: Node;
+  readonly #lines: readonly number[];
+
+  constructor(root: Node, lines: readonly number[]) {
+    this.#root = root;
+    this.#lines = lines;
+  }
+
+  /** Where a value stands; of what is not there, the nearest thing around it. */
+  positionAt(path: Path): Position {
+    let node = this.#root;
+    for (const step of path) {
+      const next = typeof step === 'number' ? (node.type === 'array' ? node.children?.[step] : undefined) : memberOf(node, step);
+      if (next === undefined) break;
+      node = next;
+    }
+    return positionOf(this.#lines, node.offset);
+  }
+
+  /** What the values no longer show: keys given twice, halves of characters, numbers beyond all bounds. */
+  findings(): readonly TextFinding[] {
+    const found: TextFinding[] = [];
+    this.#look(this.#root, [], found);
+    return found;
+  }
+
+  #look(node: Node, path: Path, found: TextFinding[]): void {
+    const say = (severity: TextFinding['severity'], message: string, at: Node = node, place: Path = path) => found.push({ ...positionOf(this.#lines, at.offset), path: place, message, severity });
+    if (node.type === 'number' && !Number.isFinite(node.value)) say('error', 'expected a number of usual size, found one beyond all bounds');
+    if (node.type === 'string' && LONE_SURROGATE.test(node.value as string)) say('error', 'expected text of whole characters, found half of a surrogate pair; write the character itself');
+    if (node.type === 'array') node.children?.forEach((child, index) => this.#look(child, [...path, index], found));
+    if (node.type !== 'object') return;
+    const seen = new Set<string>();
+    for (const { children: [key, value] = [] } of node.children ?? []) {
+      const name = key!.value as string;
+      const place = [...path, name];
+      if (LONE_SURROGATE.test(name)) say('error', 'expected a key of whole characters, found half of a surrogate pair', key, path);
+      if (seen.has(name)) say('warning', 'expected every key once, found it again; only the last value counts', key, place);
+      seen.add(name);
+      this.#look(value!, place, found);
+    }
+  }
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Of a key given twice the last counts, as for `JSON.parse`. */
+function memberOf(node: Node, key: string): Node | undefined {
+  return node.type === 'object' ? node.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1] : undefined;
+}
+
+function lineStarts(text: string): readonly number[] {
+  const starts = [0];
+  for (let offset = 0; offset < text.length; offset++) {
+    const character = text[offset];
+    if (character === '\n' || (character === '\r' && text[offset + 1] !== '\n')) starts.push(offset + 1);
+  }
+  return starts;
+}
+
+function positionOf(lines: readonly number[], offset: number): Position {
+  let low = 0;
+  let high = lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (lines[middle]! <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: offset - lines[low]! + 1 };
+}
+
+/** A path as a JSON pointer (RFC 6901). */
+export function pointerOf(path: Path): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

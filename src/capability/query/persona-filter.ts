@@ -1,0 +1,71 @@
+import { describeValue } from '../../core/plain-data.js';
+import { invalidArgument } from '../../registry/check-arguments.js';
+import { personaKey } from '../manifest/persona.js';
+
+/** Words that stand for the shared tools where a persona's name is expected. */
+const SHARED = 'shared';
+/** Every spelling that leaves the shared tools out. */
+const WITHOUT_SHARED: ReadonlySet<string> = new Set(['-shared', '!shared', 'no-shared', 'without-shared', 'shared=false', 'shared:false']);
+/** What is so already without saying it. */
+const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true']);
+
+/** Which personas are meant, as keys of `personaKey`. */
+export interface PersonaFilter {
+  readonly shared: boolean;
+  /** Any of these; all when it is empty. */
+  readonly wanted: ReadonlySet<string>;
+  readonly excluded: ReadonlySet<string>;
+}
+
+/** The key of an owner: empty for what is shared, which a folder called `shared` holds too. */
+export function ownerKey(owner: string | null): string {
+  const key = owner === null ? '' : personaKey(owner);
+  return key === SHARED ? '' : key;
+}
+
+/**
+ * Reads personas as they are asked for: names, separated by commas or as a list.
+ *
+ * What is shared is included unless one of `-shared`, `!shared`, `no-shared`, `without-shared`, `shared=false` or
+ * `shared:false` is among them. Several names mean any of them; `shared` as a name means what is shared alone; `-name`
+ * and `!name` leave a persona out. A persona that nobody knows has what is shared. Blank names say nothing.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for what is no text, and for `shared=` with another value than true or false.
+ */
+export function parsePersonas(personas: string | readonly string[] | undefined): PersonaFilter {
+  const wanted = new Set<string>();
+  const excluded = new Set<string>();
+  let shared = true;
+  for (const token of tokensOf(personas)) {
+    if (WITHOUT_SHARED.has(token)) shared = false;
+    else if (WITH_SHARED.has(token)) continue;
+    else if (/^shared\s*[=:]/.test(token)) throw invalidArgument('shared=true or shared=false', token);
+    else if (/^[-!]/.test(token)) excluded.add(personaKey(token.slice(1)));
+    else wanted.add(token);
+  }
+  return { shared, wanted, excluded };
+}
+
+/** Whether what an owner has is meant. */
+export function ownerMatches({ shared, wanted, excluded }: PersonaFilter, owner: string | null): boolean {
+  const key = ownerKey(owner);
+  if (key === '') return shared;
+  return !excluded.has(key) && (wanted.size === 0 || wanted.has(key));
+}
+
+/** Whether a job may be scheduled by one of the personas that are meant; asked beside `ownerMatches`. */
+export function schedulerMatches({ wanted }: PersonaFilter, personas: readonly string[]): boolean {
+  return wanted.size === 0 || personas.some((persona) => wanted.has(personaKey(persona)));
+}
+
+function tokensOf(personas: unknown): string[] {
+  if (personas === undefined) return [];
+  const list: readonly unknown[] = Array.isArray(personas) ? personas : [personas];
+  return list
+    .flatMap((item) => {
+      if (typeof item !== 'string') throw invalidArgument('personas as text or a list of texts', item === personas ? item : `${describeValue(item)} in the list`);
+      return item.split(',');
+    })
+    .map(personaKey)
+    .filter((token) => token !== '');
+}

@@ -1,0 +1,164 @@
+import { canonicalJson, describeValue, digestOf } from '../../core/plain-data.js';
+import { entryOf, type ToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
+import { createTool, type CapabilityTool, type LiveFacts, type ToolFacts } from '../capability-items.js';
+import type { SourceContent } from '../capability-source.js';
+import { findingAt, placeless, type CapabilityFinding, type Place } from '../finding.js';
+import { personaKey } from '../manifest/persona.js';
+import { ownerKey } from '../query/persona-filter.js';
+import type { FileContent } from './file-cache.js';
+import { OwnedNames } from './owned-names.js';
+import { resolveWork, type ResolvedWork } from './resolve-work.js';
+
+/** One thing in the registry. */
+export interface CapabilityRef {
+  readonly kind: 'tool' | 'skill' | 'job' | 'task';
+  readonly owner: string | null;
+  readonly name: string;
+}
+
+/** Where everything comes from, at one moment. */
+export interface Inputs {
+  /** Tools of the program itself; they are shared. */
+  readonly code: readonly ToolDefinition[];
+  readonly files: readonly FileContent[];
+  readonly sources: readonly SourceContent[];
+  /** What was wrong with the folder itself. */
+  readonly findings: readonly CapabilityFinding[];
+}
+
+/** Everything that queries answer from. It never changes: a new one takes its place. */
+export interface CapabilityState extends Omit<ResolvedWork, 'findings'> {
+  readonly revision: number;
+  readonly tools: OwnedNames<CapabilityTool>;
+  readonly findings: readonly CapabilityFinding[];
+  /** The names of personas, by the key they are compared by: owners, and those that are allowed something. */
+  readonly personas: ReadonlyMap<string, string>;
+  /** Whose each entry is; one entry may be several owners'. */
+  readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
+  /** What there is, and a digest of what it says. */
+  readonly contents: ReadonlyMap<string, { readonly ref: CapabilityRef; readonly digest: string }>;
+}
+
+/**
+ * Makes the next state. Things that say the same as before are the same objects.
+ *
+ * Of tools with the same owner and name those of the program win over files, and files over sources; the others are findings.
+ */
+export function buildState(inputs: Inputs, revision: number, live: LiveFacts, before?: CapabilityState): CapabilityState {
+  const findings = [...inputs.findings, ...inputs.files.flatMap((file) => file.findings), ...inputs.sources.flatMap((source) => source.findings)];
+  const digests = new Map<CapabilityTool, string>();
+  const held = new Map<string, CapabilityTool>();
+  for (const { place, ...facts } of declaredTools(inputs)) {
+    const key = `${ownerKey(facts.owner)}/${facts.entry.name}`;
+    const first = held.get(key);
+    if (first !== undefined) {
+      findings.push(findingAt(place, 'duplicate', 'error', `expected a name that no other tool of the same owner has, found ${describeValue(facts.entry.name)} again (first in ${first.source}); rename or remove one`, facts.entry.name));
+      continue;
+    }
+    const digest = heldDigest(before, facts) ?? digestOf([facts.owner, facts.entry.digest, facts.manifest, facts.source]);
+    const tool = unchanged(before, facts, digest) ?? createTool(facts, live);
+    held.set(key, tool);
+    digests.set(tool, digest);
+  }
+  const tools = new OwnedNames([...held.values()]);
+  const { findings: found, ...work } = resolveWork(inputs.files.flatMap((file) => file.work), tools, live);
+  return Object.freeze({
+    revision,
+    tools,
+    ...work,
+    findings: Object.freeze([...findings, ...found]),
+    personas: personasOf(tools, work),
+    ownersOf: groupByEntry(tools.all),
+    contents: contentsOf(tools, digests, work),
+  });
+}
+
+function* declaredTools({ code, files, sources }: Inputs): Iterable<ToolFacts & { readonly place: Place }> {
+  for (const definition of code) yield { owner: null, entry: entryOf(definition), manifest: null, source: CODE, place: placeless(null, CODE) };
+  for (const { owner, file, tools } of files) {
+    for (const { definition, manifest, line } of tools) yield { owner, entry: entryOf(definition), manifest, source: file, place: { owner, file, line, column: 1, path: '' } };
+  }
+  for (const { owner, name, definitions } of sources) {
+    for (const definition of definitions) yield { owner, entry: entryOf(definition), manifest: null, source: name, place: placeless(owner, name) };
+  }
+}
+
+const CODE = 'code';
+
+/** The digest of a tool that is the same object as before: digests take time. */
+function heldDigest(before: CapabilityState | undefined, { owner, entry, source }: ToolFacts): string | undefined {
+  const tool = before?.tools.own(owner, entry.name);
+  return tool?.entry === entry && tool.source === source && tool.owner === owner ? before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest : undefined;
+}
+
+/** An entry's digest says nothing of its functions: a tool of a source is the same only as the same object. */
+function unchanged(before: CapabilityState | undefined, { owner, entry, manifest }: ToolFacts, digest: string): CapabilityTool | undefined {
+  const tool = before?.tools.own(owner, entry.name);
+  if (tool === undefined || before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest !== digest) return undefined;
+  return tool.entry === entry || manifest !== null ? tool : undefined;
+}
+
+/** Whether a state of the same content would come out. */
+export function sameInputs(before: Inputs, after: Inputs): boolean {
+  const sameSource = (source: SourceContent, index: number) => {
+    const known = before.sources[index];
+    return known !== undefined && known.owner === source.owner && sameItems(known.definitions, source.definitions) && canonicalJson(known.findings) === canonicalJson(source.findings);
+  };
+  return sameItems(before.files, after.files) && canonicalJson(before.findings) === canonicalJson(after.findings) && after.sources.every(sameSource);
+}
+
+function sameItems(before: readonly unknown[], after: readonly unknown[]): boolean {
+  return before.length === after.length && before.every((item, index) => item === after[index]);
+}
+
+function personasOf(tools: OwnedNames<CapabilityTool>, { skills, tasks, jobs }: Omit<ResolvedWork, 'findings'>): ReadonlyMap<string, string> {
+  const names = [
+    ...[tools, skills, tasks, jobs].flatMap(({ all }) => all.map(({ owner }) => owner ?? '')),
+    ...tools.all.flatMap(({ entry }) => entry.personaAllowlist ?? []),
+    ...jobs.all.flatMap(({ personas }) => personas),
+  ];
+  const personas = new Map<string, string>();
+  for (const name of names) if (ownerKey(name) !== '' && !personas.has(personaKey(name))) personas.set(personaKey(name), name.trim());
+  return personas;
+}
+
+function groupByEntry(tools: readonly CapabilityTool[]): ReadonlyMap<ToolEntry, readonly CapabilityTool[]> {
+  const groups = new Map<ToolEntry, CapabilityTool[]>();
+  for (const tool of tools) groups.set(tool.entry, [...(groups.get(tool.entry) ?? []), tool]);
+  return groups;
+}
+
+function contentsOf(tools: OwnedNames<CapabilityTool>, digests: ReadonlyMap<CapabilityTool, string>, { skills, tasks, jobs }: Omit<ResolvedWork, 'findings'>): CapabilityState['contents'] {
+  const work = [
+    ...skills.all.map((item) => ['skill', item, digestOf([item.owner, item.source, item.manifest, item.unresolved])] as const),
+    ...tasks.all.map((item) => ['task', item, digestOf([item.owner, item.source, item.manifest, item.unresolved])] as const),
+    ...jobs.all.map((item) => ['job', item, digestOf([item.owner, item.source, item.manifest, item.unresolved, item.requiredCapabilities])] as const),
+  ];
+  const all = [...tools.all.map((item) => ['tool', item, digests.get(item)!] as const), ...work];
+  return new Map(
+    all.map(([kind, { owner, name }, digest]) => {
+      const ref = Object.freeze({ kind, owner, name });
+      return [refKey(ref), { ref, digest }];
+    }),
+  );
+}
+
+function refKey({ kind, owner, name }: CapabilityRef): string {
+  return `${kind}/${ownerKey(owner)}/${name}`;
+}
+
+/** What was added, edited and removed between two states. */
+export interface CapabilityDifference {
+  readonly added: readonly CapabilityRef[];
+  readonly edited: readonly CapabilityRef[];
+  readonly removed: readonly CapabilityRef[];
+}
+
+export function differenceOf(before: CapabilityState['contents'], after: CapabilityState['contents']): CapabilityDifference {
+  const pick = (from: CapabilityState['contents'], test: (key: string, digest: string) => boolean) => Object.freeze([...from].filter(([key, { digest }]) => test(key, digest)).map(([, { ref }]) => ref));
+  return Object.freeze({
+    added: pick(after, (key) => !before.has(key)),
+    edited: pick(after, (key, digest) => before.has(key) && before.get(key)!.digest !== digest),
+    removed: pick(before, (key) => !after.has(key)),
+  });
+}

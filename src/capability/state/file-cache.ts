@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
+import { findingAt, type CapabilityFinding } from '../finding.js';
+import type { ManifestEntry } from '../manifest/entry/manifest-entry.js';
+import { readTextFile } from '../manifest/read-file.js';
+import { readManifest } from '../manifest/text/read-manifest.js';
+import { readWork, type RawWork } from '../work/read-work.js';
+import type { WorkKind } from '../work/work-schemas.js';
+
+/** A file of a manifest folder. */
+export interface CapabilityFile {
+  readonly kind: 'tool' | WorkKind;
+  readonly owner: string | null;
+  /** Where it is read. */
+  readonly path: string;
+  /** How it is called: relative to the root. */
+  readonly file: string;
+}
+
+/** A usable tool of a file, and the line where it begins. */
+export interface FileTool {
+  readonly definition: ToolDefinition;
+  readonly manifest: ManifestEntry;
+  readonly line: number;
+}
+
+/** What a file says now; of a broken one what it said when it was last in order. */
+export interface FileContent {
+  readonly owner: string | null;
+  readonly file: string;
+  readonly tools: readonly FileTool[];
+  readonly work: readonly RawWork[];
+  readonly findings: readonly CapabilityFinding[];
+}
+
+interface Held {
+  readonly hash: string;
+  readonly content: FileContent;
+}
+
+interface Parsed {
+  readonly content: FileContent;
+  /** Whether nothing of the file can be used. */
+  readonly broken: boolean;
+}
+
+export type ExecuteOf = (entry: ManifestEntry) => Execute<never> | undefined;
+
+/** Files read at the same time: more would only take memory. */
+const AT_ONCE = 4;
+
+/**
+ * Reads files, and parses again only those whose content has changed, told by its SHA-256: neither the date nor the size
+ * of a file is trusted, since two edits can fall into the same tick.
+ */
+export class FileCache {
+  readonly #executeOf: ExecuteOf;
+  #held: ReadonlyMap<string, Held> = new Map();
+
+  constructor(executeOf: ExecuteOf) {
+    this.#executeOf = executeOf;
+  }
+
+  /**
+   * The content of all files, in their order. Unchanged files have the same content object.
+   *
+   * @param unreadable folders, relative to the root, that could not be looked into: what was known of their files stays.
+   */
+  async read(files: readonly CapabilityFile[], unreadable: readonly string[], force: boolean): Promise<readonly FileContent[]> {
+    const held = new Map<string, Held>();
+    for (let start = 0; start < files.length; start += AT_ONCE) {
+      const some = files.slice(start, start + AT_ONCE);
+      const read = await Promise.all(some.map((file) => this.#readOne(file, force)));
+      some.forEach(({ file }, index) => held.set(file, read[index]!));
+    }
+    for (const [file, before] of this.#held) {
+      if (!held.has(file) && unreadable.some((folder) => folder === '' || file.startsWith(`${folder}/`))) held.set(file, before);
+    }
+    this.#held = held;
+    return [...held.values()].map(({ content }) => content);
+  }
+
+  async #readOne(file: CapabilityFile, force: boolean): Promise<Held> {
+    const before = this.#held.get(file.file);
+    const read = await readTextFile(file.path);
+    const hash = 'fault' in read ? read.fault : createHash('sha256').update(read.text).digest('hex');
+    if (before?.hash === hash && !force) return before;
+    const { content, broken } = 'fault' in read ? unreadableFile(file, read.fault) : this.#parse(file, read.text);
+    if (!broken || before === undefined) return { hash, content };
+    const findings = content.findings.map((finding) => Object.freeze({ ...finding, message: `${finding.message}; its last good content stays in use` }));
+    return { hash, content: Object.freeze({ ...before.content, findings: Object.freeze(findings) }) };
+  }
+
+  #parse(file: CapabilityFile, text: string): Parsed {
+    if (file.kind !== 'tool') {
+      const { entries, findings, broken } = readWork(text, file.kind, file.owner, file.file);
+      return { content: contentOf(file, { work: entries, findings }), broken };
+    }
+    const { entries, issues } = readManifest(text, { file: file.file, executeOf: this.#executeOf });
+    const broken = issues.some(({ path, severity }) => path === '' && severity === 'error');
+    const findings = issues.map((issue): CapabilityFinding => Object.freeze({ ...issue, kind: issue.path === '' && broken ? 'unreadable' : 'invalid', owner: file.owner }));
+    const tools = entries.map(({ definition, entry, line }) => Object.freeze({ definition, manifest: entry, line }));
+    return { content: contentOf(file, { tools, findings }), broken };
+  }
+}
+
+function contentOf({ owner, file }: CapabilityFile, { tools = [], work = [], findings = [] }: Partial<FileContent>): FileContent {
+  return Object.freeze({ owner, file, tools: Object.freeze(tools), work: Object.freeze(work), findings: Object.freeze(findings) });
+}
+
+function unreadableFile(file: CapabilityFile, fault: string): Parsed {
+  const finding = findingAt({ owner: file.owner, file: file.file, line: 1, column: 1, path: '' }, 'unreadable', 'error', fault);
+  return { content: contentOf(file, { findings: [finding] }), broken: true };
+}

@@ -1,0 +1,65 @@
+import { stat } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
+import { CapabilityRegistry } from '../../capability/capability-registry.js';
+import { loadManifest } from '../../capability/manifest/load-manifest.js';
+import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
+import { EXIT } from '../exit-codes.js';
+import { annotation, type LintFormat } from '../lint-formats.js';
+import { plainLine } from '../plain-text.js';
+import { paint, type Terminal } from '../terminal.js';
+
+/** What was looked at, and everything that is wrong with it. */
+interface Validated {
+  /** Usable tools, and all that the files have. */
+  readonly usable: number;
+  readonly total: number;
+  readonly issues: readonly Issue[];
+}
+
+type Issue = Omit<ManifestIssue, 'line' | 'column'> & { readonly line: number | null; readonly column: number | null };
+
+/** Prints everything that is wrong in manifest files, one line each that editors can follow; returns 0, or 1 when there is an error. */
+export async function validate(terminal: Terminal, places: readonly string[], format: LintFormat, cwd: string): Promise<number> {
+  const all: Validated[] = [];
+  for (const place of places) {
+    const path = resolve(cwd, place);
+    const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
+    all.push(isFolder ? await validateFolder(path, cwd) : await validateFile(path));
+  }
+  const issues = all.flatMap((each) => each.issues);
+  const errors = issues.filter(({ severity }) => severity === 'error').length;
+  const usable = all.reduce((sum, each) => sum + each.usable, 0);
+  const total = all.reduce((sum, each) => sum + each.total, 0);
+  if (format === 'json') terminal.out(JSON.stringify({ usable, total, errors, warnings: issues.length - errors, issues }, null, 2));
+  else if (format === 'github') for (const issue of issues) terminal.out(annotation({ severity: issue.severity, title: 'manifest', file: issue.file, line: issue.line ?? 1, message: textOf(issue) }));
+  else {
+    for (const issue of issues) terminal.out(lineOf(terminal, issue));
+    const summary = `${usable} of ${total} tools usable, ${errors} ${errors === 1 ? 'error' : 'errors'}, ${issues.length - errors} ${issues.length - errors === 1 ? 'warning' : 'warnings'}`;
+    terminal.out(`${issues.length === 0 ? '' : '\n'}${errors === 0 ? paint(terminal, 'green', '✓') : paint(terminal, 'red', '✗')} ${summary}`);
+  }
+  return errors === 0 ? EXIT.ok : EXIT.findings;
+}
+
+async function validateFile(path: string): Promise<Validated> {
+  const { definitions, total, issues } = await loadManifest(path, { onInvalid: 'quarantine' });
+  return { usable: definitions.length, total, issues };
+}
+
+/** Tools, and the skills, jobs and tasks that refer to them. */
+async function validateFolder(root: string, cwd: string): Promise<Validated> {
+  const { definitions, total } = await loadManifest({ root }, { onInvalid: 'quarantine' });
+  const { findings } = await CapabilityRegistry.load({ root });
+  const folder = relative(cwd, root);
+  return { usable: definitions.length, total, issues: findings.map((finding) => ({ ...finding, file: folder === '' ? finding.file : `${folder}/${finding.file}` })) };
+}
+
+/** `file:line:column`, which editors and terminals make a link of. */
+function lineOf(terminal: Terminal, issue: Issue): string {
+  const place = `${issue.file}:${issue.line ?? 1}:${issue.column ?? 1}`;
+  return `${paint(terminal, 'cyan', plainLine(place))} ${paint(terminal, issue.severity === 'error' ? 'red' : 'yellow', issue.severity)} ${textOf(issue)}`;
+}
+
+function textOf({ entryName, path, message }: Issue): string {
+  const who = [entryName === undefined ? '' : JSON.stringify(entryName), path].filter((part) => part !== '').join(' ');
+  return plainLine(who === '' ? message : `${who}: ${message}`);
+}

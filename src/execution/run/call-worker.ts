@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import { isWriting } from '../../core/enum-order.js';
+import { ToolError } from '../../core/errors.js';
+import { digestOf, type Json } from '../../core/plain-data.js';
+import type { HealthLog } from '../../providers/health/health-samples.js';
+import type { Approval } from '../../safety/approvals.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { ResultCache, Worked } from '../cache/result-cache.js';
+import type { Budgets } from '../limits/budgets.js';
+import type { Concurrency, LeavePlace } from '../limits/concurrency.js';
+import type { OutcomeBody } from '../tool-outcome.js';
+import type { ApprovalDesk } from '../ask/approval-desk.js';
+import { failure } from './failure.js';
+import type { HandlerRunner } from './handler-runner.js';
+import { readResult } from './read-result.js';
+import type { RunningCall } from './running-call.js';
+import { aborted, assertWanted } from './until-aborted.js';
+import { withDeadline } from './with-deadline.js';
+
+export interface CallWorkerOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly concurrency: Concurrency;
+  readonly budgets: Budgets | undefined;
+  readonly approvals: ApprovalDesk;
+  readonly runner: HandlerRunner;
+  readonly cache: ResultCache;
+  readonly health: HealthLog;
+}
+
+/** A call that may run. */
+export interface CheckedCall {
+  readonly entry: ToolEntry;
+  /** The input as it was given: what approvals and cached answers are bound to. */
+  readonly raw: Json;
+  /** The input as the schema gives it. */
+  readonly input: unknown;
+  readonly approval?: Approval | undefined;
+  /** Looks at tool and policy once more, right before an approval is used up; an outcome forbids the call. */
+  readonly forbiddenNow: () => Promise<OutcomeBody | undefined>;
+}
+
+/** Runs a call that may run: waits for its place, reserves its budget, uses its approval up, and starts the tool. */
+export class CallWorker {
+  readonly #options: CallWorkerOptions;
+
+  constructor(options: CallWorkerOptions) {
+    this.#options = options;
+  }
+
+  async work(running: RunningCall, call: CheckedCall): Promise<Worked<OutcomeBody>> {
+    const { concurrency } = this.#options;
+    const { name, allowParallel } = call.entry;
+    const alone = allowParallel !== true;
+    const place = concurrency.tryEnter(name, alone) ?? (await this.#waitForPlace(call.entry, alone, running.options.signal));
+    let keepsTool = false;
+    try {
+      const forbidden = await this.#prepare(running, call);
+      const result = forbidden ?? (await this.#start(running, call, () => {
+        // It does not run beside itself, also when it does not stop in time.
+        keepsTool = alone;
+      }, place));
+      const isOk = result.status === 'ok';
+      return { result, keep: isOk, value: isOk ? result.value : undefined, aborted: result.status === 'error' && result.code === 'ABORTED' };
+    } finally {
+      place.leaveAll();
+      if (!keepsTool) place.leaveTool();
+    }
+  }
+
+  async #waitForPlace({ name, timeoutMs = this.#options.timeoutMs }: ToolEntry, alone: boolean, signal: AbortSignal | undefined): Promise<LeavePlace> {
+    const { clock, concurrency } = this.#options;
+    const enter = async (stop: AbortSignal) => {
+      const place = await concurrency.enter(name, alone, stop);
+      if (!stop.aborted || place === undefined) return place;
+      // The place came in the same moment in which the wait was over.
+      place.leaveAll();
+      place.leaveTool();
+      return undefined;
+    };
+    const waited = await withDeadline(enter, { clock, timeoutMs, signal });
+    if (waited.kind === 'returned' && waited.value !== undefined) return waited.value;
+    if (waited.kind === 'threw') throw waited.error;
+    if (waited.kind !== 'timeout') throw aborted(name);
+    throw new ToolError('TIMEOUT', `Expected ${name} to get its turn within ${timeoutMs} ms, found other calls still running; try again later`, { details: { timeoutMs } });
+  }
+
+  /** Spends budget and approval, in an order in which nothing is lost for a call that is not going to run. */
+  async #prepare(running: RunningCall, { entry, approval, forbiddenNow }: CheckedCall): Promise<OutcomeBody | undefined> {
+    const { approvals, budgets } = this.#options;
+    const { options } = running;
+    assertWanted(options.signal, entry.name);
+    if (approval !== undefined) {
+      const forbidden = await forbiddenNow();
+      if (forbidden !== undefined) return forbidden;
+      if (budgets !== undefined) await approvals.assertUnused(running, approval);
+    }
+    if (budgets !== undefined) {
+      await budgets.reserve(entry, options);
+      assertWanted(options.signal, entry.name);
+    }
+    if (approval !== undefined) {
+      await approvals.redeem(running, approval);
+      assertWanted(options.signal, entry.name);
+    }
+    return undefined;
+  }
+
+  async #start(running: RunningCall, { entry, raw, input, approval }: CheckedCall, onLeftRunning: () => void, place: LeavePlace): Promise<OutcomeBody> {
+    const { cache, clock, health, runner } = this.#options;
+    const { options } = running;
+    const startedAt = clock.elapsed();
+    running.tellStarted();
+    const drop = () => cache.dropAfter(entry);
+    let leftRunning = false;
+    let result: OutcomeBody;
+    try {
+      const returned = await runner.run({
+        entry,
+        input,
+        context: running.contextFor(isWriting(entry.accessMode) ? (options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined),
+        signal: options.signal,
+        approved: approval !== undefined,
+        onAttempt: () => void running.attempts++,
+        onProvider: (provider) => void (running.provider = provider),
+        onLeftRunning: () => {
+          leftRunning = true;
+          onLeftRunning();
+        },
+        onLate: (stillRunning) => {
+          running.tellLate();
+          void drop();
+          if (leftRunning && stillRunning === 0 && entry.allowParallel !== true) place.leaveTool();
+        },
+      });
+      result = readResult(returned, (question, choices) => running.pending('question', entry, raw, question, choices));
+    } catch (error) {
+      result = failure(error);
+    } finally {
+      await drop();
+    }
+    const wasGivenUp = result.status === 'error' && result.code === 'ABORTED';
+    if (!wasGivenUp && !runner.isRouted(entry)) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt });
+    return result;
+  }
+}
+
+/** Derived where a call has an identity that lasts, so that a repetition after a crash carries the same key. */
+function idempotencyKey({ call, options }: RunningCall, entry: ToolEntry, raw: Json): string {
+  if (options.conversationId === undefined || call.id === '') return randomUUID();
+  return digestOf([options.principal ?? null, options.conversationId, call.id, entry.name, raw]);
+}

@@ -1,0 +1,223 @@
+import { Api } from './data/api.js';
+import { Catalogue } from './data/catalogue.js';
+import { Changes, type Connection } from './data/changes.js';
+import { Latest } from './data/latest.js';
+import type { WireHit } from './data/wire.js';
+import { listenToKeys } from './dom/keyboard.js';
+import { replaceContent } from './dom/replace-content.js';
+import { applyTheme, nextTheme, rememberedTheme, type Theme } from './dom/theme.js';
+import { AXES, PAGE_ONLY_AXES } from './state/axes.js';
+import { formatRoute, parseRoute, withFilter, type Route } from './state/route.js';
+import { selectRows, visibleTo } from './state/select-rows.js';
+import { filtersView } from './views/filters-view.js';
+import { OpenTool } from './views/tool/open-tool.js';
+import { OtherViews } from './views/other-views.js';
+import { makeShell } from './views/shell.js';
+import { ToolList } from './views/tool-list.js';
+import { unlockView } from './views/unlock-view.js';
+
+/** How long typing has to pause before it is searched for. */
+const PAUSE_MS = 80;
+const TOKEN = 'tooldex-token';
+const CONNECTION_WORDS: Readonly<Record<Connection, string>> = { connecting: 'connecting', live: 'live', lost: 'not connected' };
+
+/** The page: what is shown follows from the route, the catalogue and the answer to the last search. */
+export class App {
+  readonly #shell = makeShell();
+  readonly #api = new Api((...request) => fetch(...request), () => sessionStorage.getItem(TOKEN));
+  readonly #catalogue = new Catalogue(this.#api, () => this.#render());
+  readonly #changes = new Changes(this.#api, (revision) => void this.#reload(revision), (connection) => this.#showConnection(connection));
+  readonly #list = new ToolList(this.#shell.list);
+  readonly #openTool = new OpenTool(this.#shell.detail, this.#api, (query) => this.#ask(query), () => this.#close());
+  readonly #others = new OtherViews(this.#shell.page);
+  readonly #search = new Latest();
+  readonly #expanded = new Set<string>();
+  #route: Route = parseRoute(location.hash);
+  #theme = rememberedTheme();
+  #searched: { readonly query: string; readonly persona: string | null; readonly hits: readonly WireHit[] | null; readonly problem: string | null } | undefined;
+  #pause: ReturnType<typeof setTimeout> | undefined;
+  #lastQuestion = '';
+
+  start(): void {
+    const { nodes, search, persona, theme, clear, toggleFilters, doneFiltering } = this.#shell;
+    document.body.prepend(...nodes);
+    search.value = this.#route.query;
+    search.form!.addEventListener('submit', (event) => event.preventDefault());
+    search.addEventListener('input', () => {
+      clearTimeout(this.#pause);
+      this.#pause = setTimeout(() => this.#go({ ...this.#route, query: search.value }, 'replace'), PAUSE_MS);
+    });
+    persona.addEventListener('change', () => this.#go({ ...this.#route, persona: persona.value === '' ? null : persona.value }, 'push'));
+    theme.addEventListener('click', () => this.#setTheme(nextTheme(this.#theme)));
+    clear.addEventListener('click', () => {
+      this.#go({ ...this.#route, filters: new Map() }, 'push');
+      search.focus();
+    });
+    for (const toggle of [toggleFilters, doneFiltering]) toggle.addEventListener('click', () => this.#toggleFilters());
+    window.addEventListener('hashchange', () => {
+      const route = parseRoute(location.hash);
+      search.value = route.query;
+      this.#follow(route);
+    });
+    listenToKeys(document, {
+      search: () => this.#focusSearch(),
+      move: (by) => void this.#list.move(by),
+      close: () => this.#close(),
+      isSearching: () => document.activeElement === search,
+    });
+    this.#setTheme(this.#theme);
+    void this.#catalogue.load();
+    this.#changes.start(document);
+    this.#follow(this.#route);
+  }
+
+  #go(route: Route, how: 'push' | 'replace'): void {
+    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', formatRoute(route));
+    this.#follow(route);
+  }
+
+  #follow(route: Route): void {
+    const before = this.#route;
+    this.#route = route;
+    this.#searchIfNeeded(false);
+    this.#openTool.follow(route.view === 'tools' ? route : null);
+    this.#render();
+    if (before.view === 'tools' && before.name !== null && route.name === null) this.#list.focusTool(before.name, before.owner);
+  }
+
+  #ask(query: string): void {
+    this.#shell.search.value = query;
+    this.#go({ ...this.#route, query, name: null, owner: null, filters: new Map() }, 'push');
+    this.#focusSearch();
+  }
+
+  #close(): void {
+    const { search, toolsPane } = this.#shell;
+    if (toolsPane.classList.contains('filtering')) return this.#toggleFilters();
+    if (this.#route.view === 'tools' && this.#route.name !== null) return this.#go({ ...this.#route, name: null, owner: null }, 'push');
+    if (document.activeElement === search && search.value !== '') {
+      search.value = '';
+      this.#go({ ...this.#route, query: '' }, 'replace');
+    }
+  }
+
+  #focusSearch(): void {
+    if (this.#route.view !== 'tools') this.#go({ ...this.#route, view: 'tools', name: null, owner: null }, 'push');
+    this.#shell.search.focus();
+    this.#shell.search.select();
+  }
+
+  /** After the catalogue changed, everything that was asked of it is asked again. */
+  async #reload(revision: number | null): Promise<void> {
+    if (!(await this.#catalogue.follow(revision))) return;
+    this.#shell.spoken.textContent = `The catalogue was read again: ${this.#catalogue.state.total} tools`;
+    this.#searchIfNeeded(true);
+    this.#openTool.refresh();
+  }
+
+  #searchIfNeeded(again: boolean): void {
+    const { query, persona } = this.#route;
+    if (query.trim() === '') {
+      this.#search.cancel();
+      this.#searched = undefined;
+      return;
+    }
+    if (!again && this.#searched?.query === query && this.#searched.persona === persona) return;
+    const show = (hits: readonly WireHit[] | null, problem: string | null) => {
+      this.#searched = { query, persona, hits, problem };
+      this.#render();
+    };
+    // Until the answer comes, the list of the question before stays.
+    this.#searched = { hits: null, problem: null, ...this.#searched, query, persona };
+    this.#search.ask(
+      (signal) => this.#api.search(query, persona, signal),
+      (hits) => show(hits, null),
+      (error) => show(null, error instanceof Error ? error.message : String(error)),
+    );
+  }
+
+  #render(): void {
+    const { state } = this.#catalogue;
+    const route = this.#route;
+    const visible = visibleTo(state.tools, route.persona);
+    const { toolsPane, page } = this.#shell;
+    const locked = state.status === 'locked';
+    toolsPane.hidden = locked || route.view !== 'tools';
+    page.hidden = !locked && route.view === 'tools';
+    this.#others.renderBar(this.#shell, state, route, visible.length);
+    if (locked) replaceContent(page, unlockView(sessionStorage.getItem(TOKEN) !== null, (token) => this.#unlock(token)));
+    else if (route.view === 'tools') this.#renderTools(visible);
+    else this.#others.render(state, route, visible);
+  }
+
+  #renderTools(visible: ReturnType<typeof visibleTo>): void {
+    const route = this.#route;
+    const { state } = this.#catalogue;
+    const { status, clear, json, filters, toggleFilters } = this.#shell;
+    const { rows, facets } = selectRows(visible, this.#searched?.hits ?? null, route);
+    const question = formatRoute({ ...route, name: null, owner: null });
+    const problem = state.problem ?? this.#searched?.problem ?? null;
+    const loading = state.status === 'loading' && state.total > state.tools.length ? ` – ${state.tools.length.toLocaleString('en')} of ${state.total.toLocaleString('en')} loaded` : '';
+    const chosen = [...route.filters.values()].reduce((sum, values) => sum + values.size, 0);
+    // The interface searches among what somebody sees; whoever is nobody in particular sees what is shared.
+    const searchesShared = route.persona === null && this.#searched !== undefined && visible.some(({ persona }) => persona !== null);
+    const all = searchesShared ? visible.filter(({ persona }) => persona === null).length : visible.length;
+    status.textContent = problem ?? `${rows.length.toLocaleString('en')} of ${all.toLocaleString('en')} ${searchesShared ? 'shared ' : ''}tools${loading}`;
+    status.title = searchesShared ? 'Choose a persona to search its own tools as well' : '';
+    status.classList.toggle('problem', problem !== null);
+    clear.hidden = chosen === 0;
+    toggleFilters.textContent = chosen === 0 ? 'Filters' : `Filters (${chosen})`;
+    json.href = apiAddress(route);
+    replaceContent(
+      filters,
+      ...filtersView(facets, this.#expanded, (axis, value, isChosen) => this.#go(withFilter(this.#route, axis, value, isChosen), 'push'), (axis) => this.#expand(axis)),
+    );
+    this.#list.show(rows, route, question !== this.#lastQuestion, emptyWords(state.status, chosen, route.query));
+    this.#lastQuestion = question;
+  }
+
+  #expand(axis: string): void {
+    if (!this.#expanded.delete(axis)) this.#expanded.add(axis);
+    this.#render();
+  }
+
+  #toggleFilters(): void {
+    const { toolsPane, toggleFilters, filters } = this.#shell;
+    const open = toolsPane.classList.toggle('filtering');
+    toggleFilters.setAttribute('aria-expanded', String(open));
+    if (open) filters.querySelector('input')?.focus();
+    else toggleFilters.focus();
+  }
+
+  #setTheme(theme: Theme): void {
+    this.#theme = theme;
+    applyTheme(theme);
+    this.#shell.theme.textContent = `Theme: ${theme}`;
+  }
+
+  #showConnection(connection: Connection): void {
+    this.#shell.connection.textContent = CONNECTION_WORDS[connection];
+    this.#shell.connection.dataset['state'] = connection;
+  }
+
+  #unlock(token: string): void {
+    sessionStorage.setItem(TOKEN, token);
+    void this.#reload(null);
+    this.#changes.connect();
+  }
+}
+
+/** The same question to the HTTP interface, for programs. */
+function apiAddress({ query, persona, filters }: Route): string {
+  const parameters = new URLSearchParams(query === '' ? {} : { q: query });
+  if (persona !== null) parameters.set('persona', persona);
+  for (const { key } of AXES) if (!PAGE_ONLY_AXES.has(key)) for (const value of filters.get(key) ?? []) parameters.append(key, value);
+  const search = parameters.toString();
+  return `${query === '' ? 'tools' : 'search'}${search === '' ? '' : `?${search}`}`;
+}
+
+function emptyWords(status: string, chosen: number, query: string): string {
+  if (status === 'loading') return 'Loading …';
+  if (query !== '') return chosen === 0 ? 'No tool fits this. Try other words, or fewer.' : 'No tool fits this with these filters.';
+  return chosen === 0 ? 'There are no tools here.' : 'No tool has all of this. Take a filter back.';
+}

@@ -1,0 +1,117 @@
+import { LIST_FIELDS, type WireFinding, type WireHit, type WireJob, type WireSkill, type WireTool, type WireToolDetail } from './wire.js';
+
+/** Items that are asked for at once: the most that the interface gives. */
+const PAGE_SIZE = 200;
+/** Hits of a search that are shown. Whoever does not find it among these asks otherwise. */
+const MOST_HITS = 200;
+
+/** A page of a list. Only the query of `next` is used: it is a page of this list wherever the server thinks that it stands. */
+type ListPage<List extends string, Item> = { readonly total: number; readonly revision: number; readonly next: string | null } & { readonly [Name in List]: readonly Item[] };
+
+/** A whole list, and of which revision its first page was. */
+export interface WholeList<Item> {
+  readonly items: readonly Item[];
+  readonly revision: number;
+}
+
+/** A refusal of the interface, or that it did not answer; the message is for people. */
+export class ApiError extends Error {
+  /** 0 when there was no answer. */
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The HTTP interface next to this page. Addresses are relative, so that the page works under any path. */
+export class Api {
+  readonly #fetch: typeof fetch;
+  readonly #token: () => string | null;
+
+  constructor(fetchOf: typeof fetch, token: () => string | null) {
+    this.#fetch = fetchOf;
+    this.#token = token;
+  }
+
+  tools(onPage: (tools: readonly WireTool[], total: number) => void): Promise<WholeList<WireTool>> {
+    return this.#all<WireTool, 'tools'>('tools', { fields: LIST_FIELDS.join(',') }, onPage);
+  }
+
+  tool(name: string, persona: string | null, signal: AbortSignal): Promise<WireToolDetail> {
+    const query = persona === null ? '' : `?${new URLSearchParams({ persona }).toString()}`;
+    return this.#json(`tools/${encodeURIComponent(name)}${query}`, signal);
+  }
+
+  async search(query: string, persona: string | null, signal: AbortSignal): Promise<readonly WireHit[]> {
+    const parameters = new URLSearchParams({ q: query, limit: String(MOST_HITS), ...(persona === null ? {} : { persona }) });
+    return (await this.#json<{ readonly results: readonly WireHit[] }>(`search?${parameters.toString()}`, signal)).results;
+  }
+
+  async skills(): Promise<readonly WireSkill[]> {
+    return (await this.#all<WireSkill, 'skills'>('skills')).items;
+  }
+
+  async jobs(): Promise<readonly WireJob[]> {
+    return (await this.#all<WireJob, 'jobs'>('jobs')).items;
+  }
+
+  async findings(): Promise<readonly WireFinding[]> {
+    return (await this.#json<{ readonly findings: readonly WireFinding[] }>('findings')).findings;
+  }
+
+  /** The stream of changes. `EventSource` cannot send a token, so it is read like any other answer. */
+  async events(signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const { body } = await this.#get('events', signal);
+    if (body === null) throw new ApiError(0, 'The server sends no changes.');
+    return body;
+  }
+
+  /** A whole list, page after page; each is told as it comes, so that the first items stand there at once. */
+  async #all<Item, List extends string>(list: List, parameters: Readonly<Record<string, string>> = {}, onPage?: (items: readonly Item[], total: number) => void): Promise<WholeList<Item>> {
+    const items: Item[] = [];
+    let revision: number | undefined;
+    let query: string | null = `?${new URLSearchParams({ ...parameters, limit: String(PAGE_SIZE) }).toString()}`;
+    while (query !== null) {
+      const page: ListPage<List, Item> = await this.#json<ListPage<List, Item>>(list + query);
+      items.push(...page[list]);
+      revision ??= page.revision;
+      onPage?.(items, page.total);
+      query = page.next === null ? null : page.next.slice(page.next.indexOf('?'));
+    }
+    return { items, revision: revision! };
+  }
+
+  async #json<T>(address: string, signal?: AbortSignal): Promise<T> {
+    const response = await this.#get(address, signal);
+    try {
+      return (await response.json()) as T;
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw new ApiError(response.status, `Expected JSON from ${address.split('?')[0]}, found something else.`);
+    }
+  }
+
+  async #get(address: string, signal?: AbortSignal): Promise<Response> {
+    const token = this.#token();
+    let response: Response;
+    try {
+      response = await this.#fetch(address, { headers: token === null ? {} : { authorization: `Bearer ${token}` }, ...(signal === undefined ? {} : { signal }) });
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw new ApiError(0, 'The server does not answer.');
+    }
+    if (!response.ok) throw new ApiError(response.status, await messageOf(response));
+    return response;
+  }
+}
+
+async function messageOf(response: Response): Promise<string> {
+  try {
+    const { error } = (await response.json()) as { error: { message: string } };
+    return error.message;
+  } catch {
+    return `The server answered ${response.status}.`;
+  }
+}

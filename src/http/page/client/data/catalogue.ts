@@ -1,0 +1,79 @@
+import { ApiError, type Api } from './api.js';
+import type { WireFinding, WireJob, WireSkill, WireTool } from './wire.js';
+
+/** What is known of the server's catalogue by now. */
+export interface CatalogueState {
+  readonly tools: readonly WireTool[];
+  /** How many tools there are; more than `tools` while the first load goes on. */
+  readonly total: number;
+  /** `null` until they came. */
+  readonly skills: readonly WireSkill[] | null;
+  readonly jobs: readonly WireJob[] | null;
+  readonly findings: readonly WireFinding[] | null;
+  /** The server's, when the tools were read; `null` until then. */
+  readonly revision: number | null;
+  readonly status: 'loading' | 'ready' | 'locked' | 'failed';
+  /** Why it failed, for people. */
+  readonly problem: string | null;
+}
+
+const UNAUTHORIZED = 401;
+
+/** The server's catalogue, as it was read last. */
+export class Catalogue {
+  readonly #api: Api;
+  readonly #onChange: () => void;
+  #state: CatalogueState = { tools: [], total: 0, skills: null, jobs: null, findings: null, revision: null, status: 'loading', problem: null };
+  #running: Promise<void> | undefined;
+  #again = false;
+
+  constructor(api: Api, onChange: () => void) {
+    this.#api = api;
+    this.#onChange = onChange;
+  }
+
+  get state(): CatalogueState {
+    return this.#state;
+  }
+
+  /** Reads everything again. What was read before stays until its successor is whole; asked meanwhile, it reads once more. */
+  load(): Promise<void> {
+    this.#again = true;
+    return (this.#running ??= this.#loadAll());
+  }
+
+  /** Reads everything again unless it is of this revision already. @returns whether it did. */
+  async follow(revision: number | null): Promise<boolean> {
+    await this.#running;
+    if (revision !== null && revision === this.#state.revision) return false;
+    await this.load();
+    return true;
+  }
+
+  async #loadAll(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      await this.#loadOnce();
+    }
+    this.#running = undefined;
+  }
+
+  async #loadOnce(): Promise<void> {
+    const isFirst = this.#state.status !== 'ready';
+    try {
+      const { items: tools, revision } = await this.#api.tools((soFar, total) => {
+        if (isFirst) this.#set({ tools: [...soFar], total });
+      });
+      const [skills, jobs, findings] = await Promise.all([this.#api.skills(), this.#api.jobs(), this.#api.findings()]);
+      this.#set({ tools, total: tools.length, revision, skills, jobs, findings, status: 'ready', problem: null });
+    } catch (error) {
+      const isLocked = error instanceof ApiError && error.status === UNAUTHORIZED;
+      this.#set({ status: isLocked ? 'locked' : 'failed', problem: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #set(changes: Partial<CatalogueState>): void {
+    this.#state = { ...this.#state, ...changes };
+    this.#onChange();
+  }
+}

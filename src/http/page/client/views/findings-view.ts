@@ -1,0 +1,49 @@
+import type { WireFinding } from '../data/wire.js';
+import { element, type Child } from '../dom/element.js';
+import { formatRoute } from '../state/route.js';
+import type { References } from './work-views.js';
+
+const ORDER = ['error', 'warning', 'info'];
+const TITLES: Readonly<Record<string, string>> = { error: 'Errors', warning: 'Warnings', info: 'Notes' };
+/** Rows of one kind that are shown: a broken folder may give thousands. */
+const MOST = 500;
+
+/** What is wrong in manifests and metadata, the worst first, with where to mend it. */
+export function findingsView(findings: readonly WireFinding[], references: References): readonly Child[] {
+  if (findings.length === 0) return [element('p', { class: 'empty' }, 'Nothing to mend: every entry is valid, and every reference leads somewhere.')];
+  const severities = [...new Set([...ORDER, ...findings.map(({ severity }) => severity)])];
+  return severities.flatMap((severity) => {
+    const these = findings.filter((finding) => finding.severity === severity);
+    if (these.length === 0) return [];
+    const title = Object.hasOwn(TITLES, severity) ? TITLES[severity] : severity;
+    return [
+      element('h2', { class: 'findings-title' }, `${title} `, element('span', { class: 'count' }, String(these.length))),
+      element('ul', { class: 'findings', 'data-level': severity }, ...these.slice(0, MOST).map((finding) => findingRow(finding, references))),
+      these.length > MOST && element('p', { class: 'muted' }, `… and ${these.length - MOST} more`),
+    ];
+  });
+}
+
+function findingRow(finding: WireFinding, { route, ownerOfTool }: References): HTMLElement {
+  const name = finding.name ?? null;
+  const owner = name === null ? undefined : ownerOfTool(name);
+  return element(
+    'li',
+    { class: 'finding' },
+    element(
+      'div',
+      { class: 'finding-head' },
+      name !== null && (owner === undefined ? element('bdi', { class: 'finding-name' }, name) : element('a', { class: 'finding-name', href: formatRoute({ ...route, view: 'tools', name, owner }) }, name)),
+      element('span', { class: 'muted' }, finding.rule ?? finding.kind ?? ''),
+    ),
+    element('p', {}, finding.message),
+    placeOf(finding) !== '' && element('p', { class: 'place' }, element('bdi', {}, placeOf(finding))),
+  );
+}
+
+/** `file:line:column /pointer`, as editors and terminals open it. */
+function placeOf({ source, line, column, path }: WireFinding): string {
+  if (source === undefined || source === null || source === 'code') return '';
+  const position = [source, line, column].filter((part) => part !== null && part !== undefined).join(':');
+  return path === undefined || path === null || path === '' ? position : `${position}  ${path}`;
+}

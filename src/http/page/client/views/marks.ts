@@ -1,0 +1,45 @@
+import type { HealthNumbers, WireTool } from '../data/wire.js';
+import { element, type Child } from '../dom/element.js';
+import { healthLevelOf } from '../state/health-level.js';
+
+/** What `factMarks` shows, in its order. */
+export const FACT_HEADS = ['Access', 'Danger', 'Cost', 'Health'] as const;
+
+/** A tool's access, danger, cost and health as words; colour only underlines what they say. */
+export function factMarks(tool: WireTool): readonly HTMLElement[] {
+  return [
+    mark('access', tool.access_mode),
+    mark('danger', tool.danger_level, tool.danger_level === 'safe' ? '' : ' danger'),
+    mark('cost', tool.cost_tier, tool.cost_tier === 'free' ? '' : ' cost'),
+    element('span', { class: 'fact health', 'data-level': healthLevelOf(tool.health.tool) }, healthWords(tool.health.tool)),
+  ];
+}
+
+/** What somebody who means to call the tool has to know first; mostly nothing. */
+export function noticeMarks(tool: WireTool): readonly Child[] {
+  return [
+    tool.persona !== null && element('bdi', { class: 'tag owner', title: `belongs to the persona ${tool.persona}` }, tool.persona),
+    tool.requires_approval && element('span', { class: 'tag', title: 'a person is asked before each call' }, 'asks first'),
+    !tool.available && element('span', { class: 'tag warning', title: 'its availability check says no' }, 'unavailable'),
+  ];
+}
+
+/** The success rate in percent, or that there is none. */
+export function healthWords({ success_rate, total }: HealthNumbers): string {
+  return success_rate === null || total === 0 ? 'no calls' : `${percent(success_rate)} of ${total}`;
+}
+
+export function milliseconds(value: number | null): string {
+  if (value === null) return '–';
+  return value < 1_000 ? `${value.toFixed(value < 10 ? 1 : 0)} ms` : `${(value / 1_000).toFixed(2)} s`;
+}
+
+/** Rounded down: 99.96 % with failures is not 100 %. */
+function percent(share: number): string {
+  return `${Math.floor(share * 1_000) / 10} %`;
+}
+
+/** @param unit what the word is of, where no column says it. */
+function mark(kind: string, level: string, unit = ''): HTMLElement {
+  return element('span', { class: `fact ${kind}`, 'data-level': level }, level, unit !== '' && element('span', { class: 'unit' }, unit));
+}

@@ -1,0 +1,103 @@
+import { ToolError } from '../../core/errors.js';
+import { describeValue, type Json } from '../../core/plain-data.js';
+import { versionFilter } from '../../capability/query/version-filter.js';
+
+/** One parameter of a route: what it may be, for reading it and for describing it. */
+export interface Parameter<T = unknown> {
+  readonly description: string;
+  /** What a value must be, as error messages say it. */
+  readonly expected: string;
+  /** JSON Schema of one value. */
+  readonly schema: Readonly<Record<string, Json>>;
+  /** Whether it may be given more than once. */
+  readonly repeatable: boolean;
+  /** The value of a text; `undefined` for what is none. */
+  readonly read: (text: string) => T | undefined;
+}
+
+/** Characters of one value; names, labels and constraints are far shorter. */
+const LONGEST_VALUE = 512;
+
+export function text(description: string, { repeatable = true, longest = LONGEST_VALUE } = {}): Parameter<string> {
+  return {
+    description,
+    expected: `a text of 1 to ${longest} characters`,
+    schema: { type: 'string', minLength: 1, maxLength: longest },
+    repeatable,
+    read: (value) => (value.trim() === '' || value.length > longest ? undefined : value),
+  };
+}
+
+export function oneOf<T extends string>(values: readonly T[], description: string, { repeatable = true } = {}): Parameter<T> {
+  return {
+    description,
+    expected: `one of ${values.join(', ')}`,
+    schema: { type: 'string', enum: values },
+    repeatable,
+    read: (value) => values.find((each) => each === value),
+  };
+}
+
+export function trueOrFalse(description: string): Parameter<boolean> {
+  return { description, expected: 'true or false', schema: { type: 'boolean' }, repeatable: false, read: (value) => (value === 'true' ? true : value === 'false' ? false : undefined) };
+}
+
+export function wholeBetween(least: number, most: number, preset: number, description: string): Parameter<number> {
+  return {
+    description,
+    expected: `a whole number from ${least} to ${most}`,
+    schema: { type: 'integer', minimum: least, maximum: most, default: preset },
+    repeatable: false,
+    read: (value) => (/^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined),
+  };
+}
+
+/** A share; `80` is refused, since it may mean 80 % or be a slip. */
+export function share(description: string): Parameter<number> {
+  return {
+    description,
+    expected: 'a number from 0 to 1, such as 0.8',
+    schema: { type: 'number', minimum: 0, maximum: 1 },
+    repeatable: false,
+    read: (value) => (/^(?:0?\.\d{1,9}|0|1(?:\.0{1,9})?|0\.\d{1,9})$/.test(value) ? Number(value) : undefined),
+  };
+}
+
+export function versionRange(description: string): Parameter<string> {
+  return {
+    description,
+    expected: "a version constraint such as '>=1.2', '^1' or '1.x || >=2'",
+    schema: { type: 'string', minLength: 1 },
+    repeatable: true,
+    read: (value) => {
+      if (value.trim() === '') return undefined;
+      try {
+        versionFilter(value);
+        return value;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** A few of many names, separated by commas. */
+export function namesOf(known: readonly string[], description: string): Parameter<readonly string[]> {
+  const set = new Set(known);
+  return {
+    description,
+    expected: `names of ${known.join(', ')}, separated by commas`,
+    schema: { type: 'string' },
+    repeatable: true,
+    read: (value) => {
+      const names = value.split(',').map((name) => name.trim());
+      return names.every((name) => set.has(name)) ? names : undefined;
+    },
+  };
+}
+
+/** The refusal of a value, which names its parameter. */
+export function wrongParameter(parameter: string, expected: string, found: string, what: 'value' | 'name' = 'value'): ToolError {
+  const message = what === 'name' ? `Expected ${expected}, found the parameter ${describeValue(found)}` : `Expected ${parameter} as ${expected}, found ${describeValue(found)}`;
+  return new ToolError('INVALID_ARGUMENT', message, { details: { parameter: parameter.slice(0, 60), expected, found: found.slice(0, 60) } });
+}

@@ -1,0 +1,54 @@
+import type { Parameter } from './parameter.js';
+import { wrongParameter } from './parameter.js';
+
+/** Parameters of a request at most, so that no one request is much work. */
+const MOST_PARAMETERS = 50;
+
+/** The parameters that a route knows. A map: their names come from outside. */
+export type Parameters = ReadonlyMap<string, Parameter>;
+
+/** What a request asked for: every value in order; parameters that were not given are missing. */
+export class Asked {
+  readonly #values: ReadonlyMap<string, readonly unknown[]>;
+
+  constructor(values: ReadonlyMap<string, readonly unknown[]>) {
+    this.#values = values;
+  }
+
+  /** The parameters that were given. */
+  get names(): readonly string[] {
+    return [...this.#values.keys()];
+  }
+
+  /** The values of a parameter; the caller knows its type from the parameter's declaration. */
+  all<T>(name: string): readonly T[] | undefined {
+    return this.#values.get(name) as readonly T[] | undefined;
+  }
+
+  one<T>(name: string): T | undefined {
+    return this.all<T>(name)?.[0];
+  }
+}
+
+/**
+ * Reads the query of a request against the parameters of its route.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown parameter, a wrong value, and one value too many: a filter that was
+ * ignored would widen the answer without a word. Its details say `parameter`, `expected` and `found`.
+ */
+export function readParameters(query: string, known: Parameters): Asked {
+  const values = new Map<string, unknown[]>();
+  let count = 0;
+  for (const [name, text] of new URLSearchParams(query)) {
+    if (++count > MOST_PARAMETERS) throw wrongParameter(name, `at most ${MOST_PARAMETERS} parameters`, name, 'name');
+    const parameter = known.get(name);
+    if (parameter === undefined) throw wrongParameter(name, known.size === 0 ? 'no parameters' : `only ${[...known.keys()].join(', ')}`, name, 'name');
+    const value = parameter.read(text);
+    if (value === undefined) throw wrongParameter(name, parameter.expected, text);
+    const before = values.get(name);
+    if (before === undefined) values.set(name, [value]);
+    else if (parameter.repeatable) before.push(value);
+    else throw wrongParameter(name, 'a parameter that is given once', text);
+  }
+  return new Asked(values);
+}

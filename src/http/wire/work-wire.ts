@@ -1,0 +1,44 @@
+import type { CapabilityJob, CapabilitySkill } from '../../capability/capability-items.js';
+import { metricsWire } from '../../capability/wire/health-wire.js';
+
+/** A skill as its file says it, with what is known beside. */
+export function skillWire(skill: CapabilitySkill): Readonly<Record<string, unknown>> {
+  const { owner, name, manifest, version, capabilityTags, requiredCapabilities, requiredTools, unresolved, source, available } = skill;
+  return {
+    name,
+    persona: owner,
+    version,
+    summary: manifest.summary ?? null,
+    category: manifest.category ?? null,
+    instruction_prompt: manifest.instruction_prompt,
+    safety_notes: manifest.safety_notes,
+    capability_tags: capabilityTags,
+    required_capabilities: requiredCapabilities,
+    required_tools: requiredTools,
+    unresolved,
+    available,
+    source,
+  };
+}
+
+/** A job: who may schedule it, what it needs, and how it fared. */
+export function jobWire(job: CapabilityJob): Readonly<Record<string, unknown>> {
+  const { owner, name, manifest, personas, requiredSkills, requiredTools, requiredCapabilities, unresolved, source } = job;
+  return {
+    name,
+    persona: owner,
+    summary: manifest.summary,
+    description: manifest.description ?? null,
+    personas,
+    required_skills: requiredSkills,
+    required_tools: requiredTools,
+    required_capabilities: requiredCapabilities,
+    unresolved,
+    task_graph: manifest.task_graph,
+    recurrence: manifest.recurrence ?? null,
+    acceptance_criteria: manifest.acceptance_criteria,
+    available: job.available,
+    health: { job: metricsWire(job.health) },
+    source,
+  };
+}

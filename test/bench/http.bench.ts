@@ -1,0 +1,175 @@
+import autocannon from 'autocannon';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { CapabilityRegistry } from '../../src/capability.js';
+import { AccessMode, CostTier, DangerLevel, defineTool, Priority, SideEffect, Stage, type ToolDefinition } from '../../src/index.js';
+import { serve } from '../../src/http.js';
+import { RollingHealth } from '../../src/providers.js';
+import { seededRandom } from './clones.js';
+import { markdownTable, writeSection } from './report.js';
+import { NameGiver, readSet, setsAreThere } from './retrieval-sets.js';
+
+const TOOLS = 1_000;
+const CONNECTIONS = 32;
+/** Calls of each tool that was called: as many as are kept. */
+const CALLS = 100;
+/** The server closes a connection after so many requests; autocannon has to be told, since it does not look. */
+const REQUESTS_PER_CONNECTION = 100;
+
+const { values } = parseArgs({ options: { server: { type: 'boolean' }, seconds: { type: 'string', default: '10' }, quick: { type: 'boolean' }, help: { type: 'boolean' } } });
+
+/** What the process under load holds and has used. */
+interface Usage {
+  /** Microseconds of processor time. */
+  readonly cpu: number;
+  readonly heap: number;
+  readonly rss: number;
+}
+
+/** Every filter in turn; each is met by 50 tools or more, so that every answer is a full page. */
+const QUERIES: Readonly<Record<string, readonly string[]>> = {
+  'all filters in turn': [
+    '',
+    'persona=Atlas',
+    'persona=Atlas&persona=-shared',
+    'provider=primary',
+    'version=%3E%3D1.2',
+    'min_success_rate=0.5',
+    'capability=search',
+    'side_effects=none',
+    'safety_level=low',
+    'priority=high',
+    'access_mode=readonly',
+    'danger_level=low&danger_level=medium',
+    'max_danger=medium',
+    'execution_category=read_only',
+    'cost_tier=low',
+    'max_cost_tier=medium',
+    'category=group_1',
+    'keyword=report',
+    'stage=reading',
+    'task_type=analysis',
+    'available=true',
+    'requires_approval=false',
+  ],
+  'access_mode=readonly&max_danger=medium': ['access_mode=readonly&max_danger=medium'],
+  'version=^1&provider=primary': ['version=%5E1&provider=primary'],
+  'persona=Atlas, third page': ['persona=Atlas&cursor='],
+  'fields=name,danger_level,health': ['fields=name,danger_level,health'],
+};
+
+const PROVIDERS = [{ name: 'primary', priority: 0 }, { name: 'backup', priority: 10 }];
+
+function catalogue(): readonly ToolDefinition[] {
+  const random = seededRandom(20_260_102);
+  const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)]!;
+  const names = new NameGiver();
+  return readSet('mix-dev')
+    .tools.slice(0, TOOLS)
+    .map((tool, index) => {
+      const accessMode = pick([AccessMode.READONLY, AccessMode.READONLY, AccessMode.WRITE, AccessMode.MIXED]);
+      return defineTool({
+        name: names.give(tool.name),
+        description: tool.description || tool.name,
+        inputSchema: { type: 'object', properties: Object.fromEntries((tool.parameters ?? []).map(({ name }) => [name, { type: 'string' }])) },
+        version: pick(['0.9.0', '1.2.0', '1.4.3', '2.0.0']),
+        priority: pick(Object.values(Priority)),
+        accessMode,
+        dangerLevel: pick([DangerLevel.SAFE, DangerLevel.LOW, DangerLevel.MEDIUM, DangerLevel.HIGH]),
+        costTier: pick(Object.values(CostTier)),
+        sideEffects: accessMode === AccessMode.READONLY ? SideEffect.NONE : SideEffect.WRITE,
+        category: `group_${index % 8}`,
+        keywords: ['report', pick(['table', 'chart', 'mail'])],
+        stages: [Stage.READING, pick(Object.values(Stage))],
+        taskTypes: ['analysis'],
+        capabilities: ['search', pick(['summaries', 'planning'])],
+        // As in a real catalogue: most tools have one provider or none.
+        providers: PROVIDERS.slice(0, [1, 0, 1, 2][index % 4]),
+      });
+    });
+}
+
+/** The process under load: the catalogue and nothing else. */
+async function runServer(): Promise<void> {
+  const definitions = catalogue();
+  const health = new RollingHealth();
+  const random = seededRandom(1);
+  const capabilities = await CapabilityRegistry.load({
+    tools: definitions.slice(0, TOOLS / 2),
+    sources: [{ name: 'atlas', load: async () => ({ definitions: definitions.slice(TOOLS / 2), persona: 'Atlas' }) }],
+    env: {},
+    health,
+  });
+  for (const { name, owner } of capabilities.tools()) {
+    for (let call = 0; call < CALLS; call++) capabilities.recordTool(name, { success: random() < 0.9, latencyMs: random() * 200, provider: 'primary' }, { persona: owner });
+  }
+  const { url } = await serve(capabilities, { port: 0, page: false });
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage();
+    for (let round = 0; round < 3; round++) globalThis.gc!();
+    const { heapUsed, rss } = process.memoryUsage();
+    process.send!({ cpu: user + system, heap: heapUsed, rss } satisfies Usage);
+  });
+  process.send!(url);
+}
+
+async function answerOf<T>(child: ChildProcess): Promise<T> {
+  const [answer] = (await once(child, 'message')) as [T];
+  return answer;
+}
+
+async function usageOf(child: ChildProcess): Promise<Usage> {
+  const answer = answerOf<Usage>(child);
+  child.send('usage');
+  return answer;
+}
+
+async function load(url: string, paths: readonly string[], seconds: number): Promise<autocannon.Result> {
+  return autocannon({ url, connections: CONNECTIONS, duration: seconds, reconnectRate: REQUESTS_PER_CONNECTION, requests: paths.map((path) => ({ method: 'GET' as const, path })) });
+}
+
+async function main(): Promise<void> {
+  if (values.help) return console.log('bench:http [--seconds 10] [--quick]\n  --quick: 2 s each, nothing is written');
+  if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
+  if (values.server) return runServer();
+  const seconds = values.quick ? 2 : Number(values.seconds);
+
+  const child = fork(import.meta.filename, ['--server'], { execArgv: ['--expose-gc', '--import', 'tsx'] });
+  const url = await answerOf<string>(child);
+  await load(url, ['/tools'], 2);
+  const before = await usageOf(child);
+  const rows: (string | number)[][] = [];
+  for (const [title, queries] of Object.entries(QUERIES)) {
+    const paths = await Promise.all(queries.map((query) => pathOf(url, query)));
+    const started = await usageOf(child);
+    const { requests, latency, throughput, non2xx, errors } = await load(url, paths, seconds);
+    const spent = (await usageOf(child)).cpu - started.cpu;
+    if (non2xx > 0 || errors > 0) throw new Error(`${title}: ${non2xx} answers other than 200, ${errors} errors`);
+    rows.push([`\`${title}\``, Math.round(requests.average).toLocaleString('en'), latency.p50, latency.p99, Math.round(spent / requests.total), (throughput.total / requests.total / 2 ** 10).toFixed(0)]);
+    console.log(rows.at(-1)!.join(' | '));
+  }
+  const after = await usageOf(child);
+  child.kill();
+
+  const mib = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
+  const publish = values.quick ? (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`) : writeSection;
+  publish(
+    'HTTP catalogue',
+    [
+      `\`GET /tools?…\` of ${TOOLS.toLocaleString('en')} tools with ${CALLS} recorded calls each, 50 a page, over ${CONNECTIONS} connections of ${REQUESTS_PER_CONNECTION} requests for ${seconds} s; no answer is kept. The server and the load generator (autocannon) are a process each on the same machine.`,
+      markdownTable(['request', 'answers a second', 'p50, ms', 'p99, ms', 'processor time of the server an answer, µs', 'KiB an answer'], rows),
+      `The server's heap after a collection: ${mib(before.heap)} MiB before, ${mib(after.heap)} MiB after; its resident memory ${mib(before.rss)} and ${mib(after.rss)} MiB.`,
+    ].join('\n\n'),
+  );
+}
+
+/** The path of a query; a cursor without value stands for that of the third page. */
+async function pathOf(url: string, query: string): Promise<string> {
+  if (!query.endsWith('cursor=')) return `/tools${query === '' ? '' : `?${query}`}`;
+  let path = `/tools?${query.replace(/&?cursor=$/, '')}`;
+  for (let page = 1; page < 3; page++) path = ((await (await fetch(url + path)).json()) as { next: string }).next;
+  return path;
+}
+
+await main();

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { entryOf } from '../../src/tool/tool-definition.js';
+import { defineEntry } from '../../src/capability/manifest/entry/define-entry.js';
+import { manifestEntryOf } from '../../src/capability/manifest/entry/manifest-entry-of.js';
+import { loadManifest } from '../../src/capability/manifest/load-manifest.js';
+import { loadFunctionMap } from '../../src/capability/manifest/load-function-map.js';
+import { ToolManifestValidationError, type ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
+import { isDeepFrozen } from '../core/json-values.js';
+import { definitionWith, LEAST, present, read, recordedCases, recordedRoot, warnIfAbsent, type LooseEntry } from './manifest-samples.js';
+
+warnIfAbsent('recorded manifests');
+
+/** The 16 entries of the recorded files that their own schema refuses. */
+const INVALID = [
+  ...[51, 52, 58, 61].map((index) => `functions.json /${index}/side_effects`),
+  ...Array.from({ length: 11 }, (_, index) => `personas/Hermes/Toolbox/functions.json /${index}/parameters`),
+  'personas/Specter/Toolbox/functions.json /7/side_effects',
+];
+const placesOf = (issues: readonly ManifestIssue[]) => issues.map(({ file, path }) => `${file.slice(file.indexOf('data/atlas/') + 11)} ${path}`);
+
+describe.skipIf(!present)('the recorded manifests', () => {
+  it('have 227 tools, of which exactly the 16 known ones are refused, and no other finding', async () => {
+    const { entries, definitions, issues, total } = await loadManifest({ root: recordedRoot }, { onInvalid: 'quarantine' });
+    expect(total).toBe(227);
+    expect(definitions).toHaveLength(211);
+    expect(placesOf(issues)).toEqual(INVALID);
+    expect(issues.every(({ severity, line, entryName }) => severity === 'error' && line > 1 && entryName !== undefined)).toBe(true);
+    expect(entries.filter(({ persona }) => persona === undefined)).toHaveLength(74);
+    expect(entries.every((each) => Object.isFrozen(each) && isDeepFrozen(each.entry))).toBe(true);
+  });
+
+  it('are refused as a whole by default, with all 16 errors and no absolute path', async () => {
+    const error: unknown = await loadManifest({ root: recordedRoot }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ToolManifestValidationError);
+    const { errors, message, code } = error as ToolManifestValidationError;
+    expect(code).toBe('INVALID_MANIFEST');
+    expect(placesOf(errors)).toEqual(INVALID);
+    expect(message).toContain('found 16 errors');
+    expect(message).toMatch(/functions\.json:\d+:\d+ "log\.event" \/51\/side_effects: expected one of "none", .*, found "logging"/);
+    expect(message).toContain('… and 6 more');
+    expect(JSON.stringify([message, errors])).not.toContain(recordedRoot);
+  });
+
+  it('come back as equal tools from what is written of them', async () => {
+    const { entries } = await loadManifest({ root: recordedRoot }, { onInvalid: 'quarantine' });
+    const changed = entries.filter(({ definition }) => entryOf(defineEntry(manifestEntryOf(definition))).digest !== entryOf(definition).digest);
+    expect(changed.map(({ entry }) => entry.name)).toEqual([]);
+  });
+
+  it('make a function map for each persona that has its own tools in the place of shared ones', async () => {
+    const map = await loadFunctionMap({ root: recordedRoot, persona: ' echo ', onInvalid: 'quarantine' });
+    const own = Object.values(map).filter(({ metadata }) => metadata.persona === 'Echo');
+    expect(own.length).toBeGreaterThan(0);
+    expect(map['google_search']!.metadata).toMatchObject({ default_timeout: 30, auth: { envs: { SERPAPI_KEY: { optional: true } } }, source: 'manifest' });
+    expect(Object.values(map).some(({ metadata }) => metadata.persona_allowlist?.some((persona) => persona !== 'Echo') === true)).toBe(false);
+  });
+});
+
+/** What is refused here and was accepted by the original schema. */
+const STRICTER: ReadonlyMap<string, string> = new Map([
+  ['name_space', 'a blank is no name'],
+  ['auth_envs_any', 'the documents describe "envs"; a number there is a mistake'],
+]);
+/** What is accepted here and was refused by the original schema. */
+const LOOSER: ReadonlyMap<string, string> = new Map([
+  ...['version', 'side_effects', 'default_timeout', 'auth', 'allow_parallel', 'idempotency_key'].map((key) => [`missing_${key}`, "the documents' own examples leave keys out; what is missing counts as dangerous"] as const),
+  ['auth_env_map', 'discovered tools copy such maps, and were dropped for it'],
+  ['auth_scopes_str', 'one text of scopes is split at blanks'],
+]);
+
+describe.skipIf(!present)('the recorded validation', () => {
+  it.each(recordedCases('schema_validation').map((each) => [each['name'] as string, each] as const))('of %s', (name, { entry, valid, errors }) => {
+    const { issues } = read(entry as LooseEntry);
+    const found = issues.filter(({ severity }) => severity === 'error');
+    expect(found.length === 0).toBe((valid as boolean) ? !STRICTER.has(name) : LOOSER.has(name));
+    if (found.length === 0 || STRICTER.has(name)) return;
+    // Of a missing key the original names the object, here the key is named.
+    const recorded = (errors as readonly { readonly path: readonly (string | number)[] }[]).map(({ path }) => `/${path.join('/')}`);
+    for (const place of recorded) expect(found.some(({ path }) => path.startsWith(place))).toBe(true);
+  });
+});
+
+/** The original coerces what comes in wrong types after a schema has (or has not) refused it; here the schema is the rule. */
+describe.skipIf(!present)('the recorded conversions', () => {
+  it('of capabilities agree, but that each counts once in any case, and that only lists of text are read', () => {
+    for (const { input, ...recorded } of recordedCases('capability_tags')) {
+      const { issues } = read({ ...LEAST, capabilities: input });
+      const isText = Array.isArray(input) && input.every((each) => typeof each === 'string');
+      expect([input, issues.length === 0]).toEqual([input, isText]);
+      if (!isText) continue;
+      const { output } = recorded['registry_tags(after loader)'] as { readonly output: readonly string[] };
+      expect(definitionWith({ capabilities: input }).capabilities).toEqual(output);
+    }
+    expect(definitionWith({ capabilities: ['Web_Search', ' Knowledge Lookup ', 'web_search', '', '  '] }).capabilities).toEqual(['Web_Search', 'Knowledge Lookup']);
+  });
+
+  it('of scopes agree, but that each counts once, and that only text is read', () => {
+    for (const { auth, output } of recordedCases('auth_scopes')) {
+      const scopes = (auth as { readonly scopes?: unknown }).scopes;
+      const isReadable = typeof auth === 'object' && !Array.isArray(auth) && (scopes === undefined || (Array.isArray(scopes) && scopes.every((each) => typeof each === 'string')));
+      expect([auth, read({ ...LEAST, auth }).issues.some(({ severity }) => severity === 'error')]).toEqual([auth, !isReadable]);
+      if (!isReadable) continue;
+      const { auth_scopes: recorded, auth_required: required } = output as { readonly auth_scopes: readonly string[]; readonly auth_required: boolean };
+      expect(definitionWith({ auth }).auth).toMatchObject({ required });
+      expect(definitionWith({ auth }).auth?.scopes ?? []).toEqual([...new Set(recorded)]);
+    }
+  });
+
+  it('of providers agree where the types are right; others are refused', () => {
+    for (const { input, spec } of recordedCases('provider_spec')) {
+      const { issues } = read({ ...LEAST, providers: input });
+      const isRight =
+        Array.isArray(input) && (input as readonly LooseEntry[]).every((each) => typeof each === 'object' && typeof each?.['name'] === 'string' && each['name'] !== '' && Object.entries(each).every(([key, value]) => !['priority', 'health_check_interval'].includes(key) || Number.isInteger(value)));
+      const usable = !issues.some(({ severity }) => severity === 'error');
+      expect([input, usable]).toEqual([input, isRight && !JSON.stringify(input).includes('-1')]);
+      if (!usable) continue;
+      const { output } = spec as { readonly output: readonly LooseEntry[] };
+      // The interval of 300 s is the router's default, not the manifest's.
+      expect(definitionWith({ providers: input }).providers).toEqual(output.map(({ name, priority }) => ({ name, priority })));
+    }
+  });
+
+  it('of booleans and numbers are not made: a text is no number, and 1 is not true', () => {
+    for (const { fn, input } of recordedCases('field_coercion')) {
+      const [key, type] = FIELDS[fn as keyof typeof FIELDS];
+      const isRight = typeof input === type && (key !== 'default_timeout' || Number.isInteger(input)) && (type !== 'string' || (input as string).trim() !== '');
+      const { issues } = read({ ...LEAST, [key]: input });
+      expect([key, input, issues.length === 0]).toEqual([key, input, isRight]);
+    }
+  });
+});
+
+const FIELDS = {
+  _coerce_optional_bool: ['allow_parallel', 'boolean'],
+  _coerce_optional_int: ['default_timeout', 'number'],
+  _coerce_optional_float: ['cost_per_call', 'number'],
+  _coerce_optional_string: ['version', 'string'],
+} as const;

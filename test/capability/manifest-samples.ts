@@ -1,0 +1,59 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
+import { readManifest, type ReadResult } from '../../src/capability/manifest/text/read-manifest.js';
+import type { ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
+
+/** The least an entry must say. */
+export const LEAST = Object.freeze({ name: 'sample', description: 'A sample', parameters: Object.freeze({ type: 'object', properties: Object.freeze({}) }) });
+
+export type LooseEntry = Readonly<Record<string, unknown>>;
+
+/** What comes of reading a manifest with these entries. */
+export function read(...entries: readonly LooseEntry[]): ReadResult {
+  return readManifest(JSON.stringify(entries));
+}
+
+/** The usable definition of an entry with these keys besides the required ones. */
+export function definitionWith(keys: LooseEntry = {}) {
+  const { entries, issues } = read({ ...LEAST, ...keys });
+  if (entries[0] === undefined) throw new Error(`expected a usable entry, found ${issues.map(({ message }) => message).join('; ')}`);
+  return entries[0].definition;
+}
+
+/** `pointer: message` of each issue of an entry with these keys besides the required ones. */
+export function issuesWith(keys: LooseEntry, severity: ManifestIssue['severity'] = 'error'): readonly string[] {
+  return read({ ...LEAST, ...keys }).issues.filter((issue) => issue.severity === severity).map(({ path, message }) => `${path}: ${message}`);
+}
+
+/** A folder with these files, as text or as JSON; it is removed after the test. */
+export function folderWith(files: Readonly<Record<string, unknown>>): string {
+  const root = mkdtempSync(join(tmpdir(), 'manifests-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+  return root;
+}
+
+const shared = resolve(import.meta.dirname, '../../../shared');
+
+/** The folder of the recorded manifests. */
+export const recordedRoot = resolve(shared, 'data/atlas');
+/** Whether the recorded data lies beside the checkout. */
+export const present = existsSync(resolve(recordedRoot, 'functions.json')) && existsSync(resolve(shared, 'golden/atlas.json'));
+
+/** Says once that the tests of a file do not run. */
+export function warnIfAbsent(what: string): void {
+  if (!present) console.warn(`${what}: skipped, the recorded data is not beside the checkout`);
+}
+
+/** The cases of one section of the recorded behaviour. */
+export function recordedCases(section: string): readonly Readonly<Record<string, unknown>>[] {
+  if (!present) return [];
+  const golden = JSON.parse(readFileSync(resolve(shared, 'golden/atlas.json'), 'utf8')) as Record<string, { readonly cases: readonly Readonly<Record<string, unknown>>[] }>;
+  return golden[section]!.cases;
+}

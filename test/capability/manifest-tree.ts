@@ -1,0 +1,78 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll } from 'vitest';
+import type { CapabilityTool } from '../../src/capability.js';
+
+const trees: string[] = [];
+afterAll(() => trees.forEach((root) => rmSync(root, { recursive: true, force: true })));
+
+/** A folder of manifests that is removed after the tests of the file. */
+export class ManifestTree {
+  readonly root = mkdtempSync(join(tmpdir(), 'capabilities-'));
+
+  constructor(files: Readonly<Record<string, unknown>> = {}) {
+    trees.push(this.root);
+    for (const [file, content] of Object.entries(files)) this.write(file, content);
+  }
+
+  /** Writes a file: text as it is, anything else as JSON. */
+  write(file: string, content: unknown): void {
+    const path = join(this.root, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  }
+
+  remove(file: string): void {
+    rmSync(join(this.root, file), { recursive: true });
+  }
+}
+
+export function toolEntry(name: string, fields: object = {}): object {
+  return { name, description: `Does ${name}`, parameters: { type: 'object', properties: {} }, side_effects: 'none', ...fields };
+}
+
+export function skillEntry(name: string, fields: object = {}): object {
+  return { name, version: '1.0.0', instruction_prompt: 'Do it', required_tools: [], required_capabilities: [], safety_notes: 'none', ...fields };
+}
+
+export function jobEntry(name: string, fields: object = {}): object {
+  return {
+    name,
+    summary: `The job ${name}`,
+    personas: ['Atlas'],
+    required_skills: [],
+    required_tools: [],
+    task_graph: [{ task: 'Step' }],
+    acceptance_criteria: ['it is done'],
+    escalation_policy: { level: '1', contact: 'team' },
+    ...fields,
+  };
+}
+
+export function taskEntry(name: string, fields: object = {}): object {
+  return { name, summary: `The task ${name}`, required_skills: [], required_tools: [], acceptance_criteria: ['it is done'], escalation_policy: { level: '1', contact: 'team' }, ...fields };
+}
+
+/** `name@owner` of each. */
+export function owned(items: readonly Pick<CapabilityTool, 'owner' | 'name'>[]): readonly string[] {
+  return items.map(({ owner, name }) => `${name}@${owner ?? 'shared'}`);
+}
+
+const shared = resolve(import.meta.dirname, '../../../shared');
+export const atlas = join(shared, 'data/atlas');
+export const present = existsSync(join(shared, 'golden/atlas.json')) && existsSync(join(atlas, 'functions.json'));
+
+/** Says once that the tests of a file do not run. */
+export function warnIfAbsent(what: string): void {
+  if (!present) console.warn(`${what}: skipped, the recorded data is not beside the checkout`);
+}
+
+export function readShared(path: string): unknown {
+  return JSON.parse(readFileSync(join(shared, path), 'utf8'));
+}
+
+/** A section of the recorded behaviour. */
+export function golden<T>(section: string): T {
+  return (readShared('golden/atlas.json') as Record<string, T>)[section]!;
+}

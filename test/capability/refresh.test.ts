@@ -1,0 +1,332 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CapabilityRegistry, ToolManifestValidationError, type CapabilityChange, type CapabilitySource } from '../../src/capability.js';
+import { defineTool, type ToolDefinition } from '../../src/index.js';
+import { ManualClock } from '../../src/testing.js';
+import { jobEntry, ManifestTree, owned, skillEntry, taskEntry, toolEntry } from './manifest-tree.js';
+
+const definition = (name: string, description = 'A tool'): ToolDefinition => defineTool({ name, description, inputSchema: { type: 'object' } });
+
+/** A source whose next answers a test decides. */
+class TestSource implements CapabilitySource {
+  readonly name = 'server';
+  readonly asked: boolean[] = [];
+  answer: () => readonly ToolDefinition[];
+  persona: string | null = null;
+
+  constructor(...definitions: readonly ToolDefinition[]) {
+    this.answer = () => definitions;
+  }
+
+  async load({ force }: { readonly force: boolean }) {
+    this.asked.push(force);
+    await Promise.resolve();
+    return { definitions: this.answer(), persona: this.persona };
+  }
+}
+
+describe('a refresh', () => {
+  it('finds what was added, edited and removed, and only then changes the revision', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('b')] });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    expect(registry.revision).toBe(1);
+    expect(await registry.refresh()).toMatchObject({ revision: 1, changed: false, added: [], edited: [], removed: [] });
+
+    tree.write('functions.json', [toolEntry('a', { version: '2.0.0' }), toolEntry('c')]);
+    tree.write('personas/Atlas/Jobs/jobs.json', [jobEntry('J')]);
+    expect(await registry.refresh()).toMatchObject({
+      revision: 2,
+      changed: true,
+      added: [{ kind: 'tool', owner: null, name: 'c' }, { kind: 'job', owner: 'Atlas', name: 'J' }],
+      edited: [{ kind: 'tool', owner: null, name: 'a' }],
+      removed: [{ kind: 'tool', owner: null, name: 'b' }],
+    });
+    tree.remove('personas');
+    expect(await registry.refresh()).toMatchObject({ removed: [{ kind: 'job', owner: 'Atlas', name: 'J' }] });
+  });
+
+  it('sees an edit that left date and size as they were', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('aa')] });
+    const file = join(tree.root, 'functions.json');
+    utimesSync(file, 1_000, 1_000);
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    tree.write('functions.json', [toolEntry('bb')]);
+    utimesSync(file, 1_000, 1_000);
+    await registry.refresh();
+    expect(owned(registry.tools())).toEqual(['bb@shared']);
+  });
+
+  it('does not count another layout of the same content, forced or not', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a')] });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    const [tool] = registry.tools();
+    tree.write('functions.json', JSON.stringify([toolEntry('a')], null, 4));
+    expect((await registry.refresh()).changed).toBe(false);
+    expect((await registry.refresh({ force: true })).changed).toBe(false);
+    expect(registry.tools()[0]).toBe(tool);
+  });
+
+  it('keeps what a broken file said last, and says so; the next good content counts', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a')], 'personas/Nova/functions.json': [toolEntry('n')], 'skills.json': [skillEntry('S')] });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    tree.write('functions.json', '[{"name": "a", ');
+    tree.write('skills.json', '{}');
+    tree.write('personas/Nova/functions.json', [toolEntry('n', { version: '2.0.0' })]);
+    const change = await registry.refresh();
+    expect(change.edited).toEqual([{ kind: 'tool', owner: 'Nova', name: 'n' }]);
+    expect([owned(registry.tools()), owned(registry.skills())]).toEqual([['a@shared', 'n@Nova'], ['S@shared']]);
+    expect(registry.findings).toMatchObject([
+      { severity: 'error', kind: 'unreadable', file: 'functions.json', line: 1, message: expect.stringMatching(/its last good content stays in use$/) as string },
+      { severity: 'error', kind: 'unreadable', file: 'skills.json' },
+    ]);
+    // Broken in another way: still the content from before both.
+    tree.write('functions.json', 'null');
+    await registry.refresh();
+    expect(owned(registry.tools())).toEqual(['a@shared', 'n@Nova']);
+    tree.write('functions.json', []);
+    tree.write('skills.json', []);
+    await registry.refresh();
+    expect([owned(registry.tools()), registry.findings]).toEqual([['n@Nova'], []]);
+  });
+
+  it('keeps everything when the folder is gone, and says so', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a')], 'personas/Nova/functions.json': [toolEntry('n')] });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    tree.remove('.');
+    await registry.refresh();
+    expect(owned(registry.tools())).toEqual(['a@shared', 'n@Nova']);
+    expect(registry.findings).toMatchObject([{ kind: 'unreadable', severity: 'error' }]);
+  });
+
+  it('leaves out a wrong entry alone, with its line and place', async () => {
+    const tree = new ManifestTree({ 'functions.json': '[\n{"name": "bad"},\n' + JSON.stringify(toolEntry('good')) + ']' });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    expect(owned(registry.tools())).toEqual(['good@shared']);
+    expect(registry.findings).toContainEqual(expect.objectContaining({ severity: 'error', kind: 'invalid', owner: null, file: 'functions.json', line: 2, path: '/0/description', entryName: 'bad' }));
+  });
+
+  it('is shared by those who ask while one runs, and sees what they changed before they asked', async () => {
+    const source = new TestSource(definition('a'));
+    const registry = await CapabilityRegistry.load({ sources: [source] });
+    const first = registry.refresh();
+    source.answer = () => [definition('b')];
+    const second = registry.refresh();
+    const third = registry.refresh({ force: true });
+    expect(await second).toBe(await third);
+    await first;
+    expect(source.asked).toEqual([true, false, true]);
+    expect(owned(registry.tools())).toEqual(['b@shared']);
+  });
+
+  it('refuses unknown options', async () => {
+    const registry = await CapabilityRegistry.load();
+    await expect(registry.refresh({ forced: true } as never)).rejects.toThrow(/only the options force/);
+  });
+
+  it('gives, after any edits in any order, what a registry loaded anew would have', async () => {
+    const file = fc.constantFrom('functions.json', 'personas/Atlas/functions.json', 'personas/Nova/Toolbox/functions.json');
+    const content = fc.option(fc.uniqueArray(fc.record({ name: fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__'), version: fc.constantFrom('1.0.0', '2.0.0') }), { selector: ({ name }) => name, maxLength: 3 }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(file, content), { minLength: 1, maxLength: 5 }), async (edits) => {
+        const tree = new ManifestTree({ 'functions.json': [] });
+        const registry = await CapabilityRegistry.load({ root: tree.root });
+        for (const [path, tools] of edits) {
+          if (tools !== null) tree.write(path, tools.map(({ name, version }) => toolEntry(name, { version })));
+          else if (registry.tools().some(({ source }) => source === path)) tree.remove(path);
+          await registry.refresh();
+        }
+        const fresh = await CapabilityRegistry.load({ root: tree.root });
+        const { revision: _, ...summary } = registry.summary();
+        const { revision: __, ...expected } = fresh.summary();
+        expect(summary).toEqual(expected);
+        expect(registry.findings).toEqual(fresh.findings);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a reader', () => {
+  it('that holds an answer keeps it, whatever is refreshed', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { version: '1.0.0' })] });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    const before = registry.tools();
+    const view = registry.registryFor();
+    tree.write('functions.json', []);
+    await registry.refresh();
+    expect([before[0]!.entry.version, view.size, registry.registryFor().size]).toEqual(['1.0.0', 1, 0]);
+    expect(Object.isFrozen(before)).toBe(true);
+  });
+
+  it('never sees half of a change: two files that change together are seen together', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { version: '1.0.0' })], 'personas/Atlas/functions.json': [toolEntry('b', { version: '1.0.0' })] });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    tree.write('functions.json', [toolEntry('a', { version: '2.0.0' })]);
+    tree.write('personas/Atlas/functions.json', [toolEntry('b', { version: '2.0.0' })]);
+    const seen = new Set<string>();
+    let done = false;
+    const refreshing = registry.refresh().finally(() => (done = true));
+    while (!done) {
+      seen.add(registry.tools().map(({ entry }) => entry.version).join());
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await refreshing;
+    seen.add(registry.tools().map(({ entry }) => entry.version).join());
+    expect([...seen]).toEqual(['1.0.0,1.0.0', '2.0.0,2.0.0']);
+  });
+});
+
+describe('a source', () => {
+  it('that fails keeps the tools it found last, and the failure is a finding without secrets', async () => {
+    const source = new TestSource(definition('remote'));
+    const registry = await CapabilityRegistry.load({ sources: [source] });
+    source.answer = () => {
+      throw new Error('refused: token=abcdef123456');
+    };
+    expect(await registry.refresh()).toMatchObject({ changed: true, added: [], edited: [], removed: [] });
+    expect(owned(registry.tools())).toEqual(['remote@shared']);
+    expect(registry.findings).toMatchObject([{ kind: 'unreadable', file: 'server', line: null, message: expect.stringMatching(/1 tools found last stay/) as string }]);
+    expect(registry.findings[0]!.message).not.toContain('abcdef123456');
+  });
+
+  it('that fails at first has no tools, and keeps nobody else from having theirs', async () => {
+    const source = new TestSource();
+    source.answer = () => {
+      throw new Error('down');
+    };
+    const registry = await CapabilityRegistry.load({ sources: [source], tools: [definition('local')] });
+    expect(owned(registry.tools())).toEqual(['local@shared']);
+  });
+
+  it('may find tools for one persona', async () => {
+    const source = new TestSource(definition('remote'));
+    source.persona = 'Atlas';
+    const registry = await CapabilityRegistry.load({ sources: [source] });
+    expect(registry.tool('remote', 'atlas')).toMatchObject({ owner: 'Atlas', source: 'server', manifest: null });
+    expect(registry.tool('remote')).toBeUndefined();
+  });
+
+  it('whose tool has the same metadata but another function is taken over without a new revision', async () => {
+    const source = new TestSource(definition('remote'));
+    const registry = await CapabilityRegistry.load({ sources: [source] });
+    const again = definition('remote');
+    source.answer = () => [again];
+    expect((await registry.refresh()).changed).toBe(false);
+    expect(registry.tool('remote')!.entry.definition).toBe(again);
+    expect(registry.registryFor().get('remote')!.definition).toBe(again);
+  });
+
+  it('that gives anything else is a finding', async () => {
+    const source = new TestSource();
+    source.answer = () => [{ name: 'plain' } as never];
+    const registry = await CapabilityRegistry.load({ sources: [source] });
+    expect(registry.findings).toMatchObject([{ kind: 'invalid', message: expect.stringMatching(/defineTool/) as string }]);
+    source.answer = () => 'tools' as never;
+    await registry.refresh();
+    expect(registry.findings).toMatchObject([{ kind: 'unreadable' }]);
+  });
+
+  it('gives way to the program and to files where names are the same, and the loser is a finding', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('x'), toolEntry('y')] });
+    const registry = await CapabilityRegistry.load({ root: tree.root, tools: [definition('x')], sources: [new TestSource(definition('y'), definition('z'))] });
+    expect(registry.tools().map(({ name, source }) => `${name} ${source}`)).toEqual(['x code', 'y functions.json', 'z server']);
+    expect(registry.findings).toMatchObject([
+      { kind: 'duplicate', file: 'functions.json', line: 1, entryName: 'x' },
+      { kind: 'duplicate', file: 'server', entryName: 'y' },
+    ]);
+  });
+});
+
+describe('watching', () => {
+  it('refreshes after every interval, tells of changes alone, and stops when told to', async () => {
+    const clock = new ManualClock();
+    const source = new TestSource(definition('a'));
+    const registry = await CapabilityRegistry.load({ sources: [source], clock });
+    const changes: CapabilityChange[] = [];
+    registry.onChange((change) => changes.push(change));
+    const stop = registry.watch({ intervalMs: 500 });
+    await clock.advanceAsync(1_000);
+    expect([source.asked.length, changes.length]).toEqual([3, 0]);
+    source.answer = () => [definition('a', 'Another tool')];
+    await clock.advanceAsync(500);
+    expect(changes).toMatchObject([{ revision: 2, edited: [{ kind: 'tool', owner: null, name: 'a' }] }]);
+    stop();
+    await clock.advanceAsync(5_000);
+    expect([source.asked.length, clock.pending]).toEqual([4, 0]);
+  });
+
+  it('ends also when it is stopped while a refresh runs', async () => {
+    const clock = new ManualClock();
+    const registry = await CapabilityRegistry.load({ sources: [new TestSource()], clock });
+    const stop = registry.watch({ intervalMs: 500 });
+    clock.advance(500);
+    stop();
+    await clock.advanceAsync(5_000);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('goes on after a listener that throws', async () => {
+    const clock = new ManualClock();
+    const source = new TestSource(definition('a'));
+    const registry = await CapabilityRegistry.load({ sources: [source], clock });
+    registry.onChange(() => {
+      throw new Error('mine');
+    });
+    const stop = registry.watch();
+    source.answer = () => [];
+    await clock.advanceAsync(1_000);
+    source.answer = () => [definition('b')];
+    await clock.advanceAsync(1_000);
+    expect([registry.revision, owned(registry.tools())]).toEqual([3, ['b@shared']]);
+    stop();
+  });
+
+  it.each([0, -1, Number.NaN, '1000', 1e-3])('refuses the interval %s', async (intervalMs) => {
+    const registry = await CapabilityRegistry.load();
+    expect(() => registry.watch({ intervalMs: intervalMs as number })).toThrow(/intervalMs/);
+  });
+});
+
+describe('loading', () => {
+  it('refuses wrong manifests as a whole when asked to, with every error', async () => {
+    const tree = new ManifestTree({ 'functions.json': [{ name: 'bad' }, toolEntry('good')], 'skills.json': [skillEntry('S', { version: 1 })], 'jobs.json': [jobEntry('J', { extends: 'nothing' })] });
+    const refused = CapabilityRegistry.load({ root: tree.root, onInvalid: 'throw' });
+    await expect(refused).rejects.toBeInstanceOf(ToolManifestValidationError);
+    const error = await refused.catch((reason: unknown) => reason as ToolManifestValidationError);
+    expect((error as ToolManifestValidationError).errors.map(({ file, path }) => `${file}${path}`)).toEqual(expect.arrayContaining(['functions.json/0/description', 'functions.json/0/parameters', 'skills.json/0/version', 'jobs.json/0/extends']));
+    expect((error as Error).message).not.toContain(tree.root);
+  });
+
+  it('does not refuse for what is only missing', async () => {
+    const tree = new ManifestTree({ 'functions.json': [], 'tasks.json': [taskEntry('T', { required_tools: ['gone'] })] });
+    const registry = await CapabilityRegistry.load({ root: tree.root, onInvalid: 'throw' });
+    expect(registry.findings).toMatchObject([{ severity: 'warning', kind: 'dangling' }]);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['a folder that is not there', { root: './no/such/folder' }, /root as a folder/],
+    ['an unknown option', { roots: '.' }, /only the options/],
+    ['tools that are none', { tools: [{}] }, /Expected a tool/],
+    ['one tool without a list', { tools: 'tool' }, /tools as a list/],
+    ['a source without a name', { sources: [{ load: () => undefined }] }, /a source with a name/],
+    ['handlers that are no functions', { handlers: { a: 1 } }, /function/],
+    ['another way with wrong manifests', { onInvalid: 'ignore' }, /onInvalid/],
+    ['a blank root', { root: ' ' }, /root/],
+  ])('refuses %s', async (_, options, message) => {
+    await expect(CapabilityRegistry.load(options as never)).rejects.toThrow(message);
+  });
+
+  it('refuses two sources of one name', async () => {
+    await expect(CapabilityRegistry.load({ sources: [new TestSource(), new TestSource()] })).rejects.toThrow(/different names/);
+  });
+
+  it('gives the tools of manifests their handlers, by reference or by name', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('b', { handler_ref: 'shared.b' }), toolEntry('constructor')] });
+    const run = () => 1;
+    const registry = await CapabilityRegistry.load({ root: tree.root, handlers: { a: run, 'shared.b': run } });
+    expect(['a', 'b', 'constructor'].map((name) => registry.tool(name)!.entry.definition.execute === run)).toEqual([true, true, false]);
+    expect(registry.tool('constructor')!.entry.definition.execute).toBeUndefined();
+  });
+});

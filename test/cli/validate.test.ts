@@ -1,0 +1,106 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.js';
+import { FakeTerminal } from './fake-terminal.js';
+
+const good = { name: 'good', description: 'Does good', parameters: { type: 'object' }, side_effects: 'none' };
+const bad = { name: 'bad', description: 'Does bad', side_effects: 'logging' };
+const real = resolve(import.meta.dirname, '../../../shared/data/atlas');
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tooldex-'))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(path: string, content: unknown): void {
+  mkdirSync(join(folder, path, '..'), { recursive: true });
+  writeFileSync(join(folder, path), typeof content === 'string' ? content : JSON.stringify(content, null, 2));
+}
+
+async function run(...args: string[]) {
+  const terminal = new FakeTerminal();
+  const code = await runCli(args, terminal, folder);
+  return { code, out: terminal.printed, err: terminal.told };
+}
+
+describe('tooldex validate', () => {
+  it('says that all is well, and exits with 0', async () => {
+    write('functions.json', [good]);
+    const { code, out } = await run('validate', 'functions.json');
+    expect(out).toContain('1 of 1 tools usable, 0 errors');
+    expect(code).toBe(0);
+  });
+
+  it('lists every error with file, line and column, and exits with 1', async () => {
+    write('functions.json', [good, bad]);
+    const { code, out } = await run('validate', 'functions.json');
+    expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/side_effects: expected one of .*, found "logging"/);
+    expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/parameters: expected a JSON Schema/);
+    expect(out).toContain('1 of 2 tools usable, 2 errors');
+    expect(code).toBe(1);
+  });
+
+  it('says where the text of a broken file ends to be JSON', async () => {
+    write('functions.json', '[\n  {"name": "x",\n');
+    const { code, out } = await run('validate', 'functions.json');
+    expect(out).toMatch(/functions\.json:\d+:\d+ error /);
+    expect(code).toBe(1);
+  });
+
+  it('looks at everything in a folder: personas, skills, and what they refer to', async () => {
+    write('manifests/functions.json', [good]);
+    write('manifests/personas/Ada/Toolbox/functions.json', [bad]);
+    write('manifests/skills.json', [{ name: 'tell', version: '1', instruction_prompt: 'Tell', required_tools: ['missing'], required_capabilities: [], safety_notes: 'none' }]);
+    const { code, out } = await run('validate', 'manifests');
+    expect(out).toMatch(/manifests\/personas\/Ada\/Toolbox\/functions\.json:\d+:\d+ error "bad"/);
+    expect(out).toMatch(/manifests\/skills\.json:\d+:\d+ warning "tell" .*missing/);
+    expect(code).toBe(1);
+  });
+
+  it('prints JSON, and annotations for CI services', async () => {
+    write('functions.json', [bad]);
+    const json = JSON.parse((await run('validate', 'functions.json', '--json')).out) as { readonly errors: number; readonly issues: readonly { readonly path: string }[] };
+    expect(json.errors).toBe(2);
+    expect(json.issues.map(({ path }) => path)).toContain('/0/side_effects');
+    expect((await run('validate', 'functions.json', '--format', 'github')).out).toMatch(/^::error file=\S*functions\.json,line=\d+,title=manifest::/);
+  });
+
+  it('reports a file that is not there', async () => {
+    const { code, out } = await run('validate', 'nothing.json');
+    expect(out).toContain('nothing.json');
+    expect(code).toBe(1);
+  });
+
+  it.skipIf(!existsSync(real))('finds exactly the known errors of a real tree [skipped where the recorded data is absent]', async () => {
+    const { code, out } = await run('validate', real);
+    expect(out).toContain('211 of 227 tools usable, 16 errors');
+    expect(code).toBe(1);
+  });
+});
+
+describe('--manifests', () => {
+  it('shows the tools of a folder, as a persona sees them', async () => {
+    write('manifests/functions.json', [good, { ...good, name: 'other' }]);
+    write('manifests/personas/Ada/functions.json', [{ ...good, description: 'Does good for Ada' }, { ...good, name: 'own' }]);
+    const shared = await run('list', '--manifests', 'manifests', '--json');
+    expect((JSON.parse(shared.out) as { readonly name: string }[]).map(({ name }) => name)).toEqual(['good', 'other']);
+    const ada = await run('show', 'good', '--manifests', 'manifests', '--persona', 'ada', '--json');
+    expect(ada.out).toContain('Does good for Ada');
+    expect((await run('search', 'own', '--manifests', 'manifests', '--persona', 'ada')).out).toContain('own');
+  });
+
+  it('shows what could be read, says what could not, and exits with 1', async () => {
+    write('manifests/functions.json', [good, bad]);
+    const { code, out, err } = await run('list', '--manifests', 'manifests');
+    expect(out).toContain('good');
+    expect(err).toMatch(/not loaded functions\.json:\d+:\d+: "bad"/);
+    expect(code).toBe(1);
+  });
+
+  it('is needed for a persona', async () => {
+    const { code, err } = await run('list', '--persona', 'ada');
+    expect(err).toContain('--manifests');
+    expect(code).toBe(2);
+  });
+});

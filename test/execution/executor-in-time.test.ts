@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryStateStore } from '../../src/state.js';
+import type { Approval, ToolOutcome } from '../../src/index.js';
+import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import { FailingStore } from './fixtures/failing-store.js';
+
+const never = () => new Promise<never>(() => undefined);
+
+function pendingOf(outcome: ToolOutcome) {
+  if (outcome.status !== 'approval_required') throw new Error(`expected approval_required, found ${brief(outcome)}`);
+  return outcome.pending;
+}
+
+describe('kept answers', () => {
+  it('are made stale by a write that names their category or their tool in other words', async () => {
+    for (const invalidates of [['Files'], ['ls'], [' files ']]) {
+      let version = 0;
+      const tools = [reader('list', () => ++version, { category: 'Files', aliases: ['ls'], cacheTtlMs: 60_000 }), writer('touch', () => 1, { category: 'other', invalidates })];
+      const { executor } = setup(tools, { policy: allowAll });
+      await executor.execute({ id: '1', name: 'list' });
+      await executor.execute({ id: '2', name: 'touch' });
+      expect(await executor.execute({ id: '3', name: 'list' }), invalidates.join()).toMatchObject({ value: 2, cached: false });
+    }
+  });
+
+  it('of a tool without a category are made stale by every write', async () => {
+    let version = 0;
+    const { executor } = setup([reader('read', () => ++version, { cacheTtlMs: 60_000 }), writer('touch', () => 1, { category: 'files' }), writer('other', () => 1, { category: 'files', invalidates: ['notes'] })], { policy: allowAll });
+    for (const name of ['touch', 'other']) {
+      const before = await executor.execute({ id: '1', name: 'read' });
+      await executor.execute({ id: '2', name });
+      expect(await executor.execute({ id: '3', name: 'read' })).toMatchObject({ cached: false, value: (before as { value: number }).value + 1 });
+    }
+  });
+
+  it('are made stale by a write that a person does', async () => {
+    let version = 0;
+    const { executor } = setup([reader('read', () => ++version, { category: 'notes', cacheTtlMs: 60_000 }), writer('by_hand', undefined, { category: 'notes', manual: true })]);
+    await executor.execute({ id: '1', name: 'read' });
+    expect(brief(await executor.execute({ id: '2', name: 'by_hand' }))).toBe('manual');
+    expect(await executor.execute({ id: '3', name: 'read' })).toMatchObject({ value: 2 });
+  });
+
+  it('are waited for by all callers when the one whose run they wait for gives up', async () => {
+    const gates = [new Gate<string>(), new Gate<string>()];
+    let runs = 0;
+    const { executor } = setup([reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 60_000 })], { maxConcurrent: 50 });
+    const controller = new AbortController();
+    const first = executor.execute({ id: '0', name: 'read' }, { signal: controller.signal });
+    const others = Array.from({ length: 20 }, (_, index) => executor.execute({ id: `${index + 1}`, name: 'read' }));
+    await settled();
+    controller.abort();
+    await settled();
+    gates[1]!.open('answer');
+    expect(brief(await first)).toBe('error ABORTED');
+    expect(new Set((await Promise.all(others)).map(brief))).toEqual(new Set(['ok "answer"']));
+    expect(runs).toBe(2);
+  });
+});
+
+describe('budgets', () => {
+  it('notice a second loss after the first one has left their window', async () => {
+    const store = new FailingStore();
+    const { executor, clock } = setup([reader('read', () => 1)], { store, budgets: [{ per: 'principal', calls: 2, windowMs: 1_000 }] });
+    const calls = async (count: number) => {
+      const said = [];
+      for (let index = 0; index < count; index++) said.push(brief(await executor.execute({ id: `${index}`, name: 'read' })));
+      return said.filter((each) => each === 'ok 1').length;
+    };
+    expect(await calls(1)).toBe(1);
+    store.flush();
+    expect(await calls(1)).toBe(0);
+    clock.advance(1_001);
+    expect(await calls(1)).toBe(1);
+    store.flush();
+    expect(await calls(3)).toBe(0);
+  });
+
+  it('are opened in all processes when one of them accepts the loss', async () => {
+    const store = new FailingStore(new MemoryStateStore());
+    const [one, other] = [0, 1].map(() => setup([reader('read', () => 1)], { store, budgets: [{ per: 'principal', calls: 5 }] }));
+    for (const { executor } of [one!, other!]) expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('ok 1');
+    store.flush();
+    for (const { executor } of [one!, other!]) expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe('error BUDGET_EXCEEDED');
+    await one!.executor.resetBudgets();
+    for (const { executor } of [one!, other!]) expect(brief(await executor.execute({ id: '3', name: 'read' }))).toBe('ok 1');
+  });
+});
+
+describe('a tool that does not run beside itself', () => {
+  it('does not do so after a call of it ran out of time, until that one really ends', async () => {
+    const gate = new Gate();
+    let running = 0;
+    let most = 0;
+    const work = async () => {
+      most = Math.max(most, ++running);
+      await gate.promise;
+      running--;
+    };
+    const { executor, clock } = setup([writer('write', work, { timeoutMs: 10 })], { policy: allowAll });
+    const first = executor.execute({ id: '1', name: 'write' });
+    await clock.advanceAsync(10);
+    expect(brief(await first)).toBe('error TIMEOUT');
+    const second = executor.execute({ id: '2', name: 'write' });
+    await settled();
+    expect(most).toBe(1);
+    gate.open();
+    expect(brief(await second)).toBe('ok null');
+    expect(most).toBe(1);
+  });
+
+  it('has calls that wait for their turn answered in time', async () => {
+    const { executor, clock } = setup([writer('write', never, { timeoutMs: 10 })], { policy: allowAll });
+    const calls = [executor.execute({ id: '1', name: 'write' }), executor.execute({ id: '2', name: 'write' })];
+    await clock.advanceAsync(10);
+    const [first, second] = await Promise.all(calls);
+    expect([brief(first!), brief(second!)]).toEqual(['error TIMEOUT', 'error TIMEOUT']);
+    expect(second).toMatchObject({ attempts: 0 });
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('an approved call that waits for its turn', () => {
+  it('does not run when the policy was tightened, or its tool removed, meanwhile', async () => {
+    for (const change of ['policy', 'tool'] as const) {
+      const gate = new Gate();
+      let verdict: 'confirm' | 'deny' = 'confirm';
+      const ran: unknown[] = [];
+      const { executor, registry } = setup([writer('write', async (input) => { ran.push(input); await gate.promise; })], { policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) } });
+      const calls = [1, 2].map((n) => ({ id: `${n}`, name: 'write', input: { n } }));
+      const approvals: Approval[] = [];
+      for (const call of calls) approvals.push(await executor.approve(pendingOf(await executor.execute(call))));
+      const running = calls.map((call, index) => executor.execute(call, { approval: approvals[index]! }));
+      await settled();
+      if (change === 'policy') verdict = 'deny';
+      else registry.unregister('write');
+      gate.open();
+      await Promise.all(running);
+      expect(brief(await running[1]!), change).toBe(change === 'policy' ? 'denied' : 'error INVALID_APPROVAL');
+      expect(ran).toEqual([{ n: 1 }]);
+    }
+  });
+});
+
+describe('executeAll with a person to ask', () => {
+  it('runs a call with changed arguments after the others of its batch, and asks about one at a time', async () => {
+    let running = 0;
+    const log: string[] = [];
+    const work = async (input: { key?: string }) => {
+      log.push(`begin ${input.key} beside ${running++}`);
+      await settled();
+      running--;
+    };
+    const keys = { allowParallel: true, conflictKeys: (input: { key?: string }) => [input.key ?? ''] };
+    const tools = [writer('write', work, keys), writer('plain', work, keys)];
+    const { executor } = setup(tools, {
+      policy: { decide: ({ name }) => ({ verdict: name === 'write' ? 'confirm' : 'allow', reason: 'r', rule: 'x', danger: 'low' }) },
+      confirm: ({ input }) => ((input as { key: string }).key === 'a' ? { input: { key: 'b' } } : true),
+    });
+    const outcomes = await executor.executeAll([{ id: '1', name: 'write', input: { key: 'a' } }, { id: '2', name: 'plain', input: { key: 'b' } }, { id: '3', name: 'write', input: { key: 'c' } }]);
+    expect(outcomes.map(brief)).toEqual(['ok null', 'ok null', 'ok null']);
+    expect(log).toEqual(['begin b beside 0', 'begin b beside 0', 'begin c beside 0']);
+  });
+});
+
+describe('what watches calls', () => {
+  it('cannot lose the outcome of a call that ran', async () => {
+    for (const around of [(_: unknown, __: unknown, run: () => Promise<unknown>) => run().then(() => Promise.reject(new Error('x'))), () => { throw new Error('x'); }, () => undefined, () => Promise.resolve('something else')]) {
+      let runs = 0;
+      const { executor } = setup([writer('write', () => ++runs)], { policy: allowAll, telemetry: { around } as never });
+      expect(brief(await executor.execute({ id: '1', name: 'write' }))).toBe('ok 1');
+      expect(runs).toBe(1);
+    }
+  });
+
+  it('hears again of a decision when a person changed the arguments', async () => {
+    const { executor, events } = setup([writer('write', () => 1, { dangerFor: (input: { all?: boolean }) => (input.all === true ? 'critical' : 'medium') })], { confirm: () => ({ input: { all: true } }) });
+    await executor.execute({ id: '1', name: 'write', input: {} });
+    expect(events.flatMap((event) => (event.type === 'decision' ? [event.danger] : []))).toEqual(['medium', 'critical']);
+  });
+
+  it('is no function is refused', () => {
+    const { executor } = setup([]);
+    expect(() => executor.on('call-settled' as never)).toThrow(/function/);
+  });
+});
+
+describe('a call in the words of another format', () => {
+  it('is refused, and not run without its arguments', async () => {
+    let runs = 0;
+    const { executor } = setup([anyTool('work', () => ++runs)], { policy: allowAll });
+    const outcome = await executor.execute({ id: '1', name: 'work', arguments: { a: 1 } } as never);
+    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+    expect(outcome.status === 'error' && outcome.message).toContain('found arguments');
+    expect(runs).toBe(0);
+  });
+});

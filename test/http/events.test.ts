@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { createDiscoveryApp } from '../../src/http.js';
+import { ManualClock } from '../../src/testing.js';
+import { toolEntry } from '../capability/manifest-tree.js';
+import { sample } from './catalogue-fixture.js';
+
+/** Reads a stream of events piece by piece. */
+class EventReader {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  #text = '';
+
+  constructor(response: Response) {
+    this.#reader = response.body!.getReader();
+  }
+
+  /** The next event or comment, without the blank line after it. */
+  async next(): Promise<string> {
+    for (let end = this.#text.indexOf('\n\n'); ; end = this.#text.indexOf('\n\n')) {
+      if (end !== -1) {
+        const event = this.#text.slice(0, end);
+        this.#text = this.#text.slice(end + 2);
+        return event;
+      }
+      const { done, value } = await this.#reader.read();
+      if (done) return 'ended';
+      this.#text += new TextDecoder().decode(value);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#reader.cancel();
+  }
+}
+
+describe('GET /events', () => {
+  it('says which revision there is, and tells of a change after a manifest was edited', async () => {
+    const { get, tree, capabilities } = await sample();
+    const response = await get('/events');
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    const reader = new EventReader(response);
+    expect(await reader.next()).toBe('retry: 2000\nevent: ready\nid: 1\ndata: {"revision":1}');
+    tree.write('functions.json', [toolEntry('new')]);
+    await capabilities.refresh();
+    expect(await reader.next()).toBe('event: change\nid: 2\ndata: {"revision":2}');
+    await reader.close();
+  });
+
+  it('is kept alive by comments, and leaves nothing running when the last client has gone', async () => {
+    const clock = new ManualClock();
+    const { capabilities } = await sample();
+    const app = createDiscoveryApp(capabilities, { page: false, clock });
+    expect(clock.pending).toBe(0);
+    const readers = [new EventReader(await app.request('/events')), new EventReader(await app.request('/events'))];
+    for (const reader of readers) await reader.next();
+    clock.advance(15_000);
+    for (const reader of readers) expect(await reader.next()).toBe(': alive');
+    clock.advance(15_000);
+    for (const reader of readers) expect(await reader.next()).toBe(': alive');
+    await readers[0]!.close();
+    expect(clock.pending).toBe(1);
+    await readers[1]!.close();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('has a bounded number of clients; a place is free again when one goes', async () => {
+    const { get } = await sample({ maxListeners: 2 });
+    const readers = [new EventReader(await get('/events')), new EventReader(await get('/events'))];
+    const refused = await get('/events');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
+    await readers[0]!.close();
+    expect((await get('/events')).status).toBe(200);
+  });
+
+  it('lets a client go that does not read, and keeps the others', async () => {
+    const clock = new ManualClock();
+    const { get } = await sample({ clock });
+    const slow = new EventReader(await get('/events'));
+    const good = new EventReader(await get('/events'));
+    await good.next();
+    for (let beat = 0; beat < 100; beat++) {
+      clock.advance(15_000);
+      expect(await good.next()).toBe(': alive');
+    }
+    let events = 0;
+    while ((await slow.next()) !== 'ended') events += 1;
+    expect(events).toBeLessThan(70);
+    await good.close();
+  });
+
+  it('answers HEAD without opening a stream', async () => {
+    const { capabilities } = await sample();
+    const clock = new ManualClock();
+    const response = await createDiscoveryApp(capabilities, { clock }).request('/events', { method: 'HEAD' });
+    expect([response.status, clock.pending]).toEqual([200, 0]);
+  });
+});
