@@ -164,7 +164,8 @@ export class CapabilityRegistry {
 
   /** The tools that meet a query, shared ones first, then by persona and name. A persona's tool does not hide the shared one of its name. */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
-    return compileToolQuery(query, this.#ledger).reduce((tools, test) => Object.freeze(tools.filter(test)), this.#state.tools.all);
+    const tests = compileToolQuery(query, this.#ledger);
+    return Object.freeze(this.#state.tools.all.filter((tool) => tests.every((test) => test(tool))));
   }
 
   /** What a name means to a persona: its own tool, or else the shared one. */
@@ -243,7 +244,7 @@ export class CapabilityRegistry {
     const before = this.#state;
     const [folder, sources] = await Promise.all([
       this.#folder?.read(force),
-      Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index]))),
+      Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index], this.#clock))),
     ]);
     if (loading && folder?.found === false) throw invalidArgument('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`);
     const inputs: Inputs = { code: this.#options.code, files: folder?.files ?? [], sources, findings: folder?.findings ?? [] };

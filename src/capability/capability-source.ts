@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.js';
 import { publicMessage } from '../core/public-message.js';
 import { describeValue } from '../core/plain-data.js';
 import { isToolDefinition, type ToolDefinition } from '../tool/tool-definition.js';
@@ -34,10 +35,20 @@ export interface SourceContent {
   readonly findings: readonly CapabilityFinding[];
 }
 
+/** A source that takes longer has failed: it would hold up everything else. */
+const LOAD_TIMEOUT_MS = 30_000;
+
+function inTime<T>(loading: Promise<T>, clock: Clock): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(LOAD_TIMEOUT_MS, () => reject(new Error(`no answer within ${LOAD_TIMEOUT_MS} ms`)));
+    Promise.resolve(loading).finally(cancel).then(resolve, reject);
+  });
+}
+
 /** Asks a source. Never rejects. */
-export async function loadSource(source: CapabilitySource, force: boolean, before: SourceContent | undefined): Promise<SourceContent> {
+export async function loadSource(source: CapabilitySource, force: boolean, before: SourceContent | undefined, clock: Clock): Promise<SourceContent> {
   try {
-    return contentOf(source.name, await source.load({ force }));
+    return contentOf(source.name, await inTime(source.load({ force }), clock));
   } catch (error) {
     const owner = before?.owner ?? null;
     const kept = before === undefined || before.definitions.length === 0 ? '' : `; the ${before.definitions.length} tools found last stay in use`;

@@ -14,6 +14,7 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import { Approvals, type Approval } from '../safety/approvals.js';
 import type { Decision, Policy } from '../safety/decision.js';
 import type { PendingApproval } from '../safety/pending.js';
+import { missingCredentials } from '../safety/built-in-checks.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import type { ToolCall } from '../safety/tool-call.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
@@ -263,7 +264,12 @@ export class ToolExecutor {
   /** @param raw the input as it was given. @param input as the schema gives it. */
   async #decide(running: RunningCall, entry: ToolEntry, raw: Json, input: unknown): Promise<OutcomeBody> {
     const { call, options } = running;
-    const decide = () => askPolicy(this.#policy, { id: call.id, name: entry.name, input }, options, this.#clock, options.signal);
+    const decide = async () => {
+      const decision = await askPolicy(this.#policy, { id: call.id, name: entry.name, input }, options, this.#clock, options.signal);
+      // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
+      const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#runner.isRouted(entry) ? undefined : missingCredentials(entry, this.#options.env ?? process.env);
+      return missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
+    };
     const decision = await decide();
     running.tellDecision(decision);
     if (decision.verdict === 'deny') return denied(decision);

@@ -41,7 +41,12 @@ function personaCheck(entry: ToolEntry, _: EffectiveDanger, { persona }: CallCon
 
 function credentialsCheck(entry: ToolEntry, _: EffectiveDanger, __: CallContext, { env }: CheckFrame): Refused | undefined {
   // Of a tool with several providers one may do without: the router knows which.
-  if (entry.auth?.required !== true || entry.providers.length > 0) return undefined;
+  return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
+}
+
+/** Why a tool cannot work: variables that its `auth` requires are not set. */
+export function missingCredentials(entry: ToolEntry, env: CheckFrame['env']): Refused | undefined {
+  if (entry.auth?.required !== true) return undefined;
   const missing = Object.entries(entry.auth.env ?? {}).filter(([name, need]) => need === 'required' && !(Object.hasOwn(env, name) && env[name]));
   if (missing.length === 0) return undefined;
   const where = entry.auth.docs === undefined ? '' : `; see ${entry.auth.docs}`;

@@ -66,6 +66,20 @@ describe('tooldex validate', () => {
     expect((await run('validate', 'functions.json', '--format', 'github')).out).toMatch(/^::error file=\S*functions\.json,line=\d+,title=manifest::/);
   });
 
+  it('fails for a folder without manifests: it is a wrong path', async () => {
+    mkdirSync(join(folder, 'empty'));
+    const { code, out } = await run('validate', 'empty');
+    expect(out).toContain('functions.json');
+    expect(code).toBe(1);
+  });
+
+  it('says that skills are checked with their folder', async () => {
+    write('skills.json', []);
+    const { code, out } = await run('validate', 'skills.json');
+    expect(out).toContain('validate the folder');
+    expect(code).toBe(1);
+  });
+
   it('reports a file that is not there', async () => {
     const { code, out } = await run('validate', 'nothing.json');
     expect(out).toContain('nothing.json');
@@ -96,6 +110,21 @@ describe('--manifests', () => {
     expect(out).toContain('good');
     expect(err).toMatch(/not loaded functions\.json:\d+:\d+: "bad"/);
     expect(code).toBe(1);
+  });
+
+  it('runs the tools of a persona as that persona', async () => {
+    write('manifests/functions.json', [{ ...good, persona_allowlist: ['Ada'] }]);
+    write('manifests/personas/Ada/functions.json', [{ ...good, name: 'own' }]);
+    const { err } = await run('run', 'good', '--manifests', 'manifests', '--persona', 'Ada');
+    expect(err).not.toContain('only for Ada');
+    expect(err).toContain('handler');
+  });
+
+  it('refuses a persona that no manifest names', async () => {
+    write('manifests/functions.json', [good]);
+    const { code, err } = await run('list', '--manifests', 'manifests', '--persona', 'Adda');
+    expect(err).toContain('"Adda"');
+    expect(code).toBe(2);
   });
 
   it('is needed for a persona', async () => {

@@ -33,19 +33,25 @@ export async function readTextFile(path: string): Promise<FileText> {
   }
 }
 
+const TOO_LONG = 'expected at most 1 MiB, found more; split it into several files';
+
 async function readBytes(path: string): Promise<Buffer | string> {
   let file: FileHandle | undefined;
   try {
     // A named pipe would keep an opening reader waiting.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!(await file.stat()).isFile()) return 'expected a file, found a folder or a device';
-    const buffer = Buffer.alloc(MAX_BYTES + 1);
+    const stats = await file.stat();
+    if (!stats.isFile()) return 'expected a file, found a folder or a device';
+    if (stats.size > MAX_BYTES) return TOO_LONG;
+    // One more than it has, so that one that grows is noticed.
+    let buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES) + 1);
     let length = 0;
     for (;;) {
       const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
       length += bytesRead;
-      if (length > MAX_BYTES) return 'expected at most 1 MiB, found more; split it into several files';
+      if (length > MAX_BYTES) return TOO_LONG;
       if (bytesRead === 0) return buffer.subarray(0, length);
+      if (length === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * buffer.length, MAX_BYTES + 1));
     }
   } finally {
     await file?.close();

@@ -47,9 +47,14 @@ export function optionalBoolean(value: unknown, condition: string): boolean | un
 /** Whether all wanted values are among some, in any case. */
 export function hasAll(wanted: readonly string[] | undefined, values: readonly string[]): boolean {
   if (wanted === undefined) return true;
-  const there = new Set(values.map(comparable));
-  return wanted.every((value) => there.has(value));
+  let there = comparableSets.get(values);
+  if (there === undefined) comparableSets.set(values, (there = new Set(values.map(comparable))));
+  const known = there;
+  return wanted.every((value) => known.has(value));
 }
+
+/** Of frozen lists that tools keep: they are asked with every query. */
+const comparableSets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 /**
  * Whether a success rate, `null` without calls, is high enough.

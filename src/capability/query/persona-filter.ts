@@ -66,6 +66,6 @@ function tokensOf(personas: unknown): string[] {
       if (typeof item !== 'string') throw invalidArgument('personas as text or a list of texts', item === personas ? item : `${describeValue(item)} in the list`);
       return item.split(',');
     })
-    .map(personaKey)
+    .map((token) => personaKey(token.trim().replace(/^([-!])\s+/, '$1')))
     .filter((token) => token !== '');
 }

@@ -44,7 +44,7 @@ export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): readon
   const passes = query.filter === undefined ? () => true : compileFilter(query.filter);
   const tests: ((tool: CapabilityTool) => boolean)[] = [];
   if (query.personas !== undefined) tests.push((tool) => ownerMatches(personas, tool.owner));
-  if (providers !== undefined) tests.push((tool) => hasAll(providers, tool.entry.providers.map(({ name }) => name)));
+  if (providers !== undefined) tests.push((tool) => hasAll(providers, providerNamesOf(tool)));
   if (capabilities !== undefined) tests.push((tool) => hasAll(capabilities, tool.capabilityTags));
   if (query.version !== undefined) tests.push((tool) => meetsVersion(tool.entry.version));
   if (effects !== undefined) tests.push((tool) => tool.entry.sideEffects.some((effect) => effects.has(effect)));
@@ -53,4 +53,12 @@ export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): readon
   if (available !== undefined) tests.push((tool) => tool.available === available);
   if (query.minSuccessRate !== undefined || query.requireCalls !== undefined) tests.push((tool) => meetsRate(() => ledger.toolRate(tool.owner, tool.name)));
   return tests;
+}
+
+const providerNames = new WeakMap<CapabilityTool, readonly string[]>();
+
+function providerNamesOf(tool: CapabilityTool): readonly string[] {
+  let names = providerNames.get(tool);
+  if (names === undefined) providerNames.set(tool, (names = Object.freeze(tool.entry.providers.map(({ name }) => name))));
+  return names;
 }

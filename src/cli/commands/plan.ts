@@ -1,7 +1,7 @@
 import type { ToolOutcome } from '../../execution/tool-outcome.js';
-import type { ToolCall } from '../../safety/tool-call.js';
+import type { CallContext, ToolCall } from '../../safety/tool-call.js';
 import { answerQuestion } from '../execute/answer-question.js';
-import { executionOptionsOf } from '../execute/execution-options.js';
+import { executionOptionsOf, personaOf } from '../execute/execution-options.js';
 import { readCalls } from '../execute/read-calls.js';
 import { readJsonFile } from '../execute/read-json.js';
 import { explanationLines, factsText, outcomeToJson, statusText, valueText } from '../execute/show-outcome.js';
@@ -26,14 +26,14 @@ export async function plan(terminal: Dialog, { registry }: LoadedRegistry, file:
   const json = options['json'] === true;
   return withExecutor(terminal, registry, executionOptionsOf(options), (event) => callLine(terminal, event), async (execution) => {
     const { executor, signal } = execution;
-    const planned: ShownPlan = { calls, plan: await executor.plan(calls), dryRuns: await executor.dryRun(calls) };
+    const planned: ShownPlan = { calls, plan: await executor.plan(calls), dryRuns: await executor.dryRun(calls, personaOf(options)) };
     if (!json) showPlan(terminal, planned);
     if (options['run'] !== true) {
       if (json) terminal.out(plainJson(planToJson(planned), 2));
       return EXIT.ok;
     }
     if (!json) terminal.out('');
-    const outcomes = await outcomesOf(terminal, calls, execution);
+    const outcomes = await outcomesOf(terminal, calls, execution, personaOf(options));
     if (json) terminal.out(plainJson({ ...planToJson(planned), outcomes: outcomes.map(outcomeToJson) }, 2));
     else for (const [position, outcome] of outcomes.entries()) showOutcome(terminal, position, outcome);
     if (signal.aborted) terminal.err(paint(terminal, 'yellow', 'interrupted'));
@@ -41,8 +41,8 @@ export async function plan(terminal: Dialog, { registry }: LoadedRegistry, file:
   });
 }
 
-async function outcomesOf(terminal: Dialog, calls: readonly ToolCall[], { executor, signal, turns }: Execution): Promise<readonly ToolOutcome[]> {
-  const outcomes = await executor.executeAll(calls, { signal });
+async function outcomesOf(terminal: Dialog, calls: readonly ToolCall[], { executor, signal, turns }: Execution, context: CallContext): Promise<readonly ToolOutcome[]> {
+  const outcomes = await executor.executeAll(calls, { signal, ...context });
   return Promise.all(outcomes.map((outcome) => answerQuestion(terminal, turns, outcome, signal)));
 }
 

@@ -1,6 +1,6 @@
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { answerQuestion } from '../execute/answer-question.js';
-import { executionOptionsOf } from '../execute/execution-options.js';
+import { executionOptionsOf, personaOf } from '../execute/execution-options.js';
 import { readJsonOption } from '../execute/read-json.js';
 import { explanationLines, factsText, outcomeToJson, statusText, valueText } from '../execute/show-outcome.js';
 import { progressLine } from '../execute/tell-event.js';
@@ -17,7 +17,7 @@ import { paint, type Dialog } from '../terminal.js';
 export async function run(terminal: Dialog, { registry }: LoadedRegistry, name: string, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
   const call = { id: 'call-0', name: registry.require(name).name, input: await readJsonOption((options['input'] as string | undefined) ?? '{}', terminal, cwd) };
   return withExecutor(terminal, registry, executionOptionsOf(options), (event) => progressLine(terminal, event), async ({ executor, signal, turns }) => {
-    const outcome = await answerQuestion(terminal, turns, await executor.execute(call, { signal }), signal);
+    const outcome = await answerQuestion(terminal, turns, await executor.execute(call, { signal, ...personaOf(options) }), signal);
     const value = valueText(terminal, outcome);
     if (options['json'] === true) terminal.out(plainJson(outcomeToJson(outcome), 2));
     else if (value !== undefined) terminal.out(value);

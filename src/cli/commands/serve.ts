@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry, type CapabilityChange } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
+import { LOOPBACK_HOSTS } from '../../http/guard/allowed-hosts.js';
 import { serve } from '../../http/serve.js';
 import { EXIT } from '../exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
@@ -35,8 +36,8 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
   const running = await serve(capabilities, {
     ...(port === undefined ? {} : { port }),
     ...(host === undefined ? {} : { host }),
-    ...(token === undefined || token === '' ? {} : { token }),
-    ...(allowedHost === undefined ? {} : { allowedHosts: allowedHost }),
+    ...(token === undefined ? {} : { token }), // An empty one, of a variable that is not set, is refused.
+    ...(allowedHost === undefined ? {} : { allowedHosts: [...LOOPBACK_HOSTS, ...allowedHost] }),
   });
   const stopWatching = manifests === undefined ? () => {} : capabilities.watch();
   const stopTelling = capabilities.onChange((change) => terminal.err(changeLine(change, capabilities.findings.length)));

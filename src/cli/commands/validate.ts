@@ -41,15 +41,22 @@ export async function validate(terminal: Terminal, places: readonly string[], fo
 }
 
 async function validateFile(path: string): Promise<Validated> {
+  const kind = /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
+  if (kind !== undefined) {
+    const message = `expected a manifest of tools, or a folder, found a file of ${kind}; validate the folder that it is in: ${kind} are checked together with the tools that they need`;
+    return { usable: 0, total: 0, issues: [{ severity: 'error', file: relative(process.cwd(), path), line: 1, column: 1, path: '', message }] };
+  }
   const { definitions, total, issues } = await loadManifest(path, { onInvalid: 'quarantine' });
   return { usable: definitions.length, total, issues };
 }
 
 /** Tools, and the skills, jobs and tasks that refer to them. */
 async function validateFolder(root: string, cwd: string): Promise<Validated> {
-  const { definitions, total } = await loadManifest({ root }, { onInvalid: 'quarantine' });
+  const { definitions, total, issues } = await loadManifest({ root }, { onInvalid: 'quarantine' });
   const { findings } = await CapabilityRegistry.load({ root });
   const folder = relative(cwd, root);
+  // A folder without manifests is a wrong path, and no success.
+  if (total === 0 && findings.length === 0) return { usable: 0, total, issues: issues.map((issue) => ({ ...issue, file: folder === '' ? '.' : folder })) };
   return { usable: definitions.length, total, issues: findings.map((finding) => ({ ...finding, file: folder === '' ? finding.file : `${folder}/${finding.file}` })) };
 }
 

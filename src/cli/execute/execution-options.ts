@@ -38,3 +38,8 @@ function milliseconds(text: string): number {
   if (ms > LIMITS.timerMs) throw new InvalidArgumentError(`Expected at most ${LIMITS.timerMs} milliseconds.`);
   return ms;
 }
+
+/** As whom calls are made: whoever sees the tools of a persona also calls as it. */
+export function personaOf({ persona }: Readonly<Record<string, unknown>>): { readonly persona?: string } {
+  return typeof persona === 'string' ? { persona } : {};
+}

@@ -43,7 +43,7 @@ export function createGuard({ allowedHosts, allowedOrigins, mayEnter }: GuardOpt
       return refuse(400, { code: 'INVALID_ARGUMENT', message: 'Expected one Host and no Transfer-Encoding but chunked, found another request' }, CLOSE);
     }
     // A request line with a whole address names a host, too.
-    if (!isAllowed(host) || !isAllowed(urlHost)) return refuse(403, { code: 'HOST_NOT_ALLOWED', message: `Expected a host that is allowed, found ${describeValue(host)}; add it to allowedHosts` });
+    if (!isAllowed(host) || !isAllowed(urlHost)) return refuse(403, { code: 'HOST_NOT_ALLOWED', message: `Expected a host that is allowed, found ${describeValue(host)}; add it to allowedHosts (on the command line: --allowed-host)` });
 
     const origin = header('origin');
     const own = origin !== undefined && (origin === `http://${host}` || origin === `https://${host}`);

@@ -70,7 +70,7 @@ export function versionRange(description: string): Parameter<string> {
     schema: { type: 'string', minLength: 1 },
     repeatable: true,
     read: (value) => {
-      if (value.trim() === '') return undefined;
+      if (value.replaceAll(',', '').trim() === '') return undefined;
       try {
         versionFilter(value);
         return value;

@@ -8,7 +8,12 @@ import { PRIORITY_NAMES } from '../wire/tool-fields.js';
 import { oneOf, share, text, trueOrFalse, versionRange, type Parameter } from './parameter.js';
 import type { Asked } from './read-parameters.js';
 
-export const PERSONA = text('Whose: a persona, with what is shared; `-shared` leaves that out, `-name` a persona. Several mean any of them.');
+const personas = text('Whose: a persona, with what is shared; `-shared` leaves that out, `-name` a persona. Several mean any of them.');
+export const PERSONA: Parameter<string> = {
+  ...personas,
+  expected: `names of personas, or -shared: ${personas.expected}`,
+  read: (value) => (value.split(',').every((name) => /^\s*[-!]?\s*[^\s\-!]/.test(name)) ? personas.read(value) : undefined),
+};
 export const AVAILABLE = trueOrFalse('Whether it can be used now.');
 export const HEALTH_PARAMETERS: readonly (readonly [string, Parameter])[] = [
   ['min_success_rate', share('At least this share of the last calls succeeded. What was never called is not left out.')],

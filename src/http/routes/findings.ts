@@ -37,7 +37,17 @@ export class Findings {
 }
 
 function manifestFindings({ findings }: CapabilityRegistry): readonly FindingWire[] {
-  return findings.map(({ severity, kind, owner, file, line, column, path, entryName, message }) => ({ severity, kind, rule: null, name: entryName ?? null, persona: owner, source: file, line, column, path, message: publicMessage(message) }));
+  return findings.map(({ severity, kind, owner, file, line, column, path, entryName, message }) => ({ severity, kind, rule: null, name: entryName ?? null, persona: owner, source: file, line, column, path, message: shownMessage(message, path) }));
+}
+
+/** Where manifests keep credentials, or what programs put there. */
+const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
+
+/** Messages quote what was found; there it may be a credential that was written into the wrong place. */
+function shownMessage(message: string, path: string): string {
+  const shown = publicMessage(message);
+  const found = shown.indexOf('found ');
+  return PRIVATE.test(path) && found !== -1 ? `${shown.slice(0, found)}found something else, which is not shown here` : shown;
 }
 
 /** Each tool is looked at among those that it is offered with: a persona's among what that persona sees. */

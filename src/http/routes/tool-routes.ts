@@ -4,13 +4,18 @@ import { contentAnswer } from '../answers/answer.js';
 import { piecesAnswer } from '../answers/json-pieces.js';
 import { LIST_END, listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
-import { namesOf, text } from '../query/parameter.js';
+import { namesOf, text, type Parameter } from '../query/parameter.js';
 import { PERSONA, TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
 import { DETAIL_FIELDS, TOOL_FIELDS } from '../wire/tool-fields.js';
 import { listSchema, openObject } from './content-schemas.js';
 import type { Route } from './route.js';
 
-export const ONE_PERSONA = text('For whom: a persona, which sees its own in place of what is shared.', { repeatable: false });
+const persona = text('For whom: a persona, which sees its own in place of what is shared.', { repeatable: false });
+export const ONE_PERSONA: Parameter<string> = {
+  ...persona,
+  expected: `the name of one persona (filters such as -shared are for lists): ${persona.expected}`,
+  read: (value) => (/^\s*[-!]|,/.test(value) ? undefined : persona.read(value)),
+};
 
 export const toolsRoute: Route = {
   path: '/tools',

@@ -1,5 +1,6 @@
 import { Priority } from '../../core/enums.js';
 import type { Json } from '../../core/plain-data.js';
+import { picked } from './picked.js';
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolAuth } from '../../tool/metadata/tool-options.js';
@@ -28,7 +29,7 @@ export const FIXED_FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['safety_level', ({ safetyLevel }) => safetyLevel],
   ['requires_consent', ({ entry }) => entry.requiresConsent],
   ['allow_parallel', ({ entry }) => entry.allowParallel],
-  ['idempotency_key', ({ entry, manifest }) => manifest?.idempotency_key ?? entry.idempotencyKey ?? false],
+  ['idempotency_key', ({ entry, manifest }) => picked(manifest?.idempotency_key, ['required', 'scope', 'guidance']) ?? entry.idempotencyKey ?? false],
   ['default_timeout', ({ entry }) => (entry.timeoutMs === undefined ? undefined : entry.timeoutMs / 1_000)],
   ['side_effects', ({ entry: { sideEffects } }) => (sideEffects.length === 1 ? sideEffects[0] : sideEffects.length === 0 ? undefined : sideEffects)],
   ['cost_per_call', ({ entry }) => entry.costPerCall],

@@ -78,7 +78,7 @@ export class ToolJson {
   }
 }
 
-/** Health with the calls that it is of, for a chart: `{at, success, latency_ms}` each, `at` in milliseconds since 1970. */
+/** Health with the calls that it is of, for a chart: `{at, success, latency_ms}` each, `at` in seconds since 1970. */
 function healthWithSamples({ health, samples }: CapabilityTool): unknown {
   const { tool, providers, ...rest } = toolHealthWire(health);
   const withSamples = Object.entries(providers).map(([label, each]) => [label, { ...each, samples: samplesWire(samples.providers[label] ?? []) }] as const);
@@ -86,7 +86,7 @@ function healthWithSamples({ health, samples }: CapabilityTool): unknown {
 }
 
 function samplesWire(samples: CapabilityTool['samples']['tool']): unknown {
-  return samples.map(({ at, success, latencyMs }) => ({ at, success, latency_ms: latencyMs }));
+  return samples.map(({ at, success, latencyMs }) => ({ at: at / 1_000, success, latency_ms: latencyMs }));
 }
 
 function isSame(a: AuthStatus, b: AuthStatus): boolean {

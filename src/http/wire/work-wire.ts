@@ -1,5 +1,6 @@
 import type { CapabilityJob, CapabilitySkill } from '../../capability/capability-items.js';
 import { metricsWire } from '../../capability/wire/health-wire.js';
+import { picked } from './picked.js';
 
 /** A skill as its file says it, with what is known beside. */
 export function skillWire(skill: CapabilitySkill): Readonly<Record<string, unknown>> {
@@ -34,8 +35,8 @@ export function jobWire(job: CapabilityJob): Readonly<Record<string, unknown>> {
     required_tools: requiredTools,
     required_capabilities: requiredCapabilities,
     unresolved,
-    task_graph: manifest.task_graph,
-    recurrence: manifest.recurrence ?? null,
+    task_graph: manifest.task_graph.map((task) => picked(task, ['task', 'depends_on', 'description'])),
+    recurrence: picked(manifest.recurrence, ['frequency', 'interval', 'cron', 'timezone', 'start_date', 'end_date']) ?? null,
     acceptance_criteria: manifest.acceptance_criteria,
     available: job.available,
     health: { job: metricsWire(job.health) },
