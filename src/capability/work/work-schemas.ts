@@ -4,6 +4,8 @@ import { z } from 'zod';
 export type WorkKind = 'skill' | 'job' | 'task';
 
 const text = () => z.string().regex(/\S/, { error: 'text that is not blank' });
+/** As long as names of tools: pages of lists are found again by them. */
+const name = () => text().max(128);
 const texts = () => z.array(text());
 const plainObject = () => z.record(z.string(), z.unknown());
 
@@ -26,7 +28,7 @@ const collaboration = z.strictObject({
 });
 
 const skillSchema = z.strictObject({
-  name: text(),
+  name: name(),
   version: text(),
   instruction_prompt: text(),
   required_tools: texts(),
@@ -65,7 +67,7 @@ const recurrence = z.looseObject({
 });
 
 const jobSchema = z.strictObject({
-  name: text(),
+  name: name(),
   summary: text(),
   description: z.string().optional(),
   personas: texts().min(1),
@@ -79,7 +81,7 @@ const jobSchema = z.strictObject({
 });
 
 const taskSchema = z.strictObject({
-  name: text(),
+  name: name(),
   summary: text(),
   description: z.string().optional(),
   persona: z.string().optional(),
