@@ -37,6 +37,7 @@ export type { Pending, PendingApproval, PendingManualCall, PendingQuestion } fro
 export { Approvals, type Approval, type ApprovalsOptions, type ApprovedCall } from './safety/approvals.js';
 export type { CallFacts, OutcomeStatus, ProviderFacts, ToolEvent, Verdict } from './core/tool-event.js';
 export type { Clock } from './core/clock.js';
+export { shareUsage, type SharedUsage, type ShareUsageOptions } from './registry/share-usage.js';
 export { planExecution, type Batch, type ExecutionPlan, type PlannableCall, type PlannedCall } from './execution/plan-execution.js';
 export { ToolExecutor, type DryRun, type ExecuteAllOptions } from './execution/tool-executor.js';
 export type { Confirm, Confirmation, ExecuteOptions, ToolExecutorOptions } from './execution/executor-options.js';

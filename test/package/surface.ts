@@ -34,6 +34,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'planExecution',
       'rankHybrid',
       'selectTools',
+      'shareUsage',
       'tool',
     ],
     types: [
@@ -98,6 +99,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'SelectionLimits',
       'SelectionReason',
       'SelectionRequest',
+      'ShareUsageOptions',
+      'SharedUsage',
       'StandardSchema',
       'Telemetry',
       'ToolAuth',
