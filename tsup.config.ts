@@ -20,11 +20,11 @@ const writeSchema: NonNullable<Options['esbuildPlugins']>[number] = {
 };
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', cli: 'src/cli/main.ts' },
+  entry: { index: 'src/index.ts', tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts', cli: 'src/cli/main.ts' },
   format: ['esm', 'cjs'],
   target: 'node20',
   // tsup hands `baseUrl` to the declaration compiler, which TypeScript 6 calls deprecated.
-  dts: { entry: { index: 'src/index.ts', tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts' }, compilerOptions: { ignoreDeprecations: '6.0', noEmit: false } },
+  dts: { entry: { index: 'src/index.ts', tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts' }, compilerOptions: { ignoreDeprecations: '6.0', noEmit: false } },
   esbuildPlugins: [embedPage, writeSchema],
   // Bundlers and other runtimes tell built-in modules from packages by the prefix.
   removeNodeProtocol: false,

@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     projects: [
-      { extends: true, test: { name: 'source', include: ['test/**/*.test.ts'], exclude: builtPackage } },
+      { extends: true, test: { name: 'source', include: ['test/**/*.test.ts'], exclude: [...builtPackage, '**/node_modules/**'] } },
       // These look at dist, as a user's project would.
       { extends: true, test: { name: 'package', include: builtPackage, globalSetup: 'test/package/build-if-stale.ts', maxConcurrency: 2 } },
     ],

@@ -30,6 +30,14 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'STATE_UNAVAILABLE',
   'MISSING_PACKAGE',
   'INVALID_MANIFEST',
+  'INVALID_STATE',
+  'OPEN_TOOL_CALLS',
+  'UNKNOWN_CALL',
+  'ALREADY_RESOLVED',
+  'TOOL_CHANGED',
+  'INVALID_SNAPSHOT',
+  'STALE_SESSION',
+  'MODEL_FAILED',
 ] as const);
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 

@@ -9,14 +9,14 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import type { Policy } from '../safety/decision.js';
 import type { PendingApproval } from '../safety/pending.js';
 import type { Approval } from '../safety/approvals.js';
-import type { CallContext } from '../safety/tool-call.js';
+import type { CallContext, ToolCall } from '../safety/tool-call.js';
 import type { StateStore } from '../state/state-store.js';
 import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
 import type { Budget } from './limits/budgets.js';
 import type { Telemetry } from './telemetry.js';
 
-/** A person's answer to a call that waits for a yes; with other arguments, when the person changed them. */
-export type Confirmation = boolean | { readonly input: unknown };
+/** A person's answer to a call that waits for a yes; with other arguments, when the person changed them; `later` leaves it waiting. */
+export type Confirmation = boolean | 'later' | { readonly input: unknown };
 
 /** Asks a person, and resolves to the answer; one that throws counts as a no. */
 export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;
@@ -68,10 +68,17 @@ export interface ExecuteOptions extends CallContext {
   /** A person's yes to exactly this call. */
   readonly approval?: Approval;
   readonly signal?: AbortSignal;
-  /** Used instead of the executor's own. */
+  /** Used instead of the executor's own, which is asked when this one says `later`. */
   readonly confirm?: Confirm;
   /** For writing tools; the same key for the same deed. @default derived from conversation, call and arguments */
   readonly idempotencyKey?: string;
+  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. */
+  readonly context?: unknown;
+  /**
+   * Called right before the tool is started, when nothing can forbid the call any more; when it throws, the tool is not
+   * started. Not called for answers from the cache, and calls that a person answers.
+   */
+  readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }
 
 const count = z.number().int().min(1);

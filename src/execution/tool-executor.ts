@@ -21,7 +21,7 @@ import { MemoryStateStore } from '../state/memory-state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { isCacheable, ResultCache } from './cache/result-cache.js';
-import { checkOptions, type CheckedOptions, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
+import { checkOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
 import { Concurrency } from './limits/concurrency.js';
 import { RepeatGuard } from './limits/repeat-guard.js';
@@ -32,7 +32,7 @@ import { BatchConfirmations } from './ask/batch-confirmations.js';
 import { CallWorker, type CheckedCall } from './run/call-worker.js';
 import { failure } from './run/failure.js';
 import { HandlerRunner } from './run/handler-runner.js';
-import { copyAllOptions, copyCalls, copyOptions } from './run/copy-request.js';
+import { copyAllOptions, copyCalls, copyOptions, type OnOutcome } from './run/copy-request.js';
 import { RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/until-aborted.js';
 import type { OutcomeBody, ToolOutcome } from './tool-outcome.js';
@@ -40,6 +40,8 @@ import type { OutcomeBody, ToolOutcome } from './tool-outcome.js';
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
   /** Yeses to some of the calls; each finds its call by `callId`. */
   readonly approvals?: readonly Approval[];
+  /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. */
+  readonly onOutcome?: OnOutcome;
 }
 
 /** What would happen to a call. */
@@ -86,6 +88,8 @@ export class ToolExecutor {
   readonly #cache: ResultCache;
   readonly #repeats: RepeatGuard;
   readonly #runner: HandlerRunner;
+  /** Functions that ask by the executor's own `confirm`. */
+  readonly #askOwn = new WeakSet<Confirm>();
   /** To be closed with the executor: it writes what is left. */
   readonly #ownHealth: SharedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
@@ -112,6 +116,11 @@ export class ToolExecutor {
     const concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
     this.#worker = new CallWorker({ clock, timeoutMs, concurrency, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health });
     this.#stopWatchingStore = store?.onAvailability((available) => this.#listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
+  }
+
+  /** The tools that can be called. */
+  get registry(): ToolMetadataRegistry {
+    return this.#registry;
   }
 
   /** Calls the function with every event, until the returned function is called. */
@@ -141,7 +150,7 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
    */
   async executeAll(calls: readonly ToolCall[], all: ExecuteAllOptions = {}): Promise<readonly ToolOutcome[]> {
-    const { approvals, ...options } = copyAllOptions(all);
+    const { approvals, onOutcome, ...options } = copyAllOptions(all);
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
     if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, found ${ids.size} ids; outcomes could not be told apart`);
@@ -155,8 +164,12 @@ export class ToolExecutor {
         batch.map(async (position, index) => {
           const call = own[position]!;
           const approval = approvalOf.get(call.id);
-          outcomes[position] = await this.execute(call, { ...options, ...(approval && { approval }), ...(person && { confirm: person.confirmFor(index) }) });
+          const ask = person?.confirmFor(index);
+          if (ask !== undefined && options.confirm === undefined) this.#askOwn.add(ask);
+          const outcome = await this.execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) });
+          outcomes[position] = outcome;
           person?.end(index);
+          await onOutcome?.(outcome);
         }),
       );
     }
@@ -280,7 +293,7 @@ export class ToolExecutor {
     const approval = given === undefined ? undefined : this.#desk.verify(running, given, asked, entry);
     // A manual call is a person's work already.
     if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
-      const answer = await this.#desk.ask(running, asked, entry, decision, options.confirm ?? this.#options.confirm);
+      const answer = await this.#desk.ask(running, asked, entry, decision, this.#confirmOf(options.confirm));
       if ('outcome' in answer) return answer.outcome;
       const { approval: granted, edited } = answer.granted;
       // A person takes their time: tool, policy and arguments are looked at again.
@@ -295,6 +308,16 @@ export class ToolExecutor {
       return denied(now);
     };
     return this.#run(running, { entry, raw, input, approval, forbiddenNow });
+  }
+
+  /** Who is asked: the call's own `confirm`, and the executor's when there is none or it leaves the call waiting. */
+  #confirmOf(given: Confirm | undefined): Confirm | undefined {
+    const { confirm: own } = this.#options;
+    if (given === undefined || own === undefined || this.#askOwn.has(given)) return given ?? own;
+    return async (pending, options) => {
+      const answer = await given(pending, options);
+      return answer === 'later' ? own(pending, options) : answer;
+    };
   }
 
   async #run(running: RunningCall, checked: CheckedCall): Promise<OutcomeBody> {

@@ -54,6 +54,7 @@ export function createToolSearchTool(registry: ToolMetadataRegistry, options: To
     costTier: CostTier.FREE,
     sideEffects: SideEffect.NONE,
     category: 'tools',
+    metadata: { toolSearch: true }, // By which chats know it under any name.
     keywords: ['find tool', 'which tool', 'tool help'],
     examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
     execute: ({ query, names = [] }) => {

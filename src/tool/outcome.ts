@@ -31,7 +31,9 @@ export function askUser(question: string, options?: readonly string[]): ToolResu
 }
 
 /** The whole run should stop after this call, for `reason`, with `value` as the call's answer. */
-export function halt<T>(reason: string, value: T): ToolResult<T> {
+export function halt(reason: string): ToolResult<null>;
+export function halt<T>(reason: string, value: T): ToolResult<T>;
+export function halt(reason: string, value: unknown = null): ToolResult {
   return brand({ status: 'halt', reason, value });
 }
 

@@ -32,6 +32,14 @@ it('pins the error codes', () => {
     'STATE_UNAVAILABLE',
     'MISSING_PACKAGE',
     'INVALID_MANIFEST',
+    'INVALID_STATE',
+    'OPEN_TOOL_CALLS',
+    'UNKNOWN_CALL',
+    'ALREADY_RESOLVED',
+    'TOOL_CHANGED',
+    'INVALID_SNAPSHOT',
+    'STALE_SESSION',
+    'MODEL_FAILED',
   ]);
 });
 

@@ -6,7 +6,7 @@ import { plainJson } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 import { selectTools } from '../../selection/select-tools.js';
-import { exampleRunToJson, runExampleCalls, showExamplePlan, showHeldCalls } from './example-calls.js';
+import { exampleRunToJson, runExampleCalls, showExamplePlan, showHeldCalls } from '../execute/example-calls.js';
 import { keywordTable } from './search.js';
 import { printSelection, selectionToJson } from './select.js';
 import { axisBars } from './stats.js';

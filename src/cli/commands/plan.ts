@@ -1,7 +1,7 @@
 import type { ToolOutcome } from '../../execution/tool-outcome.js';
 import type { CallContext, ToolCall } from '../../safety/tool-call.js';
 import { answerQuestion } from '../execute/answer-question.js';
-import { executionOptionsOf, personaOf } from '../execute/execution-options.js';
+import { executionOptionsOf, personaOf } from '../options/execution-options.js';
 import { readCalls } from '../execute/read-calls.js';
 import { readJsonFile } from '../execute/read-json.js';
 import { explanationLines, factsText, outcomeToJson, statusText, valueText } from '../execute/show-outcome.js';

@@ -1,6 +1,6 @@
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { answerQuestion } from '../execute/answer-question.js';
-import { executionOptionsOf, personaOf } from '../execute/execution-options.js';
+import { executionOptionsOf, personaOf } from '../options/execution-options.js';
 import { readJsonOption } from '../execute/read-json.js';
 import { explanationLines, factsText, outcomeToJson, statusText, valueText } from '../execute/show-outcome.js';
 import { progressLine } from '../execute/tell-event.js';

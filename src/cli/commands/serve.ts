@@ -3,6 +3,7 @@ import { CapabilityRegistry, type CapabilityChange } from '../../capability/capa
 import { ToolError } from '../../core/errors.js';
 import { LOOPBACK_HOSTS } from '../../http/guard/allowed-hosts.js';
 import { serve } from '../../http/serve.js';
+import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { EXIT } from '../exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
@@ -13,6 +14,7 @@ import { paint, type Dialog } from '../terminal.js';
 export interface ServeCommandOptions {
   readonly tools?: readonly string[];
   readonly manifests?: string;
+  readonly mcp?: string;
   readonly persona?: string;
   readonly port?: number;
   readonly host?: string;
@@ -24,14 +26,20 @@ export interface ServeCommandOptions {
 /** Where a token is looked for that is not to be seen in the list of processes. */
 const TOKEN_VARIABLE = 'TOOLDEX_TOKEN';
 
+async function discoveryOf(file: string, terminal: Dialog, cwd: string): Promise<McpDiscovery> {
+  const { openMcpDiscovery } = await import('../load/load-mcp-tools.js');
+  return openMcpDiscovery(file, terminal, cwd);
+}
+
 /** Serves the catalogue until the person interrupts the program; manifests are watched meanwhile. */
 export async function serveCatalogue(terminal: Dialog, options: ServeCommandOptions, cwd: string, importOptions: ImportOptions, env: NodeJS.ProcessEnv = process.env): Promise<number> {
-  const { tools: patterns, manifests, persona, port, host, token = env[TOKEN_VARIABLE], allowedHost, json } = options;
+  const { tools: patterns, manifests, mcp, persona, port, host, token = env[TOKEN_VARIABLE], allowedHost, json } = options;
   if (persona !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected serve without --persona, found it; each request asks for its own, as /tools?persona=Atlas');
-  const code = manifests !== undefined && patterns === undefined ? undefined : await loadRegistry({ patterns }, cwd, importOptions);
+  const code = (manifests !== undefined || mcp !== undefined) && patterns === undefined ? undefined : await loadRegistry({ patterns }, cwd, importOptions);
   for (const { file, reason } of code?.problems ?? []) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${plainLine(`${file}: ${reason}`)}`);
   const definitions = code === undefined ? [] : [...code.registry].map(({ definition }) => definition);
-  const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: resolve(cwd, manifests) }) });
+  const discovery = mcp === undefined ? undefined : await discoveryOf(mcp, terminal, cwd);
+  const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: resolve(cwd, manifests) }), ...(discovery && { sources: discovery.sources() }) });
 
   const running = await serve(capabilities, {
     ...(port === undefined ? {} : { port }),
@@ -39,7 +47,7 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
     ...(token === undefined ? {} : { token }), // An empty one, of a variable that is not set, is refused.
     ...(allowedHost === undefined ? {} : { allowedHosts: [...LOOPBACK_HOSTS, ...allowedHost] }),
   });
-  const stopWatching = manifests === undefined ? () => {} : capabilities.watch();
+  const stopWatching = manifests === undefined && mcp === undefined ? () => {} : capabilities.watch();
   const stopTelling = capabilities.onChange((change) => terminal.err(changeLine(change, capabilities.findings.length)));
   try {
     const counts = { url: running.url, tools: capabilities.tools().length, findings: capabilities.findings.length };
@@ -58,6 +66,7 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
     stopTelling();
     stopWatching();
     await running.close();
+    await discovery?.close();
   }
   return EXIT.ok;
 }

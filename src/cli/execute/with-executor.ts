@@ -4,7 +4,7 @@ import { ToolExecutor } from '../../execution/tool-executor.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
 import type { Dialog } from '../terminal.js';
 import { askToConfirm } from './ask-to-confirm.js';
-import type { ExecutionOptions } from './execution-options.js';
+import type { ExecutionOptions } from '../options/execution-options.js';
 import { limitTime } from './limit-time.js';
 import { Turns } from './turns.js';
 

@@ -11,6 +11,8 @@ import { isSameCode, isSameTool, toolsOfModule, type FoundTool } from './tools-o
 export interface ToolPlaces {
   /** Files, folders and globs of code. */
   readonly patterns?: readonly string[] | undefined;
+  /** Asks MCP servers. */
+  readonly mcp?: (() => Promise<LoadedRegistry>) | undefined;
   /** A folder with manifests. */
   readonly manifests?: string | undefined;
   /** As whom the manifests are seen. */
@@ -32,7 +34,15 @@ const NO_TOOLS = 'expected exported tools, found none. Export classes decorated 
  * A file that fails is reported and the rest still loads. The same tool met again, through a file that re-exports it,
  * counts once; another tool of the same name is reported, and so is a pattern that brings no tools.
  */
-export async function loadRegistry({ patterns, manifests, persona }: ToolPlaces, cwd: string, options: ImportOptions = {}): Promise<LoadedRegistry> {
+export async function loadRegistry({ mcp, ...places }: ToolPlaces, cwd: string, options: ImportOptions = {}): Promise<LoadedRegistry> {
+  if (mcp === undefined) return loadLocal(places, cwd, options);
+  const served = await mcp();
+  if (places.patterns === undefined && places.manifests === undefined) return served;
+  const local = await loadLocal(places, cwd, options);
+  return { ...join(local, served), ...(served.close && { close: served.close }) };
+}
+
+async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp'>, cwd: string, options: ImportOptions): Promise<LoadedRegistry> {
   const fromManifests = manifests === undefined ? undefined : await loadManifestTools(manifests, persona, cwd);
   if (fromManifests !== undefined && patterns === undefined) return fromManifests;
   if (fromManifests === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected --persona together with --manifests, found it alone');
@@ -67,7 +77,7 @@ export async function loadRegistry({ patterns, manifests, persona }: ToolPlaces,
   return fromManifests === undefined ? { registry, problems, fileOf } : join({ registry, problems, fileOf }, fromManifests);
 }
 
-/** Tools of code win over tools that manifests only describe. */
+/** Tools of code win over tools that manifests only describe, and both over those of servers. */
 function join(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
   const fileOf = new Map(code.fileOf);
   for (const entry of manifests.registry) {

@@ -12,4 +12,6 @@ export interface LoadedRegistry {
   readonly problems: readonly LoadProblem[];
   /** In which file each tool was found; empty for the bundled tools. */
   readonly fileOf: ReadonlyMap<string, string>;
+  /** Ends what the tools hold open. */
+  readonly close?: () => Promise<void>;
 }

@@ -49,6 +49,7 @@ export class ApprovalDesk {
     if (confirm === undefined) return { outcome: { status: 'approval_required', pending } };
     const answered = await withDeadline((stop) => askPerson(confirm, pending, stop), { clock, timeoutMs: ttlMs, signal });
     if (answered.kind === 'aborted') throw aborted(entry.name);
+    if (answered.kind === 'returned' && !answered.value.yes && answered.value.later) return { outcome: { status: 'approval_required', pending } };
     if (answered.kind === 'returned' && answered.value.yes) {
       const { edited } = answered.value;
       const approval = await this.approve(pending, edited);

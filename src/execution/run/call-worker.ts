@@ -104,6 +104,10 @@ export class CallWorker {
       await approvals.redeem(running, approval);
       assertWanted(options.signal, entry.name);
     }
+    if (options.onStart !== undefined) {
+      await options.onStart(running.call);
+      assertWanted(options.signal, entry.name);
+    }
     return undefined;
   }
 

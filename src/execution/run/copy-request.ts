@@ -4,6 +4,10 @@ import type { Approval } from '../../safety/approvals.js';
 import type { ToolCall } from '../../safety/tool-call.js';
 import { boundInput } from '../../tool/input/bound-input.js';
 import type { ExecuteOptions } from '../executor-options.js';
+import type { ToolOutcome } from '../tool-outcome.js';
+
+/** Hears the outcome of one of several calls as soon as it is there. */
+export type OnOutcome = (outcome: ToolOutcome) => void | Promise<void>;
 
 // Calls and options are read once. What answers differently the second time would be judged as one thing and run as another.
 
@@ -56,6 +60,8 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, readonly [what: string, (va
   signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
   confirm: ['a function', isFunction],
   idempotencyKey: ['a text', isText],
+  context: ['anything', () => true],
+  onStart: ['a function', isFunction],
 };
 
 /**
@@ -94,14 +100,15 @@ function copyApproval(approval: unknown): Approval {
  *
  * @throws ToolError `INVALID_ARGUMENT` as `copyOptions` does.
  */
-export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[] } {
+export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[]; readonly onOutcome: OnOutcome | undefined } {
   if (!isPlainObject(options)) throw new ToolError('INVALID_ARGUMENT', `Expected the options of calls as an object, found ${describeValue(options)}`);
-  const { approvals = [], ...others } = options;
+  const { approvals = [], onOutcome, ...others } = options;
+  if (onOutcome !== undefined && !isFunction(onOutcome)) throw new ToolError('INVALID_ARGUMENT', `Expected onOutcome as a function, found ${describeValue(onOutcome)}`);
   for (const alone of ['approval', 'idempotencyKey']) {
     if (Object.hasOwn(others, alone)) throw new ToolError('INVALID_ARGUMENT', `Expected no ${alone} for several calls, found one; give approvals, a list: each finds its call`);
   }
   if (!(Array.isArray(approvals) && approvals.every(isPlainObject))) throw new ToolError('INVALID_ARGUMENT', 'Expected approvals as a list of approvals, found something else');
-  return { ...copyOptions(others), approvals: approvals.map(copyApproval) };
+  return { ...copyOptions(others), approvals: approvals.map(copyApproval), onOutcome: onOutcome as OnOutcome | undefined };
 }
 
 /** What the formats of model APIs call the input. */

@@ -100,9 +100,10 @@ export class RunningCall {
 
   /** What the tool's work is told of its call. */
   contextFor(idempotencyKey: string | undefined): ToolContext {
-    const { principal, conversationId } = this.#options;
+    const { principal, conversationId, context } = this.#options;
     return {
       callId: this.#call.id,
+      ...(context !== undefined && { context }),
       ...(principal !== undefined && { principal }),
       ...(conversationId !== undefined && { conversationId }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),

@@ -36,6 +36,8 @@ export interface ToolContext {
   readonly idempotencyKey?: string;
   /** Tells whoever watches the call how far it is; any plain data. */
   readonly reportProgress?: (progress: unknown) => void;
+  /** What the program that makes the calls hands to its tools; see the option of that name of the executor and of chats. */
+  readonly context?: unknown;
 }
 
 /** Everything a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */

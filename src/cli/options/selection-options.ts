@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
-import type { SelectionRequest } from '../selection/selection-request.js';
+import { AccessMode, CostTier, DangerLevel } from '../../core/enums.js';
+import type { SelectionRequest } from '../../selection/selection-request.js';
 import { wholeNumber } from './filter-options.js';
 
 const collect = (value: string, before: readonly string[] = []) => [...before, ...value.split(',').map((name) => name.trim()).filter((name) => name !== '')];

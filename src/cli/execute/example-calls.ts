@@ -3,10 +3,10 @@ import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { ToolOutcome } from '../../execution/tool-outcome.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolCall } from '../../safety/tool-call.js';
-import { callLines } from '../execute/ask-to-confirm.js';
-import { limitTime } from '../execute/limit-time.js';
-import { durationText, outcomeToJson, STATUS_STYLES } from '../execute/show-outcome.js';
-import { planToJson, showPlan, type ShownPlan } from '../execute/show-plan.js';
+import { callLines } from './ask-to-confirm.js';
+import { limitTime } from './limit-time.js';
+import { durationText, outcomeToJson, STATUS_STYLES } from './show-outcome.js';
+import { planToJson, showPlan, type ShownPlan } from './show-plan.js';
 import { table } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 

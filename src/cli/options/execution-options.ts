@@ -3,7 +3,7 @@ import { DangerLevel } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
 import { POLICY_MODES, type PolicyMode } from '../../safety/tool-call.js';
 import { EXIT_HELP } from '../exit-codes.js';
-import { positiveInteger } from '../filter-options.js';
+import { positiveInteger } from './filter-options.js';
 
 /** How calls are carried out, as given on the command line. */
 export interface ExecutionOptions {

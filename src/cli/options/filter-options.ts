@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
-import { DERIVED_SETS } from '../registry/derived-sets.js';
-import type { ToolFilter } from '../registry/tool-filter.js';
-import { PRIORITY_NAMES } from './axis-columns.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../../core/enums.js';
+import { DERIVED_SETS } from '../../registry/derived-sets.js';
+import type { ToolFilter } from '../../registry/tool-filter.js';
+import { PRIORITY_NAMES } from '../axis-columns.js';
 
 /** Adds one option per condition of the filter; several values of one option mean any of them. */
 export function addFilterOptions(command: Command): Command {

@@ -1,0 +1,15 @@
+export { chat, streamChat, type ChatOptions } from './chat/chat.js';
+export type { ChatEngine, OnToolError, SelectTools, ToolErrorDecision } from './chat/chat-engine.js';
+export type { ChatEvent } from './chat/chat-event.js';
+export type { ChatTurn } from './chat/chat-turn.js';
+export type { ChatMetadata, ChatResult } from './chat/chat-result.js';
+export type { ChatPending, UncertainCall } from './chat/chat-state.js';
+export { scriptedModel, type ScriptedAnswer, type ScriptedCall, type ScriptedModel } from './chat/model/scripted-model.js';
+export type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelTool, ModelUsage, ToolChoice } from './chat/model/model-step.js';
+export { encodeValue, type Encode } from './chat/thread/encode-output.js';
+export type { AssistantMessage, ChatMessage, OtherPart, TextPart, ToolCallPart, ToolMessage, ToolOutput, ToolResultPart } from './chat/thread/chat-message.js';
+export { Session, type Decided, type Ran, type RunSessionOptions, type SessionKeeper } from './chat/session/session.js';
+export type { NewSession, SessionStatus } from './chat/session/session-data.js';
+export { SessionStore, type SessionStoreOptions } from './chat/session/session-store.js';
+export type { ReadSnapshotOptions, SessionSnapshot } from './chat/session/snapshot.js';
+export type { ChangedTool } from './chat/session/changed-tools.js';

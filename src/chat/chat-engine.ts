@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { systemClock, type Clock } from '../core/clock.js';
+import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
+import { ToolExecutor } from '../execution/tool-executor.js';
+import type { ToolOutcome } from '../execution/tool-outcome.js';
+import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { POLICY_MODES, type CallContext } from '../safety/tool-call.js';
+import type { SelectionRequest } from '../selection/selection-request.js';
+import type { Selection } from '../selection/selection.js';
+import type { ToolSource } from '../tool/find-definitions.js';
+import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import type { ToolCall } from '../safety/tool-call.js';
+import type { ChatEvent } from './chat-event.js';
+import type { ChatTurn } from './chat-turn.js';
+import type { LanguageModel, ModelStep, ToolChoice } from './model/model-step.js';
+import { encodeValue, type Encode } from './thread/encode-output.js';
+import type { ChatMessage } from './thread/chat-message.js';
+
+/** Which tools the model sees in a turn; `previous` is the selection of the turn before, whose tools should keep their place. */
+export type SelectTools = (turn: { readonly index: number; readonly text: string; readonly messages: readonly ChatMessage[]; readonly previous: Selection | undefined }) => Selection | Promise<Selection>;
+
+/** What happens when a tool fails: the model reads the error, the run ends, or the model reads something else. */
+export type OnToolError = 'continue' | 'halt' | ((call: ToolCall, outcome: Extract<ToolOutcome, { status: 'error' }>) => ToolErrorDecision | Promise<ToolErrorDecision>);
+export type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unknown };
+
+/** What a chat runs on: a model, tools, and how they are used. It is given with every call; no session keeps it. */
+export interface ChatEngine extends Omit<CallContext, 'mode'> {
+  /** A model of the AI SDK, or a function that stands for one. */
+  readonly model: LanguageModel | ModelStep;
+  /** Runs the tools. Without one they run under the default policy, and nothing is remembered from one run to the next. */
+  readonly executor?: ToolExecutor;
+  /** The tools, when no executor is given: a registry, or what can be registered in one. */
+  readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
+  /** What the model is told before the messages. */
+  readonly system?: string;
+  /** `manual` runs no tool: every call waits for the program. @default 'auto' */
+  readonly mode?: 'auto' | 'manual';
+  /** The policy's mode, see `CallContext`; a chat has a mode of its own. */
+  readonly policyMode?: CallContext['mode'];
+  /** How often the model is asked in one run. @default 8 */
+  readonly maxTurns?: number;
+  /** Ends the run after a turn whose calls are settled; what it throws, the chat throws. */
+  readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
+  /** Which tools the model sees: what is asked of `selectTools` beside the text, or a function. @default all that are available */
+  readonly selectTools?: Omit<SelectionRequest, 'text' | 'previous'> | SelectTools;
+  /** Whether the model is offered a tool that finds and explains others. @default when tools are shown in short, or not all of them */
+  readonly toolSearch?: boolean;
+  /** @default 'auto' */
+  readonly toolChoice?: ToolChoice;
+  /** @default 'continue' */
+  readonly onToolError?: OnToolError;
+  /** Makes what the model reads of a result. @default text as it is, all else as JSON */
+  readonly encode?: Encode;
+  /** Handed to the tools' work as `context.context`. */
+  readonly context?: unknown;
+  /** Options of the AI SDK's own calls: temperature, maxOutputTokens, maxRetries, providerOptions, headers… */
+  readonly modelOptions?: Readonly<Record<string, unknown>>;
+  /** Hears everything as it happens. What it throws is ignored. */
+  readonly onEvent?: (event: ChatEvent) => void;
+  readonly clock?: Clock;
+}
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const fn = <T>() => z.custom<T>(isFunction, 'a function');
+const texts = z.array(z.string()).optional();
+const schema = z.strictObject({
+  model: z.custom<LanguageModel | ModelStep>((value) => isFunction(value) || typeof value === 'string' || (typeof value === 'object' && value !== null && 'doGenerate' in value), "a model of the AI SDK, or a function"),
+  executor: z.custom<ToolExecutor>((value) => typeof value === 'object' && value !== null && 'executeAll' in value && 'registry' in value, 'a ToolExecutor').optional(),
+  tools: z.custom<NonNullable<ChatEngine['tools']>>((value) => typeof value === 'object' && value !== null && Symbol.iterator in value, 'a ToolMetadataRegistry or a list of tools').optional(),
+  system: z.string().optional(),
+  mode: z.enum(['auto', 'manual'], { error: '"auto" or "manual"' }).default('auto'),
+  policyMode: z.enum(POLICY_MODES).optional(),
+  maxTurns: z.number({ error: 'a whole number of at least 1' }).int().min(1).default(8),
+  haltWhen: fn<NonNullable<ChatEngine['haltWhen']>>().optional(),
+  selectTools: z.custom<NonNullable<ChatEngine['selectTools']>>((value) => isFunction(value) || (typeof value === 'object' && value !== null), 'options of selectTools, or a function').optional(),
+  toolSearch: z.boolean().optional(),
+  toolChoice: z.union([z.enum(['auto', 'none', 'required']), z.strictObject({ toolName: z.string() })]).default('auto'),
+  onToolError: z.union([z.enum(['continue', 'halt']), fn<Exclude<OnToolError, string>>()], { error: '"continue", "halt" or a function' }).default('continue'),
+  encode: fn<Encode>().default(() => encodeValue),
+  context: z.unknown().optional(),
+  modelOptions: z.record(z.string(), z.unknown()).default({}),
+  onEvent: fn<NonNullable<ChatEngine['onEvent']>>().optional(),
+  clock: z.custom<Clock>((value) => typeof value === 'object' && value !== null, 'a clock').default(() => systemClock),
+  principal: z.string().optional(),
+  scopes: texts,
+  persona: z.string().optional(),
+  conversationId: z.string().optional(),
+});
+
+/** An engine with its defaults filled in. */
+export type CheckedEngine = z.output<typeof schema> & { readonly executor: ToolExecutor; readonly registry: ToolMetadataRegistry };
+
+/**
+ * Checks an engine, and makes an executor when it has none.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` with every wrong option, before anything is asked or run.
+ */
+export function checkEngine(engine: ChatEngine): CheckedEngine {
+  const parsed = schema.safeParse(engine);
+  if (!parsed.success) {
+    const issues = toIssues(parsed.error, engine);
+    throw new ToolError('INVALID_ARGUMENT', `The chat is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  }
+  const { executor = executorOf(parsed.data.tools), tools, ...checked } = parsed.data;
+  if (parsed.data.executor !== undefined && tools !== undefined) throw new ToolError('INVALID_ARGUMENT', 'Expected an executor or tools, found both; an executor has its own tools');
+  return { ...checked, executor, registry: executor.registry };
+}
+
+function executorOf(tools: ChatEngine['tools']): ToolExecutor {
+  if (tools === undefined || tools instanceof ToolMetadataRegistry) return new ToolExecutor({ registry: tools ?? new ToolMetadataRegistry() });
+  if (typeof tools === 'string') throw new ToolError('INVALID_ARGUMENT', `Expected tools as a registry or a list, found ${describeValue(tools)}`);
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(tools);
+  return new ToolExecutor({ registry });
+}

@@ -1,0 +1,90 @@
+import type { Json } from '../core/plain-data.js';
+import type { Pending, PendingApproval } from '../safety/pending.js';
+import type { SchemaLevel } from '../tool/render/render-tool.js';
+import type { AssistantMessage, ChatMessage, ToolOutput } from './thread/chat-message.js';
+
+/** A call that was started, and of which nobody knows whether it had its effect: the process that ran it is gone. */
+export interface UncertainCall {
+  readonly kind: 'uncertain';
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: Json;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+}
+
+/** Something a chat waits for. */
+export type ChatPending = Pending | UncertainCall;
+
+/** How far one call of the open turn is. */
+export type CallProgress =
+  | { readonly state: 'not_started' }
+  /** Its outcome is not known: it runs, or the process that ran it is gone. */
+  | { readonly state: 'started'; readonly startedAt: number }
+  | { readonly state: 'waiting'; readonly pending: Pending }
+  /** A person said yes; it runs when the chat goes on. `input` are other arguments, when the person changed them. */
+  | { readonly state: 'approved'; readonly pending: PendingApproval; readonly input?: Json }
+  | { readonly state: 'settled'; readonly output: ToolOutput };
+
+/** One call that the model made in the open turn. */
+export interface CallRecord {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: Json;
+  readonly progress: CallProgress;
+}
+
+/** Why a turn is the last, whatever else its calls answer. */
+export type TurnEnd =
+  | { readonly reason: 'halt'; readonly haltedReason: string; readonly callId: string; readonly value: Json }
+  | { readonly reason: 'tool_error'; readonly callId: string; readonly error: string };
+
+/** A turn whose calls are not all settled. Its messages join the thread when they are. */
+export interface OpenTurn {
+  /** Which answer of the model it is, counted from 0 in this run. */
+  readonly index: number;
+  readonly message: AssistantMessage;
+  readonly calls: readonly CallRecord[];
+  /** The tools called, as they were declared when the model saw them. */
+  readonly tools: readonly { readonly toolName: string; readonly digest: string }[];
+  readonly end?: TurnEnd;
+}
+
+/** How a run ended. */
+export type ChatEnd =
+  | { readonly reason: 'completed'; readonly finishReason: string }
+  | TurnEnd
+  | { readonly reason: 'max_turns'; readonly maxTurns: number }
+  | { readonly reason: 'halt_when'; readonly turn: number }
+  | { readonly reason: 'cancelled' }
+  | { readonly reason: 'error'; readonly error: { readonly code: string; readonly message: string } };
+
+/** Everything that a chat is between two moments: plain data. */
+export interface ChatState {
+  /** The closed turns: a model accepts them at any time. */
+  readonly messages: readonly ChatMessage[];
+  readonly openTurn?: OpenTurn;
+  /** How the last run ended; missing while one is under way, or waits. */
+  readonly end?: ChatEnd;
+  /** The tools that the model was shown last, in their order: later turns keep it, so that prompts stay cached. */
+  readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
+}
+
+export const NO_CHAT: ChatState = Object.freeze({ messages: Object.freeze([]), offered: Object.freeze([]) });
+
+/** The state in which a call of the open turn is another than before. */
+export function withCall(state: ChatState, callId: string, progress: CallProgress): ChatState {
+  const { openTurn } = state;
+  if (openTurn === undefined) return state;
+  const calls = openTurn.calls.map((call) => (call.callId === callId ? Object.freeze({ ...call, progress: Object.freeze(progress) }) : call));
+  return Object.freeze({ ...state, openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(calls) }) });
+}
+
+/** What the open turn waits for, in the order of its calls. */
+export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
+  return (openTurn?.calls ?? []).flatMap(({ callId, toolName, input, progress }): readonly ChatPending[] => {
+    if (progress.state === 'waiting') return [progress.pending];
+    if (progress.state === 'started') return [Object.freeze({ kind: 'uncertain', callId, toolName, input, startedAt: progress.startedAt })];
+    return [];
+  });
+}

@@ -1,0 +1,107 @@
+import { ToolError } from '../../core/errors.js';
+import type { Approval } from '../../safety/approvals.js';
+import type { CheckedEngine } from '../chat-engine.js';
+import type { ChatEvent } from '../chat-event.js';
+import type { ChatTurn } from '../chat-turn.js';
+import type { ChatState } from '../chat-state.js';
+import { ToolOffers } from './offer-tools.js';
+
+export interface RunOptions {
+  /** Whether somebody reads the text as it comes. */
+  readonly stream: boolean;
+  readonly conversationId: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Approvals of calls that are open at the start. */
+  readonly approvals?: readonly Approval[];
+  /** Hears everything as it happens. */
+  readonly tell?: (event: ChatEvent) => void;
+  /** Keeps the state where a crash does not reach it; the run goes on when it has resolved, and ends when it throws. */
+  readonly keep?: ((state: ChatState) => Promise<void>) | undefined;
+}
+
+/** One run of a chat: its state, and how that is told and kept. */
+export class ChatRun {
+  readonly engine: CheckedEngine;
+  readonly offers: ToolOffers;
+  readonly conversationId: string;
+  readonly approvals: readonly Approval[];
+  readonly stream: boolean;
+  /** Turns of this run whose calls are settled, and the last one as far as it came. */
+  readonly turns: ChatTurn[] = [];
+  readonly #options: RunOptions;
+  readonly #stop = new AbortController();
+  /** Fires when the caller gives up, and when the state cannot be kept: nothing further is started then. */
+  readonly signal: AbortSignal;
+  #state: ChatState;
+  #failure: { readonly error: unknown } | undefined;
+  /** The newest state that is being kept, and the one after it that waits. */
+  #keeping: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(state: ChatState, engine: CheckedEngine, options: RunOptions) {
+    this.#state = state;
+    this.engine = engine;
+    this.#options = options;
+    this.offers = new ToolOffers(engine);
+    this.conversationId = options.conversationId;
+    this.approvals = options.approvals ?? [];
+    this.stream = options.stream;
+    this.signal = options.signal === undefined ? this.#stop.signal : AbortSignal.any([options.signal, this.#stop.signal]);
+  }
+
+  get state(): ChatState {
+    return this.#state;
+  }
+
+  /** Whether the caller gave up. */
+  get isCancelled(): boolean {
+    return this.#options.signal?.aborted === true;
+  }
+
+  /** Takes over a state, and resolves when it is kept. @throws what keeping throws. */
+  async save(state: ChatState): Promise<void> {
+    this.#state = state;
+    this.throwIfFailed();
+    if (this.#options.keep === undefined) return;
+    try {
+      // What many calls change at the same time is kept together: only one state is being written, and one waits.
+      if (this.#keeping === undefined) await this.#keep();
+      else await (this.#next ??= this.#keeping.catch(() => undefined).then(() => this.#keep()));
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  tell(event: ChatEvent): void {
+    for (const listener of [this.#options.tell, this.engine.onEvent]) {
+      try {
+        listener?.(event);
+      } catch {
+        // Who watches a chat cannot stop it.
+      }
+    }
+  }
+
+  /** Ends the run: nothing further is started. The first error counts. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#stop.abort();
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure === undefined) return;
+    throw this.#failure.error instanceof Error ? this.#failure.error : new ToolError('EXECUTION_FAILED', 'Expected the state of the chat to be kept, found that it cannot be', { cause: this.#failure.error });
+  }
+
+  async #keep(): Promise<void> {
+    const kept = this.#options.keep!(this.#state);
+    this.#keeping = kept;
+    this.#next = undefined;
+    try {
+      await kept;
+    } finally {
+      if (this.#keeping === kept) this.#keeping = undefined;
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { ToolError } from '../../core/errors.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { publicMessage } from '../../core/public-message.js';
+import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { ToolCall } from '../../safety/tool-call.js';
+import type { ToolErrorDecision } from '../chat-engine.js';
+import type { CallProgress, TurnEnd } from '../chat-state.js';
+import { encodeOutcome, errorOutput } from '../thread/encode-output.js';
+import type { ChatRun } from './chat-run.js';
+
+type Failed = Extract<ToolOutcome, { status: 'error' }>;
+interface Decided {
+  readonly progress: Extract<CallProgress, { state: 'settled' }>;
+  readonly end?: TurnEnd;
+}
+
+/** What becomes of a failed call, as `onToolError` says. One that fails itself, or says what is no decision, ends the run. */
+export async function decideOnError({ engine }: ChatRun, call: ToolCall, outcome: Failed): Promise<Decided> {
+  const output = errorOutput(outcome.message);
+  const goOn = { progress: { state: 'settled', output } } as const;
+  const end = (error: string): Decided => ({ ...goOn, end: { reason: 'tool_error', callId: call.id, error } });
+  let decision: ToolErrorDecision;
+  try {
+    decision = typeof engine.onToolError === 'function' ? await engine.onToolError(Object.freeze({ ...call }), outcome) : engine.onToolError;
+  } catch (error) {
+    return end(`${outcome.message}\nonToolError failed: ${publicMessage(error)}`);
+  }
+  if (decision === 'continue') return goOn;
+  if (decision === 'halt') return end(outcome.message);
+  if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue')) {
+    const { message } = new ToolError('INVALID_RESULT', `Expected "continue", "halt" or { continue: value } of onToolError, found ${describeValue(decision)}`);
+    return end(`${outcome.message}\n${message}`);
+  }
+  const { callId, toolName, durationMs, attempts, cached } = outcome;
+  const replaced = encodeOutcome({ callId, toolName, durationMs, attempts, cached, status: 'ok', value: decision['continue'] }, engine.encode);
+  return { progress: { state: 'settled', output: replaced! } };
+}

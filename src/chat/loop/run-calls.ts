@@ -1,0 +1,162 @@
+import { ToolError } from '../../core/errors.js';
+import { canonicalJson, cloneFrozen, type Json } from '../../core/plain-data.js';
+import { dangerRank } from '../../core/enum-order.js';
+import type { Confirmation } from '../../execution/executor-options.js';
+import { isRepeatable } from '../../execution/run/handler-runner.js';
+import type { ToolExecutor } from '../../execution/tool-executor.js';
+import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { PendingApproval } from '../../safety/pending.js';
+import { renderTool } from '../../tool/render/render-tool.js';
+import { withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
+import { encodeOutcome, errorOutput } from '../thread/encode-output.js';
+import type { ChatRun } from './chat-run.js';
+import { decideOnError } from './decide-on-error.js';
+import { RESERVED_REASONS } from './halted-reason.js';
+
+/** Calls of the open turn that can run now. */
+export function runnableCalls(state: ChatState, registry: ToolMetadataRegistry): readonly CallRecord[] {
+  return (state.openTurn?.calls ?? []).filter(({ toolName, progress }) => {
+    if (progress.state === 'not_started' || progress.state === 'approved') return true;
+    // Of a process that is gone: it is run again only if that cannot do harm.
+    const entry = progress.state === 'started' ? registry.get(toolName) : undefined;
+    return entry !== undefined && isRepeatable(entry);
+  });
+}
+
+/**
+ * Runs what can be run of the open turn, each call as soon as the plan allows it.
+ *
+ * Every step of a call is in the state, and saved, before the next begins: a call is never started that is not on record
+ * as started.
+ *
+ * @throws what saving throws; no further call is started then.
+ */
+export async function runCalls(run: ChatRun): Promise<void> {
+  const { openTurn } = run.state;
+  if (openTurn === undefined) return;
+  const runnable = runnableCalls(run.state, run.engine.registry);
+  const groups = new Map<ToolExecutor, CallRecord[]>();
+  for (const call of runnable) {
+    if (call.toolName === '') {
+      await settle(run, call, { state: 'settled', output: errorOutput('Expected the name of a tool, found none') });
+      continue;
+    }
+    const executor = run.offers.executorOf(call.toolName);
+    groups.set(executor, [...(groups.get(executor) ?? []), call]);
+  }
+  await Promise.all([...groups].map(([executor, calls]) => executeAll(executor, calls, run, openTurn.index)));
+  run.throwIfFailed();
+}
+
+async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], run: ChatRun, turn: number): Promise<void> {
+  const { engine } = run;
+  const byId = new Map(calls.map((call) => [call.callId, call]));
+  const started = new Set<string>();
+  const tellProgress = executor.on((event) => {
+    if (event.type !== 'call-progress' || event.conversationId !== run.conversationId || !started.has(event.callId)) return;
+    run.tell({ type: 'tool-progress', turn, callId: event.callId, toolName: event.toolName, progress: event.progress });
+  });
+  const { principal, scopes, persona, policyMode, context } = engine;
+  try {
+    await executor.executeAll(
+      calls.map(({ callId, toolName, input, progress }) => ({ id: callId, name: toolName, input: progress.state === 'approved' && progress.input !== undefined ? progress.input : input })),
+      {
+        ...(principal !== undefined && { principal }),
+        ...(scopes !== undefined && { scopes }),
+        ...(persona !== undefined && { persona }),
+        ...(policyMode !== undefined && { mode: policyMode }),
+        ...(context !== undefined && { context }),
+        conversationId: run.conversationId,
+        signal: run.signal,
+        ...(run.approvals.length > 0 && { approvals: run.approvals }),
+        confirm: (pending) => answerOf(byId.get(pending.callId), pending),
+        onStart: async ({ id, name }) => {
+          await run.save(withCall(run.state, id, { state: 'started', startedAt: engine.clock.now() }));
+          started.add(id);
+          run.tell({ type: 'tool-started', turn, callId: id, toolName: name });
+        },
+        onOutcome: (outcome) => takeOutcome(run, byId.get(outcome.callId)!, outcome, turn, started.has(outcome.callId)).catch((error: unknown) => run.fail(error)),
+      },
+    );
+  } finally {
+    tellProgress();
+  }
+}
+
+/** What the person said, if it was about exactly this: the tool, its arguments, and no greater danger. */
+function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confirmation {
+  if (call?.progress.state !== 'approved') return 'later';
+  const { pending: shown, input } = call.progress;
+  const asked = input ?? shown.input;
+  const isSame = pending.definitionDigest === shown.definitionDigest && canonicalJson(pending.input) === canonicalJson(asked) && dangerRank(pending.danger) <= dangerRank(shown.danger);
+  return isSame ? true : 'later';
+}
+
+async function takeOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome, turn: number, wasStarted: boolean): Promise<void> {
+  const facts = { turn, callId: call.callId, toolName: outcome.toolName };
+  if (outcome.status === 'error' && outcome.code === 'ABORTED' && run.signal.aborted) return; // It stays as it is on record: not started, or started with an outcome that nobody knows.
+  if (outcome.status === 'manual' || outcome.status === 'approval_required' || outcome.status === 'ask_user') {
+    if (outcome.status === 'ask_user') run.tell({ type: 'tool-completed', ...facts, outcome });
+    await settle(run, call, { state: 'waiting', pending: outcome.pending });
+    run.tell({ type: 'tool-pending', ...facts, pending: outcome.pending });
+    return;
+  }
+  run.tell({ type: 'tool-completed', ...facts, outcome });
+  const { progress, end } = await readOutcome(run, call, explained(run, outcome));
+  await settle(run, call, progress, end);
+  if (wasStarted) run.offers.noteFound(call.toolName, outcome.status === 'ok' ? outcome.value : undefined);
+  run.tell({ type: 'tool-encoded', ...facts, output: progress.output });
+}
+
+/** A refusal of a tool that the model saw in short carries what the model did not see. */
+function explained(run: ChatRun, outcome: ToolOutcome): ToolOutcome {
+  if (outcome.status !== 'error' || outcome.code !== 'INVALID_INPUT') return outcome;
+  const entry = run.engine.registry.get(outcome.toolName);
+  if (entry === undefined || !run.state.offered.some(({ toolName, level }) => toolName === entry.name && level !== 'full')) return outcome;
+  const { description, inputSchema } = renderTool(entry, 'full');
+  return { ...outcome, message: `${outcome.message}\n\n${entry.name}: ${description}\nParameters (JSON Schema): ${JSON.stringify(inputSchema)}` };
+}
+
+interface Read {
+  readonly progress: Extract<CallProgress, { state: 'settled' }>;
+  readonly end?: TurnEnd;
+}
+
+async function readOutcome(run: ChatRun, { callId, toolName, input }: CallRecord, outcome: ToolOutcome): Promise<Read> {
+  const { encode } = run.engine;
+  if (outcome.status === 'halt') {
+    if (RESERVED_REASONS.has(outcome.reason)) {
+      return decideOnError(run, { id: callId, name: toolName, input }, { ...outcome, status: 'error', code: 'INVALID_RESULT', message: `${toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}; expected a reason of the tool's own` });
+    }
+    const output = encodeOutcome(outcome, encode)!;
+    return { progress: { state: 'settled', output }, end: { reason: 'halt', haltedReason: outcome.reason, callId, value: plainOrNull(outcome.value) } };
+  }
+  if (outcome.status === 'error') return decideOnError(run, { id: callId, name: toolName, input }, outcome);
+  return { progress: { state: 'settled', output: encodeOutcome(outcome, encode)! } };
+}
+
+function plainOrNull(value: unknown): Json {
+  try {
+    return cloneFrozen(value === undefined ? null : value) as Json;
+  } catch {
+    return null; // What the model reads says why.
+  }
+}
+
+/** Puts a call's progress on record. Of several calls that end the run, the first in the model's order does. */
+async function settle(run: ChatRun, call: CallRecord, progress: CallProgress, end?: TurnEnd): Promise<void> {
+  const next = withCall(run.state, call.callId, progress);
+  const { openTurn } = next;
+  if (openTurn === undefined) throw new ToolError('INVALID_STATE', 'Expected an open turn, found none');
+  const before = openTurn.end;
+  const position = (callId: string) => openTurn.calls.findIndex((each) => each.callId === callId);
+  const isFirst = end !== undefined && (before === undefined || outranks(end, before, position));
+  await run.save(isFirst ? Object.freeze({ ...next, openTurn: Object.freeze({ ...openTurn, end: Object.freeze(end) }) }) : next);
+}
+
+/** A failed tool ends the run before one that wished to; of the same kind, the earlier call. */
+function outranks(end: TurnEnd, before: TurnEnd, position: (callId: string) => number): boolean {
+  if (end.reason !== before.reason) return end.reason === 'tool_error';
+  return position(end.callId) < position(before.callId);
+}

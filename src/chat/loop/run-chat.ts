@@ -1,0 +1,131 @@
+import { isToolError } from '../../core/errors.js';
+import { publicMessage } from '../../core/public-message.js';
+import type { PendingManualCall } from '../../safety/pending.js';
+import type { ChatTurn } from '../chat-turn.js';
+import { withCall, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from '../chat-state.js';
+import type { ModelStep } from '../model/model-step.js';
+import { callsIn, textOf, type ToolCallPart } from '../thread/chat-message.js';
+import { closeTurn, isSettled } from '../thread/close-turn.js';
+import { askModel, type Answer } from './ask-model.js';
+import type { ChatRun } from './chat-run.js';
+import { runCalls } from './run-calls.js';
+
+/**
+ * Lets model and tools take turns until something ends it or has to be waited for; the state of the run says which.
+ *
+ * A failing model, a failing tool and a caller who gives up are ends, not errors.
+ *
+ * @throws what `haltWhen`, `selectTools` and the keeping of the state throw.
+ */
+export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
+  const { maxTurns, haltWhen } = run.engine;
+  await reopen(run);
+  for (let asked = 0; ; ) {
+    if (run.state.openTurn !== undefined) {
+      await runCalls(run);
+      const { openTurn } = run.state;
+      const turn = noteTurn(run, openTurn);
+      if (isSettled(openTurn)) await run.save(closeTurn(run.state));
+      run.tell({ type: 'turn-completed', turn });
+      if (!isSettled(openTurn)) return run.isCancelled ? end(run, { reason: 'cancelled' }) : undefined;
+      if (openTurn.end !== undefined) return;
+      if (haltWhen !== undefined && (await haltWhen(turn)) === true) return end(run, { reason: 'halt_when', turn: openTurn.index });
+    }
+    if (run.isCancelled) return end(run, { reason: 'cancelled' });
+    if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
+    const ended = await nextTurn(run, model, asked++);
+    if (ended !== undefined) return end(run, ended);
+  }
+}
+
+/** A run that goes on has not ended. */
+async function reopen(run: ChatRun): Promise<void> {
+  if (run.state.end === undefined) return;
+  const { end: _end, ...open } = run.state;
+  await run.save(Object.freeze(open));
+}
+
+async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
+  await run.save(Object.freeze({ ...run.state, end: Object.freeze(ended) }));
+}
+
+/** Asks the model. @returns how the run ends; `undefined` when the model made calls, which are the open turn then. */
+async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
+  const { messages } = run.state;
+  const offer = await run.offers.next(run.state, messages, index);
+  const offered = Object.freeze(offer.tools.map(({ toolName, level }) => Object.freeze({ toolName, level })));
+  run.tell({ type: 'turn-started', turn: index, tools: offered.map(({ toolName }) => toolName) });
+  let answer: Answer;
+  try {
+    answer = await askModel(run, model, offer, messages, index);
+  } catch (error) {
+    run.throwIfFailed();
+    if (run.isCancelled) return { reason: 'cancelled' };
+    return { reason: 'error', error: { code: isToolError(error) ? error.code : 'MODEL_FAILED', message: publicMessage(error) } };
+  }
+  const { message, finishReason, usage } = answer;
+  run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });
+  run.turns.push(turnOf({ index, message, calls: [], tools: [] }, finishReason, usage));
+  const calls = callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
+  if (calls.length === 0) {
+    await run.save(Object.freeze({ ...run.state, offered, messages: Object.freeze([...messages, message]) }));
+    run.tell({ type: 'turn-completed', turn: run.turns.at(-1)! });
+    return { reason: 'completed', finishReason };
+  }
+  const entries = new Set(calls.flatMap(({ toolName }) => run.engine.registry.get(toolName) ?? []));
+  const tools = Object.freeze([...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })));
+  const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => recordOf(call))), tools });
+  await run.save(Object.freeze({ ...run.state, offered, openTurn }));
+  if (run.engine.mode === 'manual') await waitForAll(run, openTurn);
+  return undefined;
+}
+
+function recordOf({ toolCallId, toolName, input }: ToolCallPart): CallRecord {
+  return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze({ state: 'not_started' as const }) });
+}
+
+/** In the mode `manual` every call waits for the program, whatever its tool says. */
+async function waitForAll(run: ChatRun, { index, calls }: OpenTurn): Promise<void> {
+  const { engine, conversationId } = run;
+  let state: ChatState = run.state;
+  for (const { callId, toolName, input } of calls) {
+    const pending: PendingManualCall = Object.freeze({
+      kind: 'manual',
+      id: `manual:${callId}`,
+      callId,
+      toolName,
+      input,
+      definitionDigest: engine.registry.get(toolName)?.digest ?? '',
+      conversationId,
+      ...(engine.principal !== undefined && { principal: engine.principal }),
+      createdAt: engine.clock.now(),
+    });
+    state = withCall(state, callId, { state: 'waiting', pending });
+    run.tell({ type: 'tool-pending', turn: index, callId, toolName, pending });
+  }
+  await run.save(state);
+}
+
+/** Brings the last turn that is told about up to what its calls answered. */
+function noteTurn(run: ChatRun, openTurn: OpenTurn): ChatTurn {
+  const last = run.turns.at(-1);
+  const isNew = last?.message !== openTurn.message;
+  const turn = isNew ? turnOf(openTurn, 'tool-calls', undefined) : turnOf(openTurn, last.finishReason, last.usage);
+  run.turns[isNew ? run.turns.length : run.turns.length - 1] = turn;
+  return turn;
+}
+
+function turnOf({ index, message, calls }: OpenTurn, finishReason: string, usage: ChatTurn['usage']): ChatTurn {
+  const toolCalls = callsIn(message);
+  const manual = new Set(calls.flatMap(({ callId, progress }) => (progress.state === 'waiting' && progress.pending.kind === 'manual' ? [callId] : [])));
+  return Object.freeze({
+    index,
+    message,
+    text: textOf(message),
+    toolCalls,
+    toolResults: Object.freeze(calls.flatMap(({ callId, toolName, progress }) => (progress.state === 'settled' ? [Object.freeze({ callId, toolName, output: progress.output })] : []))),
+    manualToolCalls: Object.freeze(toolCalls.filter(({ toolCallId }) => manual.has(toolCallId))),
+    finishReason,
+    ...(usage && { usage }),
+  });
+}

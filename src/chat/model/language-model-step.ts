@@ -1,0 +1,98 @@
+import type * as Sdk from 'ai';
+import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolSet } from 'ai';
+import { ToolError } from '../../core/errors.js';
+import { isPlainObject, type Json } from '../../core/plain-data.js';
+import type { AssistantMessage, ChatMessage } from '../thread/chat-message.js';
+import type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelUsage } from './model-step.js';
+
+/**
+ * Asks a model of the AI SDK, through the SDK's own `generateText` and `streamText`: it converts older models, repeats
+ * failed requests and reads the answer. The tools it is given run nothing.
+ *
+ * @param options the SDK's options for each request, such as `temperature` and `maxRetries`.
+ * @throws ToolError `MISSING_PACKAGE` when `ai` is not installed.
+ */
+export async function languageModelStep(model: LanguageModel, options: Readonly<Record<string, unknown>>): Promise<ModelStep> {
+  const ai = await importSdk();
+  const settings = (request: ModelRequest) => {
+    const { system, messages } = withSystem(request);
+    const { toolChoice, tools } = request;
+    const chosen = tools.length === 0 ? {} : { tools: toolSet(tools, ai), toolChoice: typeof toolChoice === 'string' ? toolChoice : { type: 'tool' as const, toolName: toolChoice.toolName } };
+    return { ...options, model: model as AiLanguageModel, ...(system !== undefined && { system }), messages, ...chosen, abortSignal: request.signal };
+  };
+  return async function* (request): AsyncGenerator<ModelPart> {
+    if (request.stream) {
+      const result = ai.streamText({ ...settings(request), onError: () => undefined }); // It would write to the console.
+      const promised = Promise.all([result.response, result.toolCalls, result.finishReason, result.totalUsage]);
+      promised.catch(() => undefined);
+      for await (const part of result.fullStream) {
+        if (part.type === 'text-delta' || part.type === 'reasoning-delta') yield { type: part.type, text: part.text };
+        else if (part.type === 'error') throw part.error instanceof Error ? part.error : new ToolError('MODEL_FAILED', 'Expected an answer of the model, found an error in the stream', { cause: part.error });
+        else if (part.type === 'abort') throw new ToolError('ABORTED', 'Expected the answer of the model, found that the caller has given the chat up');
+      }
+      const [response, toolCalls, finishReason, usage] = await promised;
+      yield answerOf({ response, toolCalls, finishReason, usage });
+      return;
+    }
+    const { response, toolCalls, finishReason, totalUsage: usage } = await ai.generateText(settings(request));
+    yield answerOf({ response, toolCalls, finishReason, usage });
+  };
+}
+
+async function importSdk(): Promise<typeof Sdk> {
+  try {
+    return await import('ai');
+  } catch (cause) {
+    throw new ToolError('MISSING_PACKAGE', 'Expected the package ai, found it not installed; run npm install ai, or give a function as the model', { details: { package: 'ai' }, cause });
+  }
+}
+
+/** By name, whatever the names are. */
+function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
+  return Object.fromEntries(tools.map(({ name, description, inputSchema }) => [name, { description, inputSchema: ai.jsonSchema(inputSchema as JSONSchema7) }]));
+}
+
+/** Newer versions of the SDK take instructions only apart from the messages. */
+function withSystem({ system, messages }: ModelRequest): { readonly system: string | undefined; readonly messages: ModelMessage[] } {
+  const texts = [...(system === undefined ? [] : [system]), ...messages.flatMap((message) => (message.role === 'system' ? [message.content] : []))];
+  const others = messages.filter(({ role }) => role !== 'system').map(sendable);
+  return { system: texts.length === 0 ? undefined : texts.join('\n\n'), messages: others as unknown as ModelMessage[] };
+}
+
+/** Services refuse arguments that are no object; the result of such a call says what was wrong with them. */
+function sendable(message: ChatMessage): ChatMessage {
+  if (message.role !== 'assistant' || typeof message.content === 'string') return message;
+  return { ...message, content: message.content.map((part) => (part.type === 'tool-call' && !isPlainObject(part['input' as never]) ? { ...part, input: {} } : part)) };
+}
+
+interface SdkAnswer {
+  readonly response: { readonly messages: readonly unknown[] };
+  readonly toolCalls: readonly { readonly input: unknown }[];
+  readonly finishReason: string;
+  readonly usage: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly totalTokens?: number | undefined };
+}
+
+function answerOf({ response, toolCalls, finishReason, usage }: SdkAnswer): ModelPart {
+  const message = (response.messages as readonly ChatMessage[]).find((each): each is AssistantMessage => each.role === 'assistant') ?? { role: 'assistant', content: [] };
+  // The SDK writes empty arguments where the model wrote no JSON: a tool without parameters would run. What the model wrote is refused.
+  // Both are in the order of the answer; ids may be missing, or double.
+  const written = toolCalls.map(({ input }) => input as Json);
+  const content =
+    typeof message.content === 'string'
+      ? [{ type: 'text' as const, text: message.content }]
+      : message.content.map((part) => (part.type === 'tool-call' && written.length > 0 ? { ...part, input: written.shift() ?? null } : part));
+  return { type: 'answer', message: plain({ ...message, content }), finishReason, usage: usageOf(usage) };
+}
+
+/** The message as plain data: bytes of generated files as base64. */
+function plain(message: unknown): AssistantMessage {
+  const bytes = function (this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+    const original = this[key]; // Before its toJSON, which lists the bytes of a Buffer as numbers.
+    return original instanceof Uint8Array ? Buffer.from(original).toString('base64') : value;
+  };
+  return JSON.parse(JSON.stringify(message, bytes)) as AssistantMessage;
+}
+
+function usageOf({ inputTokens, outputTokens, totalTokens }: SdkAnswer['usage']): ModelUsage {
+  return { ...(inputTokens !== undefined && { inputTokens }), ...(outputTokens !== undefined && { outputTokens }), ...(totalTokens !== undefined && { totalTokens }) };
+}

@@ -1,0 +1,295 @@
+import { ToolError, isToolError } from '../../core/errors.js';
+import { describeValue } from '../../core/plain-data.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { checkEngine, type ChatEngine, type CheckedEngine } from '../chat-engine.js';
+import type { ChatResult } from '../chat-result.js';
+import { pendingOf, type ChatPending, type ChatState } from '../chat-state.js';
+import { ChatRun } from '../loop/chat-run.js';
+import { haltedReason } from '../loop/halted-reason.js';
+import { resultOf } from '../loop/result-of.js';
+import { runChat } from '../loop/run-chat.js';
+import { runnableCalls } from '../loop/run-calls.js';
+import { modelStepOf } from '../model/model-step-of.js';
+import type { ChatMessage } from '../thread/chat-message.js';
+import { readThread } from '../thread/read-thread.js';
+import { resolveCall, rerunCall, type CallDecision, type Resolved } from './resolve-call.js';
+import { newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
+import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot } from './snapshot.js';
+import { changedTools, type ChangedTool } from './changed-tools.js';
+
+/** What a decision came to: the session after it, or why it is refused, which leaves the session as it was. */
+export type Decided =
+  | { readonly ok: true; readonly session: Session; /** Whether it changed anything. */ readonly applied: boolean }
+  | { readonly ok: false; readonly session: Session; readonly error: ToolError };
+
+/** What a run came to. */
+export interface Ran {
+  readonly session: Session;
+  readonly result: ChatResult;
+}
+
+export interface RunSessionOptions {
+  readonly signal?: AbortSignal;
+  /** Whether events of text are told piece by piece. @default false */
+  readonly stream?: boolean;
+  /** Runs calls although their tools are declared otherwise than when the model made them. @default false */
+  readonly acceptChangedTools?: boolean;
+}
+
+/** Keeps sessions where other processes find them. */
+export interface SessionKeeper {
+  /** @param token what the last `keep` or reading of this session gave. @throws ToolError `STALE_SESSION` when somebody else kept it since. */
+  keep(data: SessionData, token: unknown): Promise<unknown>;
+}
+
+interface Kept {
+  readonly keeper: SessionKeeper;
+  readonly token: unknown;
+}
+
+/**
+ * A conversation with tools, as a value: every operation gives a new session and leaves this one as it is.
+ *
+ * Decisions about calls that wait (`submitToolResult`, `answer`, `approve`, `deny`) only put them on record, in any order
+ * and in any process; `continue` goes on with the model when nothing waits any more. Data that do not fit come back as
+ * `{ ok: false, error }`; an operation that the status does not allow throws `INVALID_STATE`.
+ *
+ * ```ts
+ * import { defineTool } from 'tooldex';
+ * import { scriptedModel, Session } from 'tooldex/chat';
+ * import { z } from 'zod';
+ *
+ * const charge = defineTool({ name: 'charge', description: 'Charges a card', inputSchema: z.object({ cents: z.number() }), manual: true });
+ * const engine = { tools: [charge], model: scriptedModel([{ calls: [{ id: 'c1', name: 'charge', input: { cents: 500 } }] }, 'Charged.']) };
+ *
+ * let { session } = await Session.create().start(engine, 'Charge 5 euros');
+ * session.status; // → 'awaiting_tools'
+ * session = Session.fromJSON(JSON.parse(JSON.stringify(session))).submitToolResult('c1', { paid: true }).session;
+ * const { result } = await session.continue(engine);
+ * result.text; // → 'Charged.'
+ * ```
+ */
+export class Session {
+  readonly #data: SessionData;
+  readonly #kept: Kept | undefined;
+
+  private constructor(data: SessionData, kept?: Kept) {
+    this.#data = data;
+    this.#kept = kept;
+    Object.freeze(this);
+  }
+
+  /** A new session. @throws ToolError `INVALID_ARGUMENT` for wrong ids, messages, and contexts that are no plain data. */
+  static create(options: NewSession = {}): Session {
+    return new Session(newSessionData(options));
+  }
+
+  /**
+   * The session of a snapshot, whatever has become of the file since: everything in it is checked.
+   *
+   * A call that the snapshot has as started is one whose outcome nobody knows; it waits to be told, or to be run again.
+   *
+   * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong.
+   */
+  static fromJSON(snapshot: unknown, options: ReadSnapshotOptions = {}): Session {
+    return new Session(readSnapshot(snapshot, options));
+  }
+
+  /** A session that is kept by a keeper as it runs; used by stores of sessions. */
+  static kept(data: SessionData, keeper: SessionKeeper, token: unknown): Session {
+    return new Session(data, { keeper, token });
+  }
+
+  get id(): string {
+    return this.#data.id;
+  }
+
+  /** How often the session has changed. */
+  get rev(): number {
+    return this.#data.rev;
+  }
+
+  get context(): unknown {
+    return this.#data.context;
+  }
+
+  get status(): SessionStatus {
+    return statusOf(this.#data);
+  }
+
+  /** The thread of all closed turns: a model accepts it at any time. */
+  get messages(): readonly ChatMessage[] {
+    return this.#data.chat.messages;
+  }
+
+  /** What the session waits for, in the order of the calls. */
+  get pending(): readonly ChatPending[] {
+    return pendingOf(this.#data.chat);
+  }
+
+  /** Why it stands still; `undefined` before the first run and when it only needs `continue`. */
+  get haltedReason(): string | undefined {
+    const { chat } = this.#data;
+    return this.pending.length > 0 || chat.end !== undefined ? haltedReason(chat) : undefined;
+  }
+
+  /** What went wrong, in the status `error`. */
+  get error(): { readonly code: string; readonly message: string } | undefined {
+    const { end } = this.#data.chat;
+    if (end?.reason === 'error') return end.error;
+    return end?.reason === 'tool_error' ? { code: 'EXECUTION_FAILED', message: end.error } : undefined;
+  }
+
+  /** Tools of calls still to be run that are declared otherwise now, or missing. */
+  changedTools(registry: ToolMetadataRegistry): readonly ChangedTool[] {
+    return changedTools(this.#data.chat, registry);
+  }
+
+  /** The session as plain JSON; with a key of at least 32 bytes it is signed, and any change shows when it is read with the key. */
+  snapshot(options: { readonly key?: Uint8Array } = {}): SessionSnapshot {
+    return writeSnapshot(this.#data, options.key);
+  }
+
+  toJSON(): SessionSnapshot {
+    return this.snapshot();
+  }
+
+  /** Gives the result of a call that somebody else answers, or whose outcome was not known: a value, `ok(value)` or `fail(message)`. */
+  submitToolResult(callId: string, result: unknown): Decided {
+    return this.#decide([[callId, { kind: 'result', result }]]);
+  }
+
+  /** Gives several results; when one is refused, none is taken. */
+  submitToolResults(results: readonly { readonly callId: string; readonly result: unknown }[]): Decided {
+    if (!Array.isArray(results)) throw new ToolError('INVALID_ARGUMENT', `Expected results as a list of { callId, result }, found ${describeValue(results)}`);
+    return this.#decide((results as readonly { readonly callId: string; readonly result: unknown }[]).map(({ callId, result }) => [callId, { kind: 'result', result }]));
+  }
+
+  /** Answers the question of a call; the answer is the call's result. With options it must be one of them. */
+  answer(callId: string, answer: string): Decided {
+    return this.#decide([[callId, { kind: 'answer', answer }]]);
+  }
+
+  /** Says yes to a call, with other arguments if `input` is given; it runs when the session goes on, if it is still what was shown. */
+  approve(callId: string, edited?: { readonly input: unknown }): Decided {
+    return this.#decide([[callId, edited === undefined ? { kind: 'approve' } : { kind: 'approve', edited }]]);
+  }
+
+  /** Says no to a call that waits; the model reads the reason. */
+  deny(callId: string, reason?: string): Decided {
+    return this.#decide([[callId, reason === undefined ? { kind: 'deny' } : { kind: 'deny', reason }]]);
+  }
+
+  /** Lets a call run once more of which nobody knows whether it ran: its effect may happen twice. */
+  rerun(callId: string): Decided {
+    return this.#apply(() => rerunCall(this.#data, callId));
+  }
+
+  /** Begins, or goes on, with what the user says, or with messages. @throws ToolError `INVALID_STATE` while something waits. */
+  async start(engine: ChatEngine, input: string | readonly ChatMessage[], options: RunSessionOptions = {}): Promise<Ran> {
+    this.#assertStatus('start', ['idle', 'completed']);
+    if (this.#data.chat.openTurn !== undefined) throw new ToolError('INVALID_STATE', 'Expected no open turn, found one whose calls are decided; continue before you start anew');
+    const added: unknown = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+    if (!Array.isArray(added)) throw new ToolError('INVALID_ARGUMENT', `Expected text or a list of messages, found ${describeValue(input)}`);
+    const thread = readThread([...this.messages, ...(added as readonly ChatMessage[])]);
+    if (thread.messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected at least one message, found none; a model has nothing to answer');
+    if (thread.open.length > 0) throw new ToolError('OPEN_TOOL_CALLS', `Expected a result for every call of the messages, found none for ${thread.open[0]!.toolCallId}`, { details: { callIds: thread.open.map(({ toolCallId }) => toolCallId) } });
+    const { end: _end, ...chat } = this.#data.chat;
+    return this.#run({ ...chat, messages: thread.messages }, checkEngine(engine), options);
+  }
+
+  /**
+   * Goes on with what the user says. Where the only thing that waits for the user is one question, this is its answer.
+   *
+   * @throws ToolError `INVALID_STATE` when calls wait for somebody else, or several questions for an answer.
+   */
+  async reply(engine: ChatEngine, text: string, options: RunSessionOptions = {}): Promise<Ran> {
+    if (typeof text !== 'string') throw new ToolError('INVALID_ARGUMENT', `Expected what the user says as text, found ${describeValue(text)}`);
+    if (this.status !== 'awaiting_user') return this.start(engine, text, options);
+    const questions = this.pending.filter(({ kind }) => kind === 'question');
+    if (questions.length > 1) throw new ToolError('INVALID_STATE', `Expected one question that waits, found ${questions.length}; answer each by its call: answer(callId, text)`);
+    const checked = checkEngine(engine);
+    const answered = this.answer(questions[0]!.callId, text);
+    if (!answered.ok) throw answered.error;
+    if (answered.session.pending.length > 0) return { session: await answered.session.save(), result: resultOf(answered.session.#data.chat, checked, []) };
+    return answered.session.continue(engine, options);
+  }
+
+  /** Goes on after decisions, or where a process left off. @throws ToolError `INVALID_STATE` while something waits. */
+  async continue(engine: ChatEngine, options: RunSessionOptions = {}): Promise<Ran> {
+    const checked = checkEngine(engine);
+    const onlyRepeatable = this.status === 'awaiting_tools' && this.pending.every((each) => each.kind === 'uncertain' && runnableCalls(this.#data.chat, checked.registry).some(({ callId }) => callId === each.callId));
+    if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
+    return this.#run(this.#data.chat, checked, options);
+  }
+
+  /** Goes on after an error. @throws ToolError `INVALID_STATE` in any other status. */
+  async retry(engine: ChatEngine, options: RunSessionOptions = {}): Promise<Ran> {
+    this.#assertStatus('retry', ['error']);
+    return this.#run(this.#data.chat, checkEngine(engine), options);
+  }
+
+  /** Keeps the session in the store that it comes from. @throws ToolError `STALE_SESSION` when somebody else changed it there. */
+  async save(): Promise<Session> {
+    if (this.#kept === undefined) return this;
+    const { keeper, token } = this.#kept;
+    return new Session(this.#data, { keeper, token: await keeper.keep(this.#data, token) });
+  }
+
+  #decide(decisions: readonly (readonly [string, CallDecision])[]): Decided {
+    return this.#apply(() => decisions.reduce<Resolved>((before, [callId, decision]) => {
+      const { data, applied } = resolveCall(before.data, callId, decision);
+      return { data, applied: before.applied || applied };
+    }, { data: this.#data, applied: false }));
+  }
+
+  #apply(change: () => Resolved): Decided {
+    try {
+      const { data, applied } = change();
+      return { ok: true, session: applied ? new Session(data, this.#kept) : this, applied };
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      return { ok: false, session: this, error };
+    }
+  }
+
+  #assertStatus(operation: string, allowed: readonly SessionStatus[]): void {
+    const { status } = this;
+    if (allowed.includes(status)) return;
+    throw new ToolError('INVALID_STATE', `Expected the status ${allowed.join(' or ')} to ${operation}, found ${status}; ${WHAT_TO_DO[status]}`, { details: { status, callIds: this.pending.map(({ callId }) => callId) } });
+  }
+
+  async #run(chat: ChatState, engine: CheckedEngine, { signal, stream = false, acceptChangedTools = false }: RunSessionOptions): Promise<Ran> {
+    const changed = acceptChangedTools ? [] : changedTools(chat, engine.registry);
+    if (changed.length > 0) {
+      throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, found ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}; deny the calls, or give acceptChangedTools`, { details: { changed } });
+    }
+    const model = await modelStepOf(engine);
+    const { context } = this.#data;
+    let data = withChat(this.#data, Object.freeze(chat));
+    let kept = this.#kept;
+    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, {
+      stream,
+      conversationId: this.id,
+      signal,
+      keep: async (next) => {
+        data = withChat(data, next);
+        if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
+      },
+    });
+    await runChat(run, model);
+    const session = new Session(data, kept);
+    const result = resultOf(data.chat, engine, run.turns);
+    run.tell({ type: 'chat-completed', result });
+    return { session, result };
+  }
+}
+
+const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {
+  idle: 'continue, or start',
+  completed: 'start or reply',
+  awaiting_user: 'answer the question: reply(engine, text), or answer(callId, text)',
+  awaiting_tools: 'give the missing results first: submitToolResult(callId, result)',
+  awaiting_approval: 'decide first: approve(callId) or deny(callId)',
+  error: 'retry',
+};

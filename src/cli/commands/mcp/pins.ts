@@ -1,0 +1,193 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ToolError } from '../../../core/errors.js';
+import { onAbort } from '../../../core/on-abort.js';
+import { McpDiscovery } from '../../../mcp/discovery/mcp-discovery.js';
+import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../../mcp/pins/definition-pins.js';
+import type { PinFinding, ServerListing } from '../../../mcp/pins/pin-findings.js';
+import type { McpSettings } from '../../../mcp/settings/mcp-settings.js';
+import { shownArguments } from '../../execute/shown-arguments.js';
+import { EXIT } from '../../exit-codes.js';
+import { readMcpConfig } from '../../load/mcp-config.js';
+import { plainJson, plainLine, seenText } from '../../plain-text.js';
+import { paint, type Dialog, type Style, type Terminal } from '../../terminal.js';
+
+export const PINS_ACTIONS = Object.freeze(['verify', 'diff', 'approve'] as const);
+export type PinsAction = (typeof PINS_ACTIONS)[number];
+
+export interface PinsOptions {
+  /** The settings of MCP. @default .mcp.json or mcp.json in the working directory */
+  readonly config?: string;
+  /** The lock file. @default tooldex-pins.json in the working directory */
+  readonly lock?: string;
+  readonly json?: boolean;
+  /** Of approve: everything that is found. */
+  readonly all?: boolean;
+  /** Of approve: without a question. */
+  readonly yes?: boolean;
+}
+
+/** Asks servers what they list now. */
+export type ListServers = (settings: McpSettings, options: { readonly signal: AbortSignal }) => Promise<readonly ServerListing[]>;
+
+/** A server could not be asked, and nothing else was found. Findings count more: a server that is down must not hide them. */
+export const EXIT_UNREACHABLE = 3;
+
+export const PINS_HELP = `
+Exit codes:
+  0    nothing differs, or all of it was approved
+  1    something differs: a tool is new, changed, removed or cannot be pinned
+  2    wrong usage, or a lock file that is missing or refused
+  3    a server could not be asked, and the others differ in nothing
+  4    a person's yes is needed and was not given
+  130  interrupted`;
+
+/** Most columns of what is shown for a yes. */
+const MOST_COLUMNS = 100;
+const STYLES: Readonly<Record<PinFinding['kind'], Style>> = { new: 'yellow', changed: 'red', removed: 'yellow', invalid: 'red', unreachable: 'red' };
+
+/**
+ * Compares what MCP servers list now with the lock file: says what differs, shows how, or pins it.
+ *
+ * @param tools those that diff and approve look at: `<tool>`, `<server>.<tool>` or `mcp.<server>.<tool>`; all when empty.
+ * @throws ToolError `INVALID_ARGUMENT` for a lock file that is missing (but for approve) or refused, and for tools that
+ * are unknown or could be several.
+ */
+export async function mcpPins(terminal: Dialog, action: PinsAction, tools: readonly string[], options: PinsOptions, cwd: string, list: ListServers = listServers): Promise<number> {
+  const file = resolve(cwd, options.lock ?? DEFAULT_LOCK_FILE);
+  if (action === 'approve' && tools.length === 0 && options.all !== true) throw new ToolError('INVALID_ARGUMENT', 'expected the tools to approve, or --all, found neither');
+  if (action === 'approve' && tools.length > 0 && options.all === true) throw new ToolError('INVALID_ARGUMENT', 'expected the tools to approve, or --all, found both');
+  const settings = await readMcpConfig(options.config, terminal, cwd);
+  // Before servers are started: a refused file needs none.
+  const pins = action === 'approve' && !existsSync(file) ? new DefinitionPins() : await DefinitionPins.load(file);
+  const interrupt = new AbortController();
+  const stopListening = terminal.onInterrupt(() => interrupt.abort());
+  try {
+    const listings = await list(settings, { signal: interrupt.signal });
+    if (interrupt.signal.aborted) return EXIT.interrupted;
+    const all = pins.verify(listings);
+    const found = chosen(all, tools, listings, pins);
+    if (action !== 'approve') return tell(terminal, action, found, pins, options.json === true);
+    return await approve(terminal, pins, found, file, options, interrupt.signal);
+  } finally {
+    stopListening();
+  }
+}
+
+async function listServers(settings: McpSettings, { signal }: { readonly signal: AbortSignal }): Promise<readonly ServerListing[]> {
+  const discovery = new McpDiscovery(settings);
+  const stopListening = onAbort(signal, () => void discovery.close());
+  try {
+    await discovery.refresh({ force: true });
+    return discovery.rawListings();
+  } finally {
+    stopListening();
+    await discovery.close();
+  }
+}
+
+function tell(terminal: Terminal, action: PinsAction, found: readonly PinFinding[], pins: DefinitionPins, json: boolean): number {
+  if (json) terminal.out(plainJson({ pinned: pins.size, findings: found }, 2));
+  else {
+    for (const finding of found) for (const line of action === 'diff' ? shownWhole(terminal, finding) : [shortLine(terminal, finding)]) terminal.out(line);
+    terminal.out(`${paint(terminal, found.length === 0 ? 'green' : 'red', found.length === 0 ? '✓' : '✗')} ${summary(found, pins.size)}`);
+  }
+  return exitCodeOf(found);
+}
+
+async function approve(terminal: Dialog, pins: DefinitionPins, found: readonly PinFinding[], file: string, { json = false, yes = false }: PinsOptions, signal: AbortSignal): Promise<number> {
+  const approvable = found.filter(({ kind }) => kind !== 'invalid' && kind !== 'unreachable');
+  for (const finding of found) for (const line of shownWhole(terminal, finding)) terminal.err(line);
+  if (approvable.length > 0 && !yes && !(await saysYes(terminal, approvable.length, signal))) {
+    if (signal.aborted) return EXIT.interrupted;
+    terminal.err(terminal.interactive ? 'nothing is approved' : 'expected somebody who says yes, found no terminal; look at it (tooldex mcp pins diff) and repeat it with --yes');
+    if (json) terminal.out(plainJson({ approved: [], pinned: pins.size, findings: found }, 2));
+    return EXIT.unconfirmed;
+  }
+  for (const finding of approvable) {
+    if (finding.kind === 'removed') pins.remove(finding.server, finding.tool);
+    else if (finding.kind === 'new' || finding.kind === 'changed') pins.approve(finding.server, finding.definition);
+  }
+  // Also when there is nothing: no tools is a state that can be pinned.
+  await pins.save(file);
+  const rest = found.filter((finding) => !approvable.includes(finding));
+  const names = approvable.map((finding) => nameOf(finding));
+  if (json) terminal.out(plainJson({ approved: names, pinned: pins.size, findings: rest }, 2));
+  else terminal.out(`${paint(terminal, 'green', '✓')} ${names.length} approved, ${counted(pins.size, 'tool')} pinned`);
+  return exitCodeOf(rest);
+}
+
+async function saysYes(terminal: Dialog, count: number, signal: AbortSignal): Promise<boolean> {
+  const answer = await terminal.ask(`Approve ${count === 1 ? 'this' : `these ${count}`}? [y/N] `, { signal });
+  return /^y(es)?$/i.test(answer?.trim() ?? '');
+}
+
+/** The findings of the named tools. A server may choose a name that reads like that of another's tool, so all are looked through. */
+function chosen(found: readonly PinFinding[], tools: readonly string[], listings: readonly ServerListing[], pins: DefinitionPins): readonly PinFinding[] {
+  if (tools.length === 0) return found;
+  const known = new Map<string, readonly [server: string, tool: string]>();
+  const add = (server: string, tool: string) => void known.set(JSON.stringify([server, tool]), [server, tool]);
+  for (const listing of listings) {
+    if ('tools' in listing) for (const tool of listing.tools) if (hasName(tool)) add(listing.server, tool.name);
+  }
+  for (const { server, tool } of pins.pinned()) add(server, tool);
+  const keys = new Set(tools.map((word) => keyOf(word, known)));
+  // What is unknown of a server is also unknown of the named tools.
+  return found.filter((finding) => finding.kind === 'unreachable' || keys.has(JSON.stringify([finding.server, finding.tool])));
+}
+
+function keyOf(word: string, known: ReadonlyMap<string, readonly [server: string, tool: string]>): string {
+  const meant = [...known].filter(([, [server, tool]]) => word === tool || word === `${server}.${tool}` || word === fullName(server, tool));
+  const [first, second] = meant;
+  if (first === undefined) throw new ToolError('INVALID_ARGUMENT', `expected a tool that a server lists or that is pinned, found ${JSON.stringify(word)}; tooldex mcp pins verify names those that differ`);
+  if (second === undefined) return first[0];
+  const full = meant.filter(([, [server, tool]]) => word === fullName(server, tool));
+  if (full.length === 1) return full[0]![0];
+  throw new ToolError('INVALID_ARGUMENT', `expected the name of one tool, found ${JSON.stringify(word)}, which could be ${meant.map(([, [server, tool]]) => seenText(JSON.stringify(fullName(server, tool)))).join(' or ')}`);
+}
+
+function hasName(tool: unknown): tool is { readonly name: string } {
+  return typeof tool === 'object' && tool !== null && typeof (tool as { name?: unknown }).name === 'string';
+}
+
+function fullName(server: string, tool: string): string {
+  return server === '' ? `mcp.${tool}` : `mcp.${server}.${tool}`;
+}
+
+function nameOf(finding: PinFinding): string {
+  return finding.kind === 'unreachable' ? finding.server : fullName(finding.server, finding.tool);
+}
+
+function shortLine(terminal: Terminal, finding: PinFinding): string {
+  const about =
+    finding.kind === 'changed' ? finding.changes.map(({ path }) => path).join(', ') : finding.kind === 'invalid' || finding.kind === 'unreachable' ? finding.reason : '';
+  return `${headline(terminal, finding)}${about === '' ? '' : `  ${plainLine(about)}`}`;
+}
+
+function headline(terminal: Terminal, finding: PinFinding): string {
+  return `${paint(terminal, STYLES[finding.kind], finding.kind.padEnd(7))} ${paint(terminal, 'bold', seenText(nameOf(finding)))}`;
+}
+
+/** Everything that is approved with it: nothing is cut, and what cannot be seen is written out. */
+function shownWhole(terminal: Terminal, finding: PinFinding): readonly string[] {
+  const width = Math.min(terminal.columns, MOST_COLUMNS) - 4;
+  if (finding.kind === 'new') return [headline(terminal, finding), ...shownArguments(finding.definition, width, { whole: true }).map((line) => `  ${line}`)];
+  if (finding.kind !== 'changed') return [shortLine(terminal, finding)];
+  const changes = finding.changes.flatMap(({ path, ...sides }) => [`  ${paint(terminal, 'cyan', seenText(path))}`, ...shownArguments(sides, width, { whole: true }).map((line) => `    ${line}`)]);
+  return [headline(terminal, finding), ...changes];
+}
+
+function summary(found: readonly PinFinding[], pinned: number): string {
+  const counts = (['new', 'changed', 'removed', 'invalid', 'unreachable'] as const).map((kind) => [kind, found.filter((finding) => finding.kind === kind).length] as const).filter(([, count]) => count > 0);
+  const differences = counts.length === 0 ? 'nothing differs' : counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
+  return `${counted(pinned, 'tool')} pinned, ${differences}`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+function exitCodeOf(found: readonly PinFinding[]): number {
+  if (found.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
+  return found.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;
+}

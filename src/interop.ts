@@ -1,0 +1,18 @@
+export { toOpenAITools, type OpenAIChatMessage, type OpenAIChatTool, type OpenAIOptions, type OpenAIResponsesMessage, type OpenAIResponsesTool } from './interop/export/to-openai-tools.js';
+export { toAnthropicTools, type AnthropicMessage, type AnthropicOptions, type AnthropicTool, type AnthropicToolSearch } from './interop/export/to-anthropic-tools.js';
+export { toGeminiTools, type GeminiFunction, type GeminiMessage, type GeminiOptions, type GeminiTool, type GeminiTools } from './interop/export/to-gemini-tools.js';
+export { toMcpTools, type McpSchema, type McpTool, type McpTools } from './interop/export/to-mcp-tools.js';
+export type { ExportInput, ExportOptions } from './interop/export/export-input.js';
+export type { ExportMethods, ModelTools } from './interop/export/exported-tools.js';
+export type { ModelCall, ReadCall, ReadCallsOptions, RefusedCall } from './interop/export/model-calls.js';
+export type { CallOutcome, CallResult } from './interop/export/call-answers.js';
+export { annotationsOf, axesFromAnnotations, type AnnotatedAxes, type ToolAnnotations } from './interop/tool-annotations.js';
+export { toAISDKTools, type AISDKTool, type AISDKToolsOptions } from './interop/ai-sdk/to-ai-sdk-tools.js';
+export type { AISDKSchema } from './interop/ai-sdk/ai-sdk-schema.js';
+export { fromAISDKTools, type ForeignAISDKTool } from './interop/ai-sdk/from-ai-sdk-tools.js';
+export { toLangChainTools, type LangChainTool, type LangChainToolsOptions } from './interop/langchain/to-langchain-tools.js';
+export { fromLangChainTools, type ForeignLangChainTool } from './interop/langchain/from-langchain-tools.js';
+export { toOpenAIAgentsTools, type OpenAIAgentsTool, type OpenAIAgentsToolsOptions } from './interop/openai-agents/to-openai-agents-tools.js';
+export type { ImportOptions, ImportOverride } from './interop/bridge/import-tools.js';
+export type { AskPerson, CallExecutor, CallOptions, ExecutorOutcome } from './interop/bridge/call-executor.js';
+export type { BridgeMetadata } from './interop/bridge/metadata-of.js';

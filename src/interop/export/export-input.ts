@@ -1,0 +1,68 @@
+import { ToolError } from '../../core/errors.js';
+import { describeValue } from '../../core/plain-data.js';
+import type { SelectedTool, Selection } from '../../selection/selection.js';
+import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
+import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../../tool/render/render-tool.js';
+import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
+
+/** What can be exported: a registry, a selection, or any tools one after the other. */
+export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSource>;
+
+export interface ExportOptions {
+  /** How much of every tool is shown. @default what a selection chose for it; otherwise `full`, and `stub` for tools declared `compact` */
+  readonly level?: SchemaLevel | undefined;
+}
+
+/** One tool, as it goes out. */
+export interface ExportedTool {
+  readonly entry: ToolEntry;
+  readonly level: SchemaLevel;
+  readonly rendered: RenderedTool;
+}
+
+/**
+ * The tools of an export, in the given order; one that is given twice counts once.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for what can be no tools, `NOT_A_TOOL` for a member that is none, and
+ * `DUPLICATE_TOOL` when two tools have one name.
+ */
+export function exportedTools(input: ExportInput, { level }: ExportOptions = {}): readonly ExportedTool[] {
+  if (level !== undefined && !SCHEMA_LEVELS.includes(level)) throw new ToolError('INVALID_ARGUMENT', `level: expected one of ${SCHEMA_LEVELS.join(', ')}, found ${describeValue(level)}`);
+  const byName = new Map<string, ExportedTool>();
+  for (const member of membersOf(input)) {
+    for (const tool of toolsOf(member, level)) {
+      const before = byName.get(tool.entry.name);
+      if (before !== undefined && before.entry !== tool.entry) {
+        throw new ToolError('DUPLICATE_TOOL', `Expected tools with different names, found two named ${describeValue(tool.entry.name)}; a model could not tell them apart`, { details: { name: tool.entry.name } });
+      }
+      byName.set(tool.entry.name, before ?? tool);
+    }
+  }
+  return [...byName.values()];
+}
+
+function membersOf(input: unknown): Iterable<unknown> {
+  if (typeof input === 'object' && input !== null) {
+    if (Symbol.iterator in input) return input as Iterable<unknown>;
+    if ('tools' in input && Array.isArray(input.tools)) return input.tools as unknown[];
+  }
+  throw new ToolError('INVALID_ARGUMENT', `Expected a registry, a selection or a list of tools to export, found ${describeValue(input)}`);
+}
+
+function toolsOf(member: unknown, level: SchemaLevel | undefined): ExportedTool[] {
+  if (isSelected(member)) return [level === undefined ? { entry: member.entry, level: member.level, rendered: member.rendered } : atLevel(member.entry, level)];
+  const entries = isEntry(member) ? [member] : findDefinitions(member).map(entryOf);
+  return entries.map((entry) => atLevel(entry, level ?? highestLevel(entry)));
+}
+
+function atLevel(entry: ToolEntry, level: SchemaLevel): ExportedTool {
+  return { entry, level, rendered: renderTool(entry, level) };
+}
+
+function isEntry(value: unknown): value is ToolEntry {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'definition') && isToolDefinition((value as ToolEntry).definition);
+}
+
+function isSelected(value: unknown): value is SelectedTool {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'rendered') && Object.hasOwn(value, 'entry') && isEntry((value as SelectedTool).entry);
+}

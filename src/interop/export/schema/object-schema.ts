@@ -1,0 +1,97 @@
+import { canonicalJson, isPlainObject } from '../../../core/plain-data.js';
+import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
+import { asSchema, dereference, mapValues, propertiesOf, requiredOf, schemasUnder } from './walk-schema.js';
+
+/** A JSON Schema of an object, as model APIs take them. */
+export interface ObjectSchema {
+  type: 'object';
+  properties: Record<string, JsonSchema>;
+  required?: string[];
+  [keyword: string]: unknown;
+}
+
+const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as const;
+
+/**
+ * A copy of a tool's input schema that says `type: 'object'` and lists its properties at the top, without alternatives there.
+ *
+ * OpenAI and Anthropic refuse the whole request when one tool has `anyOf`, `oneOf`, `allOf`, `enum` or `not` at the top, or
+ * no type there ("input_schema does not support oneOf, allOf, or anyOf at the top level"). All properties of all
+ * alternatives are kept, those that every alternative requires stay required, and the description says which go together. It
+ * allows more than before, never less; the tool checks its input itself.
+ */
+export function objectSchema(schema: JsonSchema): ObjectSchema {
+  const { type: _type, properties: _properties, required: _required, ...rest } = schema;
+  const { properties, required, notes } = fold(schema, { root: schema, left: MOST_PARTS });
+  const kept = structuredClone(withoutKeys(rest, COMBINING));
+  if (notes.length > 0) kept['description'] = [schema['description'], ...notes].filter((each) => typeof each === 'string').join('\n');
+  const unique = [...new Set(required)];
+  return { type: 'object', properties: structuredClone(properties), ...(unique.length === 0 ? {} : { required: unique }), ...kept };
+}
+
+interface Folded {
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+  readonly required: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Parts that are joined at most: a definition may be two alternatives of itself. */
+const MOST_PARTS = 1_000;
+
+function fold(schema: JsonSchema, place: { readonly root: JsonSchema; left: number }): Folded {
+  const node = (place.left -= 1) < 0 ? undefined : dereference(schema, place.root);
+  if (node === undefined) return { properties: {}, required: [], notes: [] };
+  const own: Folded = { properties: propertiesOf(node), required: requiredOf(node), notes: [] };
+  const all = schemasUnder(node, 'allOf').map((each) => fold(each, place));
+  const alternatives = [schemasUnder(node, 'anyOf'), schemasUnder(node, 'oneOf')].filter((each) => each.length > 0).map((each) => either(each.map((one) => fold(one, place))));
+  return [own, ...all, ...alternatives].reduce((before, next) => ({
+    properties: merged(before.properties, next.properties, 'allOf'),
+    required: [...before.required, ...next.required],
+    notes: [...before.notes, ...next.notes],
+  }));
+}
+
+function either(branches: readonly Folded[]): Folded {
+  const shared = branches[0]!.required.filter((name) => branches.every(({ required }) => required.includes(name)));
+  const sets = branches.map(({ required }) => required.filter((name) => !shared.includes(name)));
+  const note = sets.filter((set) => set.length > 0).map((set) => set.map((name) => JSON.stringify(name)).join(' and '));
+  return {
+    properties: branches.map(({ properties }) => properties).reduce((before, next) => merged(before, next, 'anyOf')),
+    required: shared,
+    notes: [...branches.flatMap(({ notes }) => notes), ...(note.length === sets.length ? [`Give one of these: ${[...new Set(note)].join('; or ')}.`] : [])],
+  };
+}
+
+/** The properties of both; where they differ, both schemas or either of them hold. */
+function merged(a: Folded['properties'], b: Folded['properties'], how: 'allOf' | 'anyOf'): Folded['properties'] {
+  const others = Object.entries(b).filter(([name]) => !Object.hasOwn(a, name));
+  const both = mapValues(a, ([name, schema]) => (Object.hasOwn(b, name) ? joined(asSchema(schema), b[name]!, how) : asSchema(schema)));
+  return Object.fromEntries([...Object.entries(both), ...others]);
+}
+
+function joined(a: JsonSchema, b: JsonSchema, how: 'allOf' | 'anyOf'): JsonSchema {
+  if (canonicalJson(a) === canonicalJson(b)) return a;
+  if (Object.keys(b).length === 0) return how === 'allOf' ? a : b;
+  if (Object.keys(a).length === 0) return how === 'allOf' ? b : a;
+  const before = Array.isArray(a[how]) && Object.keys(a).length === 1 ? schemasUnder(a, how) : [a];
+  return before.some((each) => canonicalJson(each) === canonicalJson(b)) ? a : { [how]: [...before, b] };
+}
+
+/** A copy without some keys. */
+export function withoutKeys(value: Readonly<Record<string, unknown>>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+}
+
+/** Appends to a description what could not be said in the target's own words. */
+export function noted(description: unknown, notes: readonly (readonly [keyword: string, value: unknown])[]): string | undefined {
+  const text = notes.map(([keyword, value]) => `${keyword}: ${shortJson(value)}`).join('; ');
+  const before = typeof description === 'string' ? description : '';
+  return text === '' ? (before === '' ? undefined : before) : before === '' ? text : `${before} (${text})`;
+}
+
+const NOTE_LENGTH = 200;
+
+function shortJson(value: unknown): string {
+  const text = typeof value === 'string' ? value : isPlainObject(value) || Array.isArray(value) ? canonicalJson(value) : String(value);
+  return text.length <= NOTE_LENGTH ? text : `${text.slice(0, NOTE_LENGTH - 1)}…`.replace(/[\ud800-\udbff](?=…$)/, '');
+}

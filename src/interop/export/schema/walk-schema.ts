@@ -1,0 +1,139 @@
+import { isPlainObject, MAX_DATA_DEPTH } from '../../../core/plain-data.js';
+import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
+
+/** Keywords with schemas by name, and with one or a list of them. Under all others is data. */
+const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const WITHIN: ReadonlySet<string> = new Set(['items', 'prefixItems', 'additionalProperties', 'propertyNames', 'contains', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties']);
+
+/** A changed copy of a schema and of all within it, from the inside out. */
+export function mapSchemas(schema: JsonSchema, map: (schema: JsonSchema) => JsonSchema): JsonSchema {
+  const each = (value: unknown): unknown => (Array.isArray(value) ? value.map(each) : isPlainObject(value) ? mapSchemas(value, map) : value);
+  const byName = (value: unknown): unknown => (isPlainObject(value) ? mapValues(value, ([, item]) => each(item)) : value);
+  return map(mapValues(schema, ([keyword, value]) => (BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : structuredClone(value))));
+}
+
+/** The same keys, in the same order, with other values; also where a key is `__proto__`. */
+export function mapValues<T>(values: Readonly<Record<string, unknown>>, map: (entry: [string, unknown]) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
+}
+
+/** The list of schemas under a keyword; empty when there is none. */
+export function schemasUnder(schema: JsonSchema, keyword: string): readonly JsonSchema[] {
+  const value = schema[keyword];
+  return Array.isArray(value) ? value.map(asSchema) : [];
+}
+
+/** A schema in place of a boolean: `true` allows everything. `false` allows nothing, and does so in no target; it is dropped as well. */
+export function asSchema(value: unknown): JsonSchema {
+  return isPlainObject(value) ? value : {};
+}
+
+/** The schemas of an object's properties. */
+export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return isPlainObject(schema['properties']) ? mapValues(schema['properties'], ([, property]) => asSchema(property)) : {};
+}
+
+/** The names of the required properties. */
+export function requiredOf(schema: JsonSchema): readonly string[] {
+  return Array.isArray(schema['required']) ? schema['required'].filter((name) => typeof name === 'string') : [];
+}
+
+/** The types a schema names, in lower case: Gemini writes them in capitals. */
+export function typesOf({ type }: JsonSchema): readonly string[] {
+  return (Array.isArray(type) ? type : [type]).filter((each) => typeof each === 'string').map((each) => each.toLowerCase());
+}
+
+/** What `$ref` of a schema means, followed to the end; the schema itself without one, undefined when it leads nowhere or in a circle. */
+export function dereference(schema: JsonSchema, root: JsonSchema): JsonSchema | undefined {
+  const seen = new Set<string>();
+  let current = schema;
+  while (typeof current['$ref'] === 'string') {
+    const reference = current['$ref'];
+    if (seen.has(reference) || !/^#(?:\/|$)/.test(reference)) return undefined;
+    seen.add(reference);
+    const target = pointed(root, reference);
+    if (target === undefined) return undefined;
+    const { $ref: _reference, ...beside } = current;
+    current = { ...target, ...beside };
+  }
+  return current;
+}
+
+/** What a JSON pointer leads to. */
+function pointed(root: JsonSchema, reference: string): JsonSchema | undefined {
+  let current: unknown = root;
+  for (const part of reference.split('/').slice(1)) {
+    const key = unescaped(part);
+    if (typeof current !== 'object' || current === null || key === undefined || !Object.hasOwn(current, key)) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return isPlainObject(current) ? current : undefined;
+}
+
+function unescaped(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Values that are looked at: a definition may be several parts of itself, which then all hold for one value. */
+const MOST_VISITS = 10_000;
+
+/**
+ * A copy of a value in which every object that a schema describes has gone through `visit`, from the inside out.
+ *
+ * Where a schema offers alternatives, the first counts that the value looks like.
+ */
+export function alongSchema(value: unknown, schema: JsonSchema, visit: (object: Readonly<Record<string, unknown>>, schema: JsonSchema) => Record<string, unknown>): unknown {
+  const place = { root: schema, closed: false, visits: { left: MOST_VISITS } };
+  const along = (current: unknown, within: JsonSchema, depth: number): unknown => {
+    const node = dereference(within, schema);
+    if (node === undefined || depth > MAX_DATA_DEPTH || (place.visits.left -= 1) < 0 || typeof current !== 'object' || current === null) return current;
+    const alternatives = [...schemasUnder(node, 'anyOf'), ...schemasUnder(node, 'oneOf')];
+    const chosen = alternatives.find((each) => looksLike(current, each, { ...place, closed: true })) ?? alternatives.find((each) => looksLike(current, each, place));
+    const parts = [...schemasUnder(node, 'allOf'), ...(chosen === undefined ? [] : [chosen])];
+    const inner = parts.reduce((changed, part) => along(changed, part, depth + 1), current as unknown);
+    const items = node['items'];
+    if (Array.isArray(inner)) return isPlainObject(items) ? inner.map((each) => along(each, items, depth + 1)) : inner;
+    const properties = propertiesOf(node);
+    const copy = mapValues(inner as Record<string, unknown>, ([key, each]) => (Object.hasOwn(properties, key) ? along(each, properties[key]!, depth + 1) : each));
+    return visit(copy, node);
+  };
+  return along(value, schema, 0);
+}
+
+interface Look {
+  readonly root: JsonSchema;
+  /** Whether objects have no keys beside those that are named. */
+  readonly closed: boolean;
+  readonly visits: { left: number };
+}
+
+/** Whether a value has the shape that a schema describes: types, choices and names of keys, on every level. */
+function looksLike(value: unknown, schema: JsonSchema, look: Look, depth = 0): boolean {
+  const node = depth > MAX_DATA_DEPTH || (look.visits.left -= 1) < 0 ? undefined : dereference(schema, look.root);
+  if (node === undefined) return false;
+  const types = typesOf(node);
+  if (types.length > 0 && !types.includes(typeOf(value)) && !(types.includes('integer') && Number.isInteger(value))) return false;
+  const allowed = Object.hasOwn(node, 'const') ? [node['const']] : node['enum'];
+  if (Array.isArray(allowed) && !allowed.includes(value)) return false;
+  const alternatives = [...schemasUnder(node, 'anyOf'), ...schemasUnder(node, 'oneOf')];
+  if (alternatives.length > 0 && !alternatives.some((each) => looksLike(value, each, look, depth + 1))) return false;
+  if (typeof value !== 'object' || value === null) return true;
+  const items = node['items'];
+  if (Array.isArray(value)) return !isPlainObject(items) || value.every((each) => looksLike(each, items, look, depth + 1));
+  const properties = propertiesOf(node);
+  const required = requiredOf(node);
+  if (!required.every((name) => Object.hasOwn(value, name))) return false;
+  return Object.entries(value).every(([name, each]: [string, unknown]) => {
+    if (!Object.hasOwn(properties, name)) return !look.closed || alternatives.length > 0;
+    // In strict mode null stands for an optional one that is missing.
+    return (each === null && !required.includes(name)) || looksLike(each, properties[name]!, look, depth + 1);
+  });
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+}

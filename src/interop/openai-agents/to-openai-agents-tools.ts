@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { randomUUID } from 'node:crypto';
+import type { Policy } from '../../safety/decision.js';
+import type { CallContext } from '../../safety/tool-call.js';
+import { answerOf } from '../bridge/answer-of.js';
+import { bridgeShape, contextOf, executorOption, policyOption } from '../bridge/bridge-options.js';
+import type { CallExecutor } from '../bridge/call-executor.js';
+import { GuardedCalls } from '../bridge/guarded-calls.js';
+import { textOf } from '../export/call-answers.js';
+import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
+import { checkExportOptions } from '../export/export-options.js';
+import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
+import { objectSchema } from '../export/schema/object-schema.js';
+
+export interface OpenAIAgentsToolsOptions extends ExportOptions, CallContext {
+  /** Makes the calls: a `ToolExecutor`. */
+  readonly executor: CallExecutor;
+  /** Asked beside the executor's own, of which the stricter decides. */
+  readonly policy?: Policy;
+}
+
+/** What is used of the run's context: whether a person approved a call there. */
+interface AgentsRunContext {
+  isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
+}
+
+interface AgentsCallDetails {
+  readonly toolCall?: { readonly callId: string } | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A function tool of @openai/agents. */
+export interface OpenAIAgentsTool {
+  type: 'function';
+  name: string;
+  description: string;
+  parameters: { type: 'object'; properties: Record<string, never>; required: string[]; additionalProperties: true };
+  strict: false;
+  deferLoading: false;
+  invoke: (context: AgentsRunContext, input: string, details?: AgentsCallDetails) => Promise<string>;
+  needsApproval: (context: AgentsRunContext, input: unknown, callId?: string) => Promise<boolean>;
+  isEnabled: () => Promise<boolean>;
+}
+
+const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy: policyOption });
+
+/**
+ * The tools as function tools of `@openai/agents`, by the names that models can be given (`a.b` becomes `a__b`).
+ *
+ * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor. Results are
+ * text, and so is the message of a call that failed or was denied: the model reads it and the run goes on. The package
+ * itself is not loaded.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ */
+export function toOpenAIAgentsTools(input: ExportInput, options: OpenAIAgentsToolsOptions): OpenAIAgentsTool[] {
+  const { executor, policy, level, ...rest } = checkExportOptions('@openai/agents', schema, options);
+  const exported = exportedTools(input, level === undefined ? {} : { level });
+  const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
+  const calls = new GuardedCalls({ executor, policy, context: contextOf(rest) });
+  return exported.map((tool) => toTool(tool, names.encode(tool.entry.name)!, executor, calls));
+}
+
+function toTool({ entry, rendered }: ExportedTool, name: string, executor: CallExecutor, calls: GuardedCalls): OpenAIAgentsTool {
+  const callOf = (input: unknown, id = randomUUID() as string) => ({ id, name: entry.name, input: typeof input === 'string' ? parsed(input) : input });
+  return {
+    type: 'function',
+    name,
+    description: rendered.description,
+    parameters: { required: [], additionalProperties: true, ...objectSchema(rendered.inputSchema) } as OpenAIAgentsTool['parameters'],
+    strict: false,
+    deferLoading: false,
+    // A manual call is a person's work already.
+    needsApproval: async (_, input, callId) => !entry.manual && (await calls.decide(entry, callOf(input, callId)))?.verdict === 'confirm',
+    invoke: async (context, input, { toolCall, signal } = {}) => {
+      const call = callOf(input, toolCall?.callId);
+      const approved = toolCall !== undefined && context.isToolApproved({ toolName: name, callId: toolCall.callId }) === true;
+      const answer = answerOf(entry.name, await calls.run(executor, entry, call, approved, signal === undefined ? {} : { signal }));
+      signal?.throwIfAborted();
+      return answer.ok ? textOf(answer.value) : answer.error.message;
+    },
+    isEnabled: () => Promise.resolve(true),
+  };
+}
+
+/** What a model wrote as arguments; text that is no JSON stays text, and is refused as an input. */
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input.trim() === '' ? '{}' : input);
+  } catch {
+    return input;
+  }
+}

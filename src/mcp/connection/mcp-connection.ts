@@ -1,0 +1,296 @@
+import type * as McpClient from '@modelcontextprotocol/client';
+import type { Client, ElicitRequest, ElicitResult, Implementation, Progress, ProtocolEra, RequestOptions, Transport } from '@modelcontextprotocol/client';
+import type { Clock } from '../../core/clock.js';
+import { ToolError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { onAbort } from '../../core/on-abort.js';
+import { withDeadline } from '../../execution/run/with-deadline.js';
+import { abortError } from '../../providers/run-attempt.js';
+import { expandTransport, type Environment } from '../settings/expand-variables.js';
+import type { McpServerSettings } from '../settings/mcp-settings.js';
+import { labelOf, unavailable } from './connection-error.js';
+import { createTransport } from './create-transport.js';
+import type { McpPackages } from './mcp-packages.js';
+import { ConnectionLostError, SessionExpiredError } from './session-errors.js';
+import { keepRawTools, readAllPages } from './tool-listing.js';
+
+/** Answers what a server asks a person in the middle of a call. */
+export type OnElicit = (server: string, request: ElicitRequest['params']) => Promise<ElicitResult>;
+
+export interface McpConnectionOptions {
+  readonly clock: Clock;
+  readonly env: Environment;
+  readonly packages: McpPackages;
+  readonly clientInfo: Implementation;
+  /** Told when the server says that its tools have changed. */
+  readonly onToolsChanged: () => void;
+  readonly onElicit?: OnElicit | undefined;
+}
+
+/** The tools of a server as it sent them, and the session in which it did. */
+export interface RawListing {
+  readonly tools: readonly unknown[];
+  readonly era: ProtocolEra;
+  readonly session: number;
+}
+
+export interface CallRequest {
+  /** In which the tool was looked at. */
+  readonly session: number;
+  /** The tool's name at the server. */
+  readonly tool: string;
+  readonly inputSchema: unknown;
+  readonly arguments: unknown;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** One life of a connection. */
+interface Session {
+  /** Counts the sessions of a connection: another number, another process or login at the server. */
+  readonly number: number;
+  readonly client: Client;
+  readonly transport: Transport;
+  /** Fires when the session is of no use any more. */
+  readonly gone: AbortController;
+}
+
+type State = { readonly kind: 'idle' } | { readonly kind: 'opening'; readonly session: Promise<Session> } | { readonly kind: 'open'; readonly session: Session } | { readonly kind: 'closed' };
+
+/** Opening and listing take no longer than this, however long calls may take. */
+const SETUP_TIMEOUT_MS = 30_000;
+/** How long a server may take to prove that it is alive. */
+const PING_TIMEOUT_MS = 5_000;
+const GOODBYE_TIMEOUT_MS = 1_000;
+/** The SDK's own limit of 60 s would cut calls off whose tools have more; deadlines are set here and by executors. */
+const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
+/** The SDK wants a schema for results; what came is looked at elsewhere. */
+const ANYTHING = Object.freeze({ '~standard': Object.freeze({ version: 1 as const, vendor: 'tooldex', validate: (value: unknown) => ({ value }) }) });
+
+/**
+ * The connection to one server: opened when it is first needed, and again after it was lost.
+ *
+ * Until `close` is called, a process that was started and sockets that are open keep the program alive.
+ */
+export class McpConnection {
+  readonly #server: McpServerSettings;
+  readonly #options: McpConnectionOptions;
+  readonly #closed = new AbortController();
+  #state: State = { kind: 'idle' };
+  #sessions = 0;
+  #closing: Promise<unknown>[] = [];
+
+  constructor(server: McpServerSettings, options: McpConnectionOptions) {
+    this.#server = server;
+    this.#options = options;
+  }
+
+  /** @throws ListingError, ToolError, or whatever the transport throws. */
+  async listTools(): Promise<RawListing> {
+    return this.#inTime('list its tools', this.#setupMs(), undefined, (signal) =>
+      this.#useTwice(signal, async ({ client, number }, options) => {
+        const tools = await readAllPages((cursor) => client.request({ method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) }, ANYTHING, options));
+        return { tools, era: client.getProtocolEra() ?? 'legacy', session: number };
+      }),
+    );
+  }
+
+  /**
+   * The answer as the server sent it.
+   *
+   * @throws SessionExpiredError when the session has ended and nothing was done in it: the next call has another.
+   * @throws whatever the SDK throws; see `callFailure`.
+   */
+  async callTool({ session, tool, inputSchema, arguments: input, signal, onProgress }: CallRequest): Promise<unknown> {
+    return this.#use(signal, ({ client, number }, options) => {
+      if (number !== session) throw new SessionExpiredError();
+      const request = { name: tool, arguments: input as Record<string, unknown> };
+      // Handing the definition over keeps the SDK from compiling the server's output schema, which may be made to hang it.
+      const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
+      return client.callTool(request, { ...options, toolDefinition, ...(onProgress === undefined ? {} : { onprogress: onProgress }) });
+    });
+  }
+
+  /** Resolves when the server answers. */
+  async ping(signal?: AbortSignal): Promise<void> {
+    const sdk = await this.#options.packages.client();
+    await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) => this.#useTwice(stop, ({ client }, options) => pingOf(client, options, sdk)));
+  }
+
+  /** Makes sure that a session is open. @returns its number. */
+  async open(signal?: AbortSignal): Promise<number> {
+    return (await this.#session(signal)).number;
+  }
+
+  /** Ends the connection, and the process behind it, for good. */
+  async close(): Promise<void> {
+    const state = this.#state;
+    this.#state = { kind: 'closed' };
+    this.#closed.abort();
+    if (state.kind === 'open') {
+      await this.#sayGoodbye(state.session);
+      this.#end(state.session);
+    }
+    await Promise.all(this.#closing);
+  }
+
+  /** Runs requests in the open session, or in a new one if none is. */
+  async #use<T>(signal: AbortSignal | undefined, work: (session: Session, options: RequestOptions) => Promise<T>): Promise<T> {
+    const session = await this.#session(signal);
+    try {
+      return await this.#request(session, signal, work);
+    } catch (error) {
+      if (signal?.aborted === true) throw abortError(signal);
+      const { SdkHttpError } = await this.#options.packages.client();
+      // A server that was started again turns its old sessions away, with 404 by the protocol and with 400 by many.
+      if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
+      this.#drop(session);
+      throw new SessionExpiredError(error);
+    }
+  }
+
+  async #useTwice<T>(signal: AbortSignal | undefined, work: (session: Session, options: RequestOptions) => Promise<T>): Promise<T> {
+    try {
+      return await this.#use(signal, work);
+    } catch (error) {
+      if (!(error instanceof SessionExpiredError)) throw error;
+      return this.#use(signal, work);
+    }
+  }
+
+  async #request<T>(session: Session, signal: AbortSignal | undefined, work: (session: Session, options: RequestOptions) => Promise<T>): Promise<T> {
+    // One of our own: the SDK sends the reason of the signal to the server, and the caller's may say too much.
+    const controller = new AbortController();
+    const stops = [onAbort(signal, () => controller.abort('the caller gave up')), onAbort(session.gone.signal, () => controller.abort(session.gone.signal.reason))];
+    const { signal: gone } = session.gone;
+    try {
+      if (gone.aborted) throw gone.reason;
+      return await work(session, { ...NO_LIMIT, signal: controller.signal });
+    } catch (error) {
+      throw gone.aborted ? gone.reason : error;
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  /** The open session, or a new one; whoever asks meanwhile shares it, and giving up ends only one's own wait. */
+  async #session(signal: AbortSignal | undefined): Promise<Session> {
+    if (this.#state.kind === 'closed') throw unavailable(`a connection to ${labelOf(this.#server.name)}, found it closed`);
+    if (this.#state.kind === 'open') return this.#state.session;
+    const opening = this.#state.kind === 'opening' ? this.#state.session : this.#startOpening();
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(abortError(signal));
+      const stop = onAbort(signal, () => reject(abortError(signal!)));
+      opening.finally(stop).then(resolve, reject);
+    });
+  }
+
+  #startOpening(): Promise<Session> {
+    const session = this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) => this.#open(signal));
+    this.#state = { kind: 'opening', session };
+    const settle = (next: State) => {
+      if (this.#state.kind === 'opening' && this.#state.session === session) this.#state = next;
+    };
+    session.then(
+      (opened) => settle(opened.gone.signal.aborted ? { kind: 'idle' } : { kind: 'open', session: opened }),
+      () => settle({ kind: 'idle' }),
+    );
+    return session;
+  }
+
+  async #open(signal: AbortSignal): Promise<Session> {
+    const { clientInfo, env, packages, onElicit, onToolsChanged } = this.#options;
+    const { Client } = await packages.client();
+    const settings = expandTransport(this.#server.transport, env);
+    const transport = await createTransport(settings, packages, () => this.#drop(session));
+    if (signal.aborted) throw abortError(signal);
+    const client = new Client(clientInfo, {
+      capabilities: onElicit === undefined ? {} : { elicitation: { form: {} } },
+      inputRequired: { autoFulfill: onElicit !== undefined },
+      // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
+      versionNegotiation: settings.kind === 'stdio' || settings.kind === 'http' ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } } : { mode: 'legacy' },
+    });
+    if (onElicit !== undefined) client.setRequestHandler('elicitation/create', ({ params }) => onElicit(this.#server.name, params));
+    client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
+    const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController() };
+    const stop = onAbort(signal, () => this.#end(session));
+    try {
+      await client.connect(transport, NO_LIMIT);
+    } catch (error) {
+      this.#end(session);
+      throw error;
+    } finally {
+      stop();
+    }
+    keepRawTools(transport);
+    client.onclose = () => this.#drop(session);
+    if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
+    // In the 2026 protocol changes are told to those who ask to be told.
+    if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged === true) client.listen({ toolsListChanged: true }, NO_LIMIT).catch(() => undefined);
+    return session;
+  }
+
+  /** Looks whether a session is still good: the SDK lets calls wait for ever whose stream has broken. */
+  async #verify(session: Session): Promise<void> {
+    if (session.gone.signal.aborted) return;
+    const { clock, packages } = this.#options;
+    const sdk = await packages.client();
+    const answered = await withDeadline((signal) => this.#request(session, signal, ({ client }, options) => pingOf(client, options, sdk)), { clock, timeoutMs: PING_TIMEOUT_MS });
+    if (answered.kind !== 'returned') this.#drop(session);
+  }
+
+  #drop(session: Session): void {
+    if (this.#state.kind === 'open' && this.#state.session === session) this.#state = { kind: 'idle' };
+    this.#end(session);
+  }
+
+  /** Lets go of a session: what waits for an answer in it fails. */
+  #end({ client, transport, gone }: Session): void {
+    if (gone.signal.aborted) return;
+    gone.abort(new ConnectionLostError('the connection was lost'));
+    const closing: Promise<unknown> = Promise.allSettled([transport.close(), client.close()]).then(() => {
+      this.#closing = this.#closing.filter((other) => other !== closing);
+    });
+    this.#closing.push(closing);
+  }
+
+  /** Lets a server forget what it keeps of an HTTP session. It may be gone already. */
+  async #sayGoodbye({ transport }: Session): Promise<void> {
+    if (!('terminateSession' in transport)) return;
+    const { terminateSession } = transport as { terminateSession: () => Promise<void> };
+    await withDeadline(() => terminateSession.call(transport), { clock: this.#options.clock, timeoutMs: GOODBYE_TIMEOUT_MS });
+  }
+
+  #setupMs(): number {
+    return Math.min(this.#server.timeoutMs, SETUP_TIMEOUT_MS);
+  }
+
+  async #inTime<T>(what: string, timeoutMs: number, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const settled = await withDeadline(work, { clock: this.#options.clock, timeoutMs, signal });
+    if (settled.kind === 'returned') return settled.value;
+    if (settled.kind === 'threw') throw settled.error;
+    if (settled.kind === 'aborted') throw abortError(signal!);
+    throw new ToolError('TIMEOUT', `expected ${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms, found no answer`, { details: { timeoutMs } });
+  }
+}
+
+/** The 2026 protocol has no ping; asking for what the server can is as cheap. A server that answers with an error is there, too. */
+async function pingOf(client: Client, options: RequestOptions, { ProtocolError }: typeof McpClient): Promise<void> {
+  try {
+    await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+  }
+}
+
+/** The function, which does nothing while it runs. */
+function onlyOne(work: () => Promise<void>): () => void {
+  let running = false;
+  return () => {
+    if (running) return;
+    running = true;
+    void work().finally(() => {
+      running = false;
+    });
+  };
+}

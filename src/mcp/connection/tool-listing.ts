@@ -1,0 +1,59 @@
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
+
+/** Pages of one listing that are read. The largest real servers need two or three. */
+export const MAX_PAGES = 64;
+/** Tools of one server: a model can use a few dozen, the largest catalogues have some hundreds. */
+export const MAX_TOOLS = 1_000;
+
+/** Under this name a page's tools pass by the SDK as they came. */
+const RAW_TOOLS = 'tooldex/raw-tools';
+
+/** A listing that cannot be used, in words that hold nothing of the server. */
+export class ListingError extends Error {
+  override readonly name = 'ListingError';
+}
+
+/**
+ * Lets listings pass by the checks of the SDK, which throws a whole page away for one tool of a wrong type.
+ *
+ * To be called once the transport is connected. Which tools are sound is decided later, for each by itself.
+ */
+export function keepRawTools(transport: Transport): void {
+  const receive = transport.onmessage?.bind(transport);
+  transport.onmessage = (message, extra) => receive?.(withRawTools(message), extra);
+}
+
+function withRawTools<M extends JSONRPCMessage>(message: M): M {
+  if (!('result' in message)) return message;
+  const { result } = message;
+  if (!isPlainObject(result) || !Array.isArray(result['tools'])) return message;
+  return { ...message, result: { ...result, tools: [], [RAW_TOOLS]: result['tools'] } };
+}
+
+/**
+ * All tools that a server lists, as it sent them.
+ *
+ * @param fetchPage asks for a page, and gives the result as it came.
+ * @throws ListingError when there is no end to the pages, or a page is none.
+ */
+export async function readAllPages(fetchPage: (cursor: string | undefined) => Promise<unknown>): Promise<readonly unknown[]> {
+  const tools: unknown[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const result = await fetchPage(cursor);
+    const found = isPlainObject(result) ? result[RAW_TOOLS] : undefined;
+    if (!Array.isArray(found)) throw new ListingError('expected a page with a list of tools, found none');
+    tools.push(...(found as unknown[]));
+    if (tools.length > MAX_TOOLS) throw new ListingError(`expected at most ${MAX_TOOLS} tools, found more; the server lists too many`);
+    const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
+    // An empty cursor means the end to some servers. One that comes again would begin the same pages once more.
+    if (next === undefined || next === null || next === '') return tools;
+    if (typeof next !== 'string') throw new ListingError(`expected a cursor as text, found ${describeValue(next)}`);
+    if (seen.has(next)) return tools;
+    seen.add(next);
+    cursor = next;
+  }
+  throw new ListingError(`expected the listing to end within ${MAX_PAGES} pages, found more; the server never stops`);
+}

@@ -1,0 +1,261 @@
+import type { Clock } from '../../core/clock.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { describeValue } from '../../core/plain-data.js';
+import { suggestNames } from '../../core/suggest-names.js';
+import { exponentialBackoff } from '../../providers/exponential-backoff.js';
+import { abortError } from '../../providers/run-attempt.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolDefinition } from '../../tool/tool-definition.js';
+import { callResult } from '../connection/call-result.js';
+import { callFailure, describeConnectionFailure, labelOf, unavailable } from '../connection/connection-error.js';
+import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
+import { SessionExpiredError } from '../connection/session-errors.js';
+import type { ServerListing } from '../pins/pin-findings.js';
+import { isAllowed } from '../settings/is-allowed.js';
+import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
+import type { McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
+import { buildTable, changeOf, EMPTY_TABLE, type PinGuard, type ToolTable } from './tool-table.js';
+
+export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onToolsChanged'> {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly pins: PinGuard | undefined;
+  readonly settings: McpSettings;
+  readonly tell: (event: McpDiscoveryEvent) => void;
+}
+
+interface Failure {
+  readonly reason: string;
+  readonly failures: number;
+  /** By the clock's elapsed time, and as a date for people. */
+  readonly until: number;
+  readonly nextAttemptAt: number;
+}
+
+/** A server that says all the time that its tools have changed is asked no more often than this. */
+const CHANGE_GAP_MS = 250;
+
+/** One server: what it listed last, when it is asked again, and calls to its tools. */
+export class DiscoveredServer {
+  readonly server: McpServerSettings;
+  readonly #options: DiscoveredServerOptions;
+  readonly #connection: McpConnection;
+  #table: ToolTable = EMPTY_TABLE;
+  #listing: (RawListing & { readonly at: number; readonly date: number }) | undefined;
+  #failure: Failure | undefined;
+  #askedAt = -Infinity;
+  /** The server has said that its tools are different from those of the listing. */
+  #changed = false;
+  #running: Promise<void> | undefined;
+  #askAgain = false;
+  #cancelTimer: (() => void) | undefined;
+  #closed = false;
+
+  constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
+    this.server = server;
+    this.#options = options;
+    this.#connection = new McpConnection(server, { ...options, onToolsChanged: () => this.#heardOfChange() });
+  }
+
+  get definitions(): readonly ToolDefinition[] {
+    return [...this.#table.tools.values()].map(({ definition }) => definition);
+  }
+
+  /** The names of its usable tools at the server. */
+  get toolNames(): readonly string[] {
+    return [...this.#table.tools.keys()];
+  }
+
+  get hasListing(): boolean {
+    return this.#listing !== undefined;
+  }
+
+  get findings(): readonly McpDiscoveryFinding[] {
+    if (this.#failure === undefined) return this.#table.findings;
+    const kept = this.#table.tools.size === 0 ? '' : `; the ${this.#table.tools.size} tools found last stay in use`;
+    const unreachable = Object.freeze({ kind: 'unreachable' as const, server: this.server.name, message: `expected ${labelOf(this.server.name)} to list its tools, found a failure: ${this.#failure.reason}${kept}` });
+    return Object.freeze([unreachable, ...this.#table.findings]);
+  }
+
+  get status(): McpServerStatus {
+    const { clock } = this.#options;
+    const facts = { server: this.server.name, tools: this.#table.tools.size, findings: this.findings, lastDiscoveredAt: this.#listing?.date ?? null, era: this.#listing?.era ?? null };
+    if (this.#closed) return Object.freeze({ ...facts, state: 'closed' });
+    if (this.#failure !== undefined) {
+      const { reason, failures, until, nextAttemptAt } = this.#failure;
+      return Object.freeze({ ...facts, state: clock.elapsed() < until ? 'backing-off' : 'failed', reason, failures, nextAttemptAt });
+    }
+    if (this.#listing !== undefined) return Object.freeze({ ...facts, state: this.#isFresh() ? 'ready' : 'stale' });
+    return Object.freeze({ ...facts, state: this.#running === undefined ? 'idle' : 'discovering' });
+  }
+
+  /** What the server lists and the settings allow, as it sent it; or why that is not known. */
+  get rawListing(): ServerListing {
+    const server = this.server.name;
+    if (this.#failure !== undefined || this.#listing === undefined) return Object.freeze({ server, error: this.#failure?.reason ?? 'it was not asked yet' });
+    const nameOf = (tool: unknown) => (tool as { name?: unknown } | null | undefined)?.name;
+    const tools = this.#listing.tools.filter((tool) => typeof nameOf(tool) !== 'string' || isAllowed(nameOf(tool) as string, this.server, this.#options.settings));
+    return Object.freeze({ server, tools: Object.freeze(tools) });
+  }
+
+  /**
+   * Asks the server for its tools, if it is time; never rejects.
+   *
+   * @param force also if its listing is fresh, or it is left alone after failures. A question that runs is not enough:
+   * it may have begun before what the caller wants to see.
+   */
+  ask(force: boolean): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    if (this.#running !== undefined) {
+      this.#askAgain ||= force;
+      return this.#running;
+    }
+    const isLeftAlone = this.#failure === undefined ? this.#isFresh() : this.#options.clock.elapsed() < this.#failure.until;
+    if (force || !isLeftAlone) return this.#run(() => this.#list());
+    return this.#options.pins === undefined ? Promise.resolve() : this.#run(() => this.#rebuild());
+  }
+
+  /**
+   * Calls a tool that the server lists, that the settings allow and whose definition is the pinned one.
+   *
+   * @throws ToolError `TOOL_UNAVAILABLE` for other tools, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
+   * @throws Error that is no ToolError when the connection breaks during the call.
+   */
+  async callTool(toolName: string, input: unknown, context: ToolContext): Promise<unknown> {
+    const { signal, reportProgress } = context;
+    const sdk = await this.#options.packages.client();
+    const attempt = async () => {
+      const session = await this.#listedSession(signal);
+      const { definition } = this.#callable(toolName);
+      return this.#connection.callTool({
+        session,
+        tool: toolName,
+        inputSchema: definition.inputSchema,
+        arguments: input,
+        signal,
+        // Without a listener the server need not tell.
+        onProgress: reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress }),
+      });
+    };
+    try {
+      return callResult(await attempt().catch((error: unknown) => (error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error))));
+    } catch (error) {
+      if (signal?.aborted === true) throw abortError(signal);
+      return callFailure(error, this.server.name, sdk);
+    }
+  }
+
+  /** Whether the server answers. */
+  async check(signal: AbortSignal): Promise<boolean> {
+    await this.#connection.ping(signal);
+    return true;
+  }
+
+  /** Ends the connection and the process behind it. Its tools are gone. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelTimer?.();
+    await this.#connection.close();
+    await this.#running;
+    this.#table = EMPTY_TABLE;
+  }
+
+  /** The session for a call, in which the server has listed its tools. */
+  async #listedSession(signal: AbortSignal | undefined): Promise<number> {
+    if (this.#listing === undefined) await this.ask(false);
+    if (this.#listing === undefined) throw unavailable(`${labelOf(this.server.name)} to list its tools, found a failure: ${this.#failure?.reason ?? 'it is closed'}`);
+    const session = await this.#connection.open(signal).catch((error: unknown) => {
+      // Settings that cannot work are no outage.
+      if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
+      throw unavailable(`${labelOf(this.server.name)} to be there, found a failure: ${describeConnectionFailure(error)}`, error);
+    });
+    // After a restart it may be another program, and what was looked at before says nothing of it.
+    if (this.#listing.session !== session) await this.ask(true);
+    if (this.#listing.session !== session) throw unavailable(`${labelOf(this.server.name)} to list its tools after it was started again, found a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
+    return session;
+  }
+
+  #callable(toolName: string): { readonly definition: ToolDefinition } {
+    const tool = this.#table.tools.get(toolName);
+    if (tool !== undefined) return tool;
+    const label = labelOf(this.server.name);
+    const held = this.#table.held.get(toolName);
+    if (held !== undefined) throw new ToolError('TOOL_UNAVAILABLE', `expected a tool of ${label} that may be called, found ${describeValue(toolName)} held back: ${held}`);
+    if (!isAllowed(toolName, this.server, this.#options.settings)) throw new ToolError('TOOL_UNAVAILABLE', `expected a tool of ${label} that the settings allow, found ${describeValue(toolName)}`);
+    const suggestions = suggestNames(toolName, this.toolNames);
+    const hint = suggestions.length === 0 ? '' : `; did you mean ${suggestions.join(' or ')}?`;
+    throw new ToolError('TOOL_UNAVAILABLE', `expected a tool that ${label} lists, found ${describeValue(toolName)}${hint}`);
+  }
+
+  #isFresh(): boolean {
+    return this.#listing !== undefined && !this.#changed && this.#options.clock.elapsed() - this.#listing.at < this.server.healthCheckIntervalMs;
+  }
+
+  #run(work: () => Promise<void>): Promise<void> {
+    const all = async () => {
+      await work();
+      while (this.#askAgain && !this.#closed) {
+        this.#askAgain = false;
+        await this.#list();
+      }
+    };
+    const running = all().finally(() => {
+      this.#running = undefined;
+    });
+    return (this.#running = running);
+  }
+
+  async #list(): Promise<void> {
+    const { clock, tell } = this.#options;
+    this.#askedAt = clock.elapsed();
+    this.#changed = false;
+    try {
+      const listing = await this.#connection.listTools();
+      if (this.#closed) return;
+      this.#listing = { ...listing, at: clock.elapsed(), date: clock.now() };
+      this.#failure = undefined;
+      await this.#rebuild();
+      tell({ type: 'listed', at: clock.now(), server: this.server.name, tools: this.#table.tools.size });
+    } catch (error) {
+      if (!this.#closed) this.#failed(describeConnectionFailure(error));
+    }
+  }
+
+  /** Looks at the listing again: what was held back may have been approved since. */
+  async #rebuild(): Promise<void> {
+    if (this.#listing === undefined) return;
+    const before = this.#table;
+    const { pins, settings, clock, tell } = this.#options;
+    const executeOf = (toolName: string) => (input: unknown, context: ToolContext) => this.callTool(toolName, input, context);
+    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, executeOf });
+    if (this.#closed) return;
+    this.#table = table;
+    const change = changeOf(this.server.name, before, table);
+    if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
+  }
+
+  #failed(reason: string): void {
+    const { clock, random, tell } = this.#options;
+    const failures = (this.#failure?.failures ?? 0) + 1;
+    const backoffMs = Math.ceil(exponentialBackoff(failures, { random }));
+    this.#failure = { reason, failures, until: clock.elapsed() + backoffMs, nextAttemptAt: clock.now() + backoffMs };
+    tell({ type: 'failed', at: clock.now(), server: this.server.name, reason, nextAttemptAt: this.#failure.nextAttemptAt });
+  }
+
+  /** Asks again at once, and where that was done a moment ago, a moment later: many changes are one question. */
+  #heardOfChange(): void {
+    if (this.#closed || this.#cancelTimer !== undefined) return;
+    const { clock, tell } = this.#options;
+    this.#changed = true;
+    tell({ type: 'list-changed', at: clock.now(), server: this.server.name });
+    const waitMs = Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.elapsed());
+    this.#cancelTimer = clock.after(
+      waitMs,
+      () => {
+        this.#cancelTimer = undefined;
+        void this.ask(true);
+      },
+      { background: true },
+    );
+  }
+}

@@ -1,0 +1,52 @@
+import type { Implementation } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { systemClock, type Clock } from '../../core/clock.js';
+import { ToolError } from '../../core/errors.js';
+import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import type { OnElicit } from '../connection/mcp-connection.js';
+import { MCP_PACKAGES, type McpPackages } from '../connection/mcp-packages.js';
+import type { Environment } from '../settings/expand-variables.js';
+import type { McpDiscoveryEvent } from './server-status.js';
+import type { PinGuard } from './tool-table.js';
+
+export interface McpDiscoveryOptions {
+  /** Holds tools back whose definitions have changed: a `DefinitionPins`. @default every definition is used */
+  readonly pins?: PinGuard;
+  /** How this program calls itself to servers. @default tooldex */
+  readonly clientInfo?: Implementation;
+  /** Told of everything that happens while servers are asked. What it throws is ignored. */
+  readonly onEvent?: (event: McpDiscoveryEvent) => void;
+  /** Answers what servers ask a person in the middle of a call. Without it such calls fail. */
+  readonly onElicit?: OnElicit;
+  /** Where `${NAME}` in the settings is looked up. Servers get of it only what their settings name. @default process.env */
+  readonly env?: Environment;
+  readonly clock?: Clock;
+  /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
+  readonly random?: () => number;
+  /** Loads the optional packages. @default import */
+  readonly packages?: McpPackages;
+}
+
+const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'a function');
+const withMethod = <T>(what: string, ...methods: readonly string[]) =>
+  z.custom<T>((value) => typeof value === 'object' && value !== null && methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'), what);
+
+const schema = z.strictObject({
+  pins: withMethod<PinGuard>('pins with a check method', 'check').optional(),
+  clientInfo: z.object({ name: z.string().min(1), version: z.string().min(1) }).loose().default({ name: 'tooldex', version: '1' }),
+  onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
+  onElicit: aFunction<OnElicit>().optional(),
+  env: z.custom<Environment>((value) => typeof value === 'object' && value !== null, 'variables by name').optional(),
+  clock: withMethod<Clock>('a clock', 'now', 'elapsed', 'after').default(systemClock),
+  random: aFunction<() => number>().default(() => Math.random),
+  packages: withMethod<McpPackages>('functions that load packages', 'client', 'stdio', 'ws').default(MCP_PACKAGES),
+});
+export type CheckedDiscoveryOptions = z.output<typeof schema>;
+
+/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+export function checkDiscoveryOptions(options: McpDiscoveryOptions): CheckedDiscoveryOptions {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const issues = toIssues(parsed.error, options);
+  throw new ToolError('INVALID_ARGUMENT', `The discovery is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+}

@@ -1,0 +1,188 @@
+import type { CapabilitySource, SourceTools } from '../../capability/capability-source.js';
+import { ToolError } from '../../core/errors.js';
+import { Listeners } from '../../core/listeners.js';
+import { compareText, describeValue } from '../../core/plain-data.js';
+import { withDeadline } from '../../execution/run/with-deadline.js';
+import { invalidArgument } from '../../providers/check-options.js';
+import type { ProviderFactory } from '../../providers/provider.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolDefinition } from '../../tool/tool-definition.js';
+import { checkTransports } from '../connection/mcp-packages.js';
+import { McpProvider, type McpCaller } from '../mcp-provider.js';
+import type { ServerListing } from '../pins/pin-findings.js';
+import type { McpSettings } from '../settings/mcp-settings.js';
+import { readMcpSettings } from '../settings/read-mcp-settings.js';
+import { findLookAlikes } from '../translate/find-look-alikes.js';
+import { DiscoveredServer } from './discovered-server.js';
+import { checkDiscoveryOptions, type CheckedDiscoveryOptions, type McpDiscoveryOptions } from './discovery-options.js';
+import type { McpChange, McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
+
+/** A registry waits this long for a server: a slow one must not hold up the tools of the others. */
+const SOURCE_WAIT_MS = 10_000;
+
+/**
+ * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
+ *
+ * Nothing is opened before `refresh`, a call, or a registry asks. A listing counts for the server's
+ * `healthCheckIntervalMs`, and stays in use while the server is asked again or is away; a server that fails is left alone
+ * for `exponentialBackoff(failures in a row)`. Servers that announce changes are asked again at once. What one server
+ * does neither delays nor removes the tools of another.
+ *
+ * ```js
+ * const discovery = new McpDiscovery({ enabled: true, servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } } });
+ * const capabilities = await CapabilityRegistry.load({ sources: discovery.sources() });
+ * const executor = new ToolExecutor({ registry: capabilities.registryFor(), providers: { mcp: discovery.provider } });
+ * ```
+ */
+export class McpDiscovery implements McpCaller {
+  /** For a `ToolExecutor`, under the name `mcp`: it then routes calls with health checks and backoff. */
+  readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
+  readonly #options: CheckedDiscoveryOptions;
+  readonly #listeners = new Listeners<McpChange>();
+  readonly #events = new Listeners<McpDiscoveryEvent>();
+  #settings: McpSettings;
+  #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
+  #closed = false;
+
+  /**
+   * @param settings as `readMcpSettings` takes them.
+   * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong with settings or options.
+   */
+  constructor(settings: unknown, options: McpDiscoveryOptions = {}) {
+    this.#options = checkDiscoveryOptions(options);
+    this.#settings = readMcpSettings(settings);
+    if (this.#options.onEvent !== undefined) this.#events.add(this.#options.onEvent);
+    this.#servers = this.#serversOf(this.#settings);
+  }
+
+  /**
+   * Asks every server whose listing is not fresh, all at the same time, and resolves when each has answered or failed.
+   *
+   * Definitions can be read while it runs: those of quick servers are there before slow ones have answered.
+   *
+   * @param options `force` asks also servers whose listing is fresh, or which are left alone after failures.
+   * @throws ToolError `MISSING_PACKAGE` when a transport's package is not installed; no server was asked then.
+   * What servers do is never thrown: see `status` and `findings`.
+   */
+  async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
+    const { force = false } = options;
+    if (typeof force !== 'boolean') throw invalidArgument('force as true or false', force);
+    if (!this.#settings.enabled || this.#closed) return;
+    await checkTransports(this.#settings, this.#options.packages);
+    await Promise.all([...this.#servers.values()].map((server) => server.ask(force)));
+  }
+
+  /** All tools that can be used, by name. A tool that has not changed is the same object as before. */
+  definitions(): readonly ToolDefinition[] {
+    const all = [...this.#servers.values()].flatMap(({ definitions }) => definitions);
+    return Object.freeze(all.sort((a, b) => compareText(a.name, b.name)));
+  }
+
+  /** How it stands with each server, by name. */
+  status(): readonly McpServerStatus[] {
+    return Object.freeze([...this.#servers.values()].map(({ status }) => status));
+  }
+
+  /** What is wrong or odd: servers that cannot be reached, tools that are left out, held back, or look like others. */
+  findings(): readonly McpDiscoveryFinding[] {
+    const servers = [...this.#servers.values()];
+    const named = servers.flatMap(({ server, toolNames }) => toolNames.map((toolName) => ({ server: server.name, toolName })));
+    return Object.freeze([...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
+  }
+
+  /** What each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
+  rawListings(): readonly ServerListing[] {
+    return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
+  }
+
+  /** Tells which tools have come, changed or gone, as soon as that is known, until the returned function is called. */
+  onChange(listener: (change: McpChange) => void): () => void {
+    if (typeof listener !== 'function') throw invalidArgument('a function', listener);
+    return this.#listeners.add(listener);
+  }
+
+  /** One source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
+  sources(): readonly CapabilitySource[] {
+    return Object.freeze([...this.#servers.keys()].map((name) => Object.freeze({ name: name === '' ? 'mcp' : `mcp:${name}`, load: ({ force }: { readonly force: boolean }) => this.#load(name, force) })));
+  }
+
+  /**
+   * Calls a tool by its name at a server. Arguments are passed as they are, whatever they are called.
+   *
+   * @param server the default server when missing.
+   * @returns a plain value, or a failure that the server answered.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown server, `TOOL_UNAVAILABLE` for a tool that is not listed, not
+   * allowed or held back, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
+   * @throws Error that is no ToolError when the connection breaks during the call.
+   */
+  async callTool(server: string | undefined, tool: string, input: unknown, context: ToolContext): Promise<unknown> {
+    return this.#require(server).callTool(tool, input, context);
+  }
+
+  /** Whether a server answers a ping. @throws ToolError `INVALID_ARGUMENT` for an unknown server. */
+  async check(server: string | undefined, signal: AbortSignal): Promise<boolean> {
+    return this.#require(server).check(signal);
+  }
+
+  /**
+   * Takes other settings over: servers whose settings are the same keep their tools and connections, others are closed.
+   *
+   * @throws ToolError `INVALID_ARGUMENT`; then nothing has changed.
+   */
+  async update(settings: unknown): Promise<void> {
+    const next = readMcpSettings(settings);
+    if (this.#closed) return;
+    const before = this.#servers;
+    this.#settings = next;
+    this.#servers = this.#serversOf(next);
+    const kept = new Set(this.#servers.values());
+    await Promise.all([...before.values()].filter((server) => !kept.has(server)).map((server) => server.close()));
+  }
+
+  /** Ends all connections, and the processes behind them. Their tools are gone. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+  }
+
+  #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
+    const { env = process.env, onElicit, pins, ...options } = this.#options;
+    return new Map(
+      settings.servers.map((server) => {
+        const known = this.#servers.get(server.name);
+        if (known?.server.signature === server.signature) return [server.name, known];
+        return [server.name, new DiscoveredServer(server, { ...options, env, onElicit, pins, settings, tell: (event) => this.#tell(event) })];
+      }),
+    );
+  }
+
+  /** A server's tools: at once if they are known, while it is asked again where it is time. */
+  async #load(name: string, force: boolean): Promise<SourceTools> {
+    const server = this.#servers.get(name);
+    if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
+    await checkTransports({ servers: [server.server] }, this.#options.packages);
+    const asked = server.ask(force);
+    if (force || !server.hasListing) await withDeadline(() => asked, { clock: this.#options.clock, timeoutMs: SOURCE_WAIT_MS });
+    const { status, definitions, findings } = server;
+    const waiting = status.state === 'discovering' ? [`expected an answer of ${name} by now, found none yet; refresh later`] : [];
+    return { definitions, persona: server.server.persona ?? null, issues: [...findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), ...waiting] };
+  }
+
+  #require(name: string | undefined): DiscoveredServer {
+    const { enabled, defaultServer } = this.#settings;
+    if (!enabled || this.#closed) throw new ToolError('TOOL_UNAVAILABLE', `expected MCP to be in use, found it ${this.#closed ? 'closed' : 'switched off; set enabled to true'}`);
+    const only = this.#servers.size === 1 ? [...this.#servers.keys()][0] : undefined;
+    const wanted = name ?? defaultServer ?? only;
+    const server = wanted === undefined ? undefined : this.#servers.get(wanted);
+    if (server !== undefined) return server;
+    const known = [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
+    throw new ToolError('INVALID_ARGUMENT', `expected a configured MCP server (${known}), found ${wanted === undefined ? 'none named and no default_server' : describeValue(wanted)}`);
+  }
+
+  #tell(event: McpDiscoveryEvent): void {
+    this.#events.tell(event);
+    if (event.type !== 'changed') return;
+    const { server, added, edited, removed } = event;
+    this.#listeners.tell({ server, added, edited, removed });
+  }
+}

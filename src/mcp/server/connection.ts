@@ -1,0 +1,122 @@
+import type { CallToolResult, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
+import type { Json } from '../../core/plain-data.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import type { CallContext } from '../../safety/tool-call.js';
+import { checkInput } from '../../tool/input/check-input.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import { errorResult } from './call-result.js';
+import type { ServerSdk } from './import-sdk.js';
+import type { CheckedServerOptions, McpAuthInfo } from './server-options.js';
+import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
+import { canShowForms, type AskedBefore, type ToolCalls } from './tool-calls.js';
+
+export interface ConnectionParts {
+  readonly sdk: ServerSdk;
+  readonly options: CheckedServerOptions;
+  readonly tools: ServedTools;
+  readonly calls: ToolCalls;
+  readonly codec: RequestStateCodec<AskedBefore>;
+}
+
+const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TOOLS}, and call them directly once they are listed, or with ${CALL_TOOL}.`;
+
+/** One client's view of the served tools: the official SDK's server, and what the client has found so far. */
+export class Connection {
+  readonly server: Server;
+  readonly #parts: ConnectionParts;
+  readonly #lasts: boolean;
+  /** Names of found tools, the longest unused first. */
+  readonly #found = new Set<string>();
+
+  /** @param lasts whether further requests of the client come to this same connection. */
+  constructor(parts: ConnectionParts, lasts: boolean) {
+    const { sdk, options, tools, codec } = parts;
+    this.#parts = parts;
+    this.#lasts = lasts;
+    const instructions = [options.instructions, tools.isSearched() ? INSTRUCTIONS : undefined].filter((each) => each !== undefined).join('\n\n');
+    this.server = new sdk.Server(
+      { name: options.name, version: options.version },
+      { capabilities: { tools: { listChanged: true } }, requestState: { verify: (state, request) => codec.verify(state, request) }, ...(instructions !== '' && { instructions }) },
+    );
+    this.server.onerror = (error) => options.onError?.(error);
+    this.server.setRequestHandler('tools/list', ({ params }) => this.#list(params?.cursor));
+    this.server.setRequestHandler('tools/call', ({ params }, request) => this.#call(params.name, params.arguments ?? {}, request));
+  }
+
+  /** Tells the client that the list is another one now. */
+  tellChange(): void {
+    this.server.sendToolListChanged().catch(() => undefined); // It has gone.
+  }
+
+  #list(cursor: string | undefined): ListToolsResult {
+    const page = this.#parts.tools.page(this.#found, cursor);
+    if (page === undefined) throw this.#invalid('Expected a cursor that a page of this list has given, found another');
+    return { ...page };
+  }
+
+  async #call(name: string, input: Readonly<Record<string, unknown>>, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const { tools } = this.#parts;
+    if (tools.isSearched()) {
+      if (name === FIND_TOOLS) return this.#find(input, request);
+      if (name === CALL_TOOL) return this.#callFound(input, request);
+    }
+    return this.#callTool(name, input, request);
+  }
+
+  async #callTool(name: string, input: unknown, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const { tools, calls, options } = this.#parts;
+    const entry = tools.find(name);
+    if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, found ${JSON.stringify(name.slice(0, 128))}`);
+    return calls.call({ entry, input, context: contextOf(options, request), canAsk: this.#canAsk(request) }, request);
+  }
+
+  /** Found tools are called as if they had been listed. */
+  async #callFound(given: Readonly<Record<string, unknown>>, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const { name, input = {} } = given;
+    if (typeof name !== 'string' || !isPlainObject(input)) return errorResult(`Expected { name, input }, with the name of a tool and an object of arguments; found others.`);
+    if (this.#parts.tools.find(name) === undefined) return errorResult(`Expected the name of a tool, found ${JSON.stringify(name.slice(0, 128))}; find one with ${FIND_TOOLS}.`);
+    return this.#callTool(name, input, request);
+  }
+
+  /** It only shows what lists show, so no policy is asked. */
+  async #find(input: unknown, request: ServerContext): Promise<CallToolResult> {
+    const { finder } = this.#parts.tools;
+    const checked = await checkInput(finder, input);
+    if (!checked.ok) return errorResult(checked.error.message);
+    const answer = (await this.#work(finder)(checked.value, { signal: request.mcpReq.signal })) as { readonly found: readonly { name: string }[]; readonly tools: readonly { name: string }[] };
+    if (this.#lasts) this.#remember([...answer.found, ...answer.tools].map(({ name }) => name));
+    return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer as unknown as Record<string, Json> };
+  }
+
+  #work(entry: ToolEntry): (input: unknown, context: ToolContext) => unknown {
+    return entry.definition.execute as (input: unknown, context: ToolContext) => unknown;
+  }
+
+  #remember(names: readonly string[]): void {
+    const hasNew = names.some((name) => !this.#found.has(name));
+    for (const name of names) {
+      this.#found.delete(name);
+      this.#found.add(name);
+    }
+    while (this.#found.size > this.#parts.options.maxTools) this.#found.delete(this.#found.values().next().value!);
+    if (hasNew) this.tellChange();
+  }
+
+  #canAsk(request: ServerContext): boolean {
+    const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
+     
+    return canShowForms(envelope?.[this.#parts.sdk.CLIENT_CAPABILITIES_META_KEY] ?? this.server.getClientCapabilities());
+  }
+
+  #invalid(message: string): Error {
+    return new this.#parts.sdk.ProtocolError(this.#parts.sdk.ProtocolErrorCode.InvalidParams, message);
+  }
+}
+
+/** Who makes a request. */
+export function contextOf({ context = {} }: CheckedServerOptions, request: ServerContext): CallContext {
+  if (typeof context !== 'function') return context;
+  const authInfo = request.http?.authInfo as McpAuthInfo | undefined;
+  return context({ ...(authInfo && { authInfo }), ...(request.sessionId !== undefined && { sessionId: request.sessionId }) });
+}

@@ -1,0 +1,216 @@
+import type { AuthInfo, Server, Transport } from '@modelcontextprotocol/server';
+import { randomBytes } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import { systemClock } from '../../core/clock.js';
+import { ToolError } from '../../core/errors.js';
+import { describeValue } from '../../core/plain-data.js';
+import { ToolExecutor } from '../../execution/tool-executor.js';
+import { aName, requireOptions, wholeBetween } from '../../providers/check-options.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { Connection, contextOf } from './connection.js';
+import { createHttpFace, type HttpFace } from './http/http-face.js';
+import { hostsFor, isLoopback, listenHttp, type RunningMcpServer } from './http/listen-http.js';
+import { importServerSdk, type ServerSdk } from './import-sdk.js';
+import { ProgressRelay } from './progress-relay.js';
+import { checkServerOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
+import { ServedTools } from './served-tools.js';
+import { ToolCalls, type AskedBefore } from './tool-calls.js';
+
+/** A channel of messages to one client, as the official SDK's transports are. */
+export interface McpTransport {
+  start(): Promise<void>;
+  send(message: object, options?: object): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A client that is being served. */
+export interface McpConnection {
+  /** Resolves when the client has gone, or the connection was closed. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The tools of a registry, ready to be served; nothing is listened to before one of these is called. */
+export interface McpToolServer {
+  /**
+   * Serves one client on a pair of streams; a program that does so must print nothing else on the second.
+   *
+   * @param streams @default standard input and output of the process
+   * @throws ToolError `MISSING_PACKAGE`.
+   */
+  serveStdio(streams?: { readonly input?: Readable; readonly output?: Writable }): Promise<McpConnection>;
+  /** Serves one client on any lasting transport. @throws ToolError `MISSING_PACKAGE`. */
+  connect(transport: McpTransport): Promise<McpConnection>;
+  /**
+   * Answers a web request (streamable HTTP): one of an allowed host and origin, with the token where one is asked for.
+   *
+   * It can be passed around on its own.
+   *
+   * @param request its body may have 4 MiB.
+   * @param options `authInfo` of a token that the program has checked itself.
+   * @throws ToolError `MISSING_PACKAGE`.
+   */
+  readonly fetch: (request: Request, options?: { readonly authInfo?: McpAuthInfo }) => Promise<Response>;
+  /**
+   * Listens for web clients under `/mcp`, with bounds on what a connection can hold.
+   *
+   * Without `allowedHosts` it answers under the names of this machine for itself and under `host`.
+   *
+   * @param options `port` (0 takes any that is free; 4781) and `host` ('127.0.0.1'; any but this machine's own needs `token`).
+   * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, or one that cannot be listened on;
+   * `MISSING_PACKAGE`.
+   */
+  serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningMcpServer>;
+  /** Ends all connections and the calls that run in them; closes the executor, unless it was given. */
+  close(): Promise<void>;
+}
+
+/** Changes of the registry within so many milliseconds are told as one. */
+const GATHER_MS = 50;
+
+/**
+ * Serves the tools of a registry over the Model Context Protocol, to clients of 2025 and of 2026-07-28.
+ *
+ * Every call goes through the executor, and so through its policy. Where a yes is needed the person behind the client is
+ * asked by elicitation, unless the executor has a `confirm` of its own; a client that cannot ask is refused. Questions of
+ * tools are asked in the same way. Progress and cancellation pass through.
+ *
+ * More tools than `maxTools` are not listed but found: `find_tools` adds what it finds to the list of the connection, and
+ * `call_tool` calls by name, for clients that do not look at the list again.
+ *
+ * Needs the package `@modelcontextprotocol/server`, when something is first served.
+ *
+ * ```ts
+ * const server = createMcpServer(registry, { name: 'files', filter: { maxDanger: 'medium' } });
+ * await server.serveStdio();
+ * ```
+ *
+ * @throws ToolError `INVALID_ARGUMENT` with every wrong option.
+ */
+export function createMcpServer(registry: ToolMetadataRegistry, options: McpServerOptions = {}): McpToolServer {
+  return new ToolServer(registry, checkServerOptions(registry, options));
+}
+
+/** What is there once the SDK is loaded. */
+interface Started {
+  readonly sdk: ServerSdk;
+  /** Makes the server of a connection; one that lasts hears of changes. */
+  readonly connect: (lasts: boolean) => Server;
+  /** What answers `fetch`. */
+  readonly http: HttpFace;
+}
+
+class ToolServer implements McpToolServer {
+  readonly #options: CheckedServerOptions;
+  readonly #executor: ToolExecutor;
+  readonly #tools: ServedTools;
+  readonly #key: Uint8Array;
+  readonly #progress = new ProgressRelay();
+  readonly #connections = new Set<Connection>();
+  readonly #open = new Set<McpConnection | RunningMcpServer>();
+  readonly #faces = new Set<HttpFace>();
+  readonly #stopListening: readonly (() => void)[];
+  #gathering: (() => void) | undefined;
+  #started: Promise<Started> | undefined;
+
+  constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
+    const { policy, store, clock, approvalKey } = options;
+    this.#options = options;
+    this.#key = approvalKey ?? randomBytes(32);
+    this.#executor = options.executor ?? new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }), ...(clock && { clock }), ...(approvalKey && { approvalKey }) });
+    this.#tools = new ServedTools(registry, options);
+    this.#stopListening = [registry.onChange(() => this.#gatherChanges()), this.#executor.on((event) => this.#progress.hear(event))];
+  }
+
+  async serveStdio({ input, output }: { readonly input?: Readable; readonly output?: Writable } = {}): Promise<McpConnection> {
+    const { sdk } = await this.#start();
+    return this.connect(new sdk.StdioServerTransport(input, output));
+  }
+
+  async connect(transport: McpTransport): Promise<McpConnection> {
+    const { sdk, connect } = await this.#start();
+    const wire = transport as Transport;
+    const handle = sdk.serveStdio(() => connect(true), { transport: wire, onerror: (error) => this.#options.onError?.(error) });
+    let closed!: () => void;
+    const connection: McpConnection = { closed: new Promise<void>((resolve) => (closed = resolve)), close: () => handle.close() };
+    const ofSdk = wire.onclose;
+    wire.onclose = () => {
+      ofSdk?.();
+      this.#open.delete(connection);
+      closed();
+    };
+    this.#open.add(connection);
+    return connection;
+  }
+
+  readonly fetch = async (request: Request, { authInfo }: { readonly authInfo?: McpAuthInfo } = {}): Promise<Response> => {
+    const { http } = await this.#start();
+    return http.fetch(request, authInfo as AuthInfo | undefined);
+  };
+
+  async serveHttp(options: { readonly port?: number; readonly host?: string } = {}): Promise<RunningMcpServer> {
+    requireOptions(options, { port: wholeBetween(0, 65_535), host: aName });
+    const { port = 4781, host = '127.0.0.1' } = options;
+    const { token, allowedHosts = hostsFor(host) } = this.#options;
+    if (token === undefined && !isLoopback(host)) {
+      throw new ToolError('INVALID_ARGUMENT', `Expected a token to listen on ${describeValue(host)}, where others can connect, found none; give the option token, or listen on 127.0.0.1`);
+    }
+    const { sdk, connect } = await this.#start();
+    const face = createHttpFace(sdk, { ...this.#options, allowedHosts: [...allowedHosts] }, connect);
+    const listening = await listenHttp((request) => face.fetch(request, undefined), port, host);
+    this.#faces.add(face);
+    const running: RunningMcpServer = Object.freeze({
+      url: listening.url,
+      close: async () => {
+        this.#open.delete(running);
+        this.#faces.delete(face);
+        await Promise.all([face.close(), listening.close()]);
+      },
+    });
+    this.#open.add(running);
+    return running;
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stopListening) stop();
+    this.#gathering?.();
+    await Promise.all([...this.#open].map((connection) => connection.close()));
+    await Promise.all([...this.#faces].map((face) => face.close()));
+    if (this.#options.executor === undefined) await this.#executor.close();
+  }
+
+  #start(): Promise<Started> {
+    return (this.#started ??= this.#prepare());
+  }
+
+  async #prepare(): Promise<Started> {
+    const sdk = await importServerSdk();
+    const options = this.#options;
+    const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf(options, request).principal ?? '' });
+    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, progress: this.#progress, schemas: this.#tools.schemas });
+    const parts = { sdk, options, tools: this.#tools, calls, codec };
+    const connect = (lasts: boolean): Server => {
+      const connection = new Connection(parts, lasts);
+      if (lasts) {
+        this.#connections.add(connection);
+        connection.server.onclose = () => this.#connections.delete(connection);
+      }
+      return connection.server;
+    };
+    const http = createHttpFace(sdk, options, connect);
+    this.#faces.add(http);
+    return { sdk, connect, http };
+  }
+
+  #gatherChanges(): void {
+    this.#gathering ??= (this.#options.clock ?? systemClock).after(
+      GATHER_MS,
+      () => {
+        this.#gathering = undefined;
+        for (const connection of this.#connections) connection.tellChange();
+        for (const face of this.#faces) face.tellChange();
+      },
+      { background: true },
+    );
+  }
+}

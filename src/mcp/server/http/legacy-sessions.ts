@@ -1,0 +1,117 @@
+import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../core/clock.js';
+import type { ServerSdk } from '../import-sdk.js';
+import { refusal } from './refusal.js';
+
+export interface LegacySessionsOptions {
+  readonly sdk: ServerSdk;
+  /** Makes the server of a new session. */
+  readonly connect: () => Server;
+  readonly maxSessions: number;
+  readonly idleMs: number;
+  readonly clock: Clock;
+}
+
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: Server;
+  /** Streams that the client reads: calls that run, and the one on which it is told of changes. */
+  streams: number;
+  usedAt: number;
+}
+
+/**
+ * The sessions of clients of 2025 over HTTP, bounded in number and idle time.
+ *
+ * Only sessions without an open stream are forgotten; when all are in use, a new client is asked to come again. A client
+ * whose session was forgotten gets a 404, as the protocol has it, and starts anew.
+ */
+export class LegacySessions {
+  readonly #options: LegacySessionsOptions;
+  /** The longest unused first. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(options: LegacySessionsOptions) {
+    this.#options = options;
+  }
+
+  async answer(request: Request, options: { authInfo?: AuthInfo }): Promise<Response> {
+    const id = request.headers.get('mcp-session-id');
+    if (id === null) return this.#open(request, options);
+    const session = this.#sessions.get(id);
+    return session === undefined ? refusal('Expected the id of an open session, found another; start a new one with initialize', 404) : this.#use(id, session, request, options);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
+    this.#sessions.clear();
+  }
+
+  async #open(request: Request, options: { authInfo?: AuthInfo }): Promise<Response> {
+    const { sdk, connect, maxSessions } = this.#options;
+    await this.#forgetUnused();
+    if (this.#sessions.size >= maxSessions) return refusal(`Expected fewer than ${maxSessions} sessions in use; come again later`, 503);
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID });
+    const server = connect();
+    await server.connect(transport);
+    const response = await transport.handleRequest(request, options);
+    const { sessionId } = transport;
+    // Whatever was no initialize opens no session.
+    if (sessionId === undefined || !response.ok) {
+      await server.close();
+      return response;
+    }
+    const session: Session = { transport, server, streams: 0, usedAt: this.#options.clock.elapsed() };
+    this.#sessions.set(sessionId, session);
+    const forget = server.onclose;
+    server.onclose = () => {
+      forget?.();
+      this.#sessions.delete(sessionId);
+    };
+    return this.#counted(session, response);
+  }
+
+  async #use(id: string, session: Session, request: Request, options: { authInfo?: AuthInfo }): Promise<Response> {
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    session.usedAt = this.#options.clock.elapsed();
+    return this.#counted(session, await session.transport.handleRequest(request, options));
+  }
+
+  async #forgetUnused(): Promise<void> {
+    const { maxSessions, idleMs, clock } = this.#options;
+    for (const [id, { server, streams, usedAt }] of this.#sessions) {
+      if (streams > 0 || (this.#sessions.size < maxSessions && clock.elapsed() - usedAt < idleMs)) continue;
+      this.#sessions.delete(id);
+      await server.close();
+    }
+  }
+
+  #counted(session: Session, response: Response): Response {
+    if (response.body === null || !response.headers.get('content-type')?.includes('text/event-stream')) return response;
+    session.streams += 1;
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const end = () => {
+      session.streams -= 1;
+      session.usedAt = this.#options.clock.elapsed();
+    };
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) return controller.enqueue(value);
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        end();
+      },
+      async cancel(reason) {
+        end();
+        await reader.cancel(reason);
+      },
+    });
+    return new Response(body, response);
+  }
+}

@@ -1,0 +1,113 @@
+import type { Tool } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { Priority } from '../../core/enums.js';
+import { compareText } from '../../core/plain-data.js';
+import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
+import { compileFilter, isAvailable } from '../../registry/tool-filter.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { createToolSearchTool } from '../../selection/tool-search-tool.js';
+import { defineTool, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
+import { OutputSchemas } from './output-schemas.js';
+import type { CheckedServerOptions } from './server-options.js';
+
+/** The names under which a large catalogue is used. */
+export const FIND_TOOLS = 'find_tools';
+export const CALL_TOOL = 'call_tool';
+
+export const CallToolInput = z.object({
+  name: z.string().describe('The name of a tool, as find_tools gives it'),
+  input: z.record(z.string(), z.unknown()).default({}).describe('The arguments of that tool, as its input schema says'),
+});
+
+/** One page of the list of tools. */
+export interface ToolPage {
+  readonly tools: Tool[];
+  readonly nextCursor?: string;
+}
+
+/**
+ * The tools of a registry as one server shows them.
+ *
+ * Small catalogues are listed whole, by name. Of large ones (`search`) the list holds the critical tools, `find_tools` to
+ * find others, what a connection has found so far, and `call_tool` to call any by name: not every client asks for the
+ * list again when it has changed, and a client of the 2026 protocol over HTTP has no connection that could remember.
+ */
+export class ServedTools {
+  readonly schemas = new OutputSchemas();
+  /** `find_tools`; it finds what is served, and nothing else. */
+  readonly finder: ToolEntry;
+  readonly #caller: ToolEntry;
+  readonly #registry: ToolMetadataRegistry;
+  readonly #options: CheckedServerOptions;
+  readonly #passes: (entry: ToolEntry) => boolean;
+
+  constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
+    this.#registry = registry;
+    this.#options = options;
+    this.#passes = compileFilter(options.filter);
+    this.finder = entryOf(createToolSearchTool(registry, { name: FIND_TOOLS, filter: options.filter }));
+    this.#caller = entryOf(
+      defineTool({
+        name: CALL_TOOL,
+        description: 'Calls a tool by its name. Use it for tools that find_tools has found and that you are not offered directly; read their parameters first, with find_tools and the names.',
+        inputSchema: CallToolInput,
+      }),
+    );
+  }
+
+  /** A served tool by its name or alias, listed or not. */
+  find(name: string): ToolEntry | undefined {
+    const entry = this.#registry.get(name);
+    return entry !== undefined && this.#passes(entry) ? entry : undefined;
+  }
+
+  /** Whether tools are found by search now. */
+  isSearched(): boolean {
+    const { search, maxTools } = this.#options;
+    if (search !== 'auto') return search;
+    let count = 0;
+    for (const entry of this.#registry) if (this.#passes(entry) && ++count > maxTools) return true;
+    return false;
+  }
+
+  /**
+   * The tools of one page, in the order of their names; a cursor says where the page before has ended, so that tools that
+   * come and go in between neither repeat nor hide others.
+   *
+   * @param found the tools that this connection has found.
+   * @returns `undefined` for a cursor that was never given.
+   */
+  page(found: ReadonlySet<string>, cursor: string | undefined): ToolPage | undefined {
+    const after = cursor === undefined ? '' : nameIn(cursor);
+    if (after === undefined) return undefined;
+    const { pageSize } = this.#options;
+    const rest = this.#listed(found)
+      .filter(({ name }) => compareText(name, after) > 0)
+      .sort((a, b) => compareText(a.name, b.name));
+    const tools = rest.slice(0, pageSize).map((entry) => this.#toTool(entry));
+    return rest.length <= pageSize ? { tools } : { tools, nextCursor: cursorOf(tools.at(-1)!.name) };
+  }
+
+  #listed(found: ReadonlySet<string>): readonly ToolEntry[] {
+    const usable = [...this.#registry].filter((entry) => this.#passes(entry) && isAvailable(entry));
+    if (!this.isSearched()) return usable;
+    const own = [this.finder, this.#caller];
+    return [...own, ...usable.filter(({ name, priority }) => (priority === Priority.CRITICAL || found.has(name)) && !own.some((each) => each.name === name))];
+  }
+
+  #toTool(entry: ToolEntry): Tool {
+    const { outputSchema, ...tool } = toMcpTools([entry.definition], { level: 'full' })[0]!;
+    return outputSchema === undefined || this.schemas.of(entry) === undefined ? tool : { ...tool, outputSchema };
+  }
+}
+
+const NAME = /^[A-Za-z0-9._-]{1,128}$/;
+
+function cursorOf(name: string): string {
+  return Buffer.from(name).toString('base64url');
+}
+
+function nameIn(cursor: string): string | undefined {
+  const name = Buffer.from(cursor, 'base64url').toString();
+  return NAME.test(name) && cursorOf(name) === cursor ? name : undefined;
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import type { Clock } from '../../core/clock.js';
+import { ToolError } from '../../core/errors.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import type { ToolExecutor } from '../../execution/tool-executor.js';
+import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { Policy } from '../../safety/decision.js';
+import type { CallContext } from '../../safety/tool-call.js';
+import type { StateStore } from '../../state/state-store.js';
+import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+
+/** What a bearer token stands for, as whoever checked it says; of the same shape as the official SDK's `AuthInfo`. */
+export interface McpAuthInfo {
+  readonly token: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+/** What is known of a request before its tool is called. */
+export interface McpRequestInfo {
+  /** Of requests over HTTP whose token was checked. */
+  readonly authInfo?: McpAuthInfo;
+  /** Of 2025 clients over HTTP. */
+  readonly sessionId?: string;
+}
+
+export interface McpServerOptions {
+  /** Runs the calls. @default one over the registry, with `policy`, `store` and `approvalKey` */
+  readonly executor?: ToolExecutor;
+  /** Asked before every call. @default new SafetyPolicy({ registry }) */
+  readonly policy?: Policy;
+  /** What processes share; see `ToolExecutor`. */
+  readonly store?: StateStore;
+  /** Signs what travels through clients between a question and its answer: at least 32 bytes, the same in all processes that serve one client. @default random */
+  readonly approvalKey?: Uint8Array;
+  /** Who calls: for all requests, or asked for each. Budgets, approvals and personas go by it. @default nobody in particular */
+  readonly context?: CallContext | ((request: McpRequestInfo) => CallContext);
+  /** How the server introduces itself. @default 'tooldex' */
+  readonly name?: string;
+  /** @default '1.0.0' */
+  readonly version?: string;
+  /** What clients may tell their models of this server. */
+  readonly instructions?: string;
+  /** Which tools are served; others are neither listed nor callable. @default all */
+  readonly filter?: ToolFilter;
+  /** Whether tools are found by search instead of being listed; `auto` when there are more than `maxTools`. @default 'auto' */
+  readonly search?: 'auto' | boolean;
+  /** Tools that are listed at most before search takes over, and found tools that are remembered of a connection. @default 128 */
+  readonly maxTools?: number;
+  /** Tools of one page of the list. @default 100 */
+  readonly pageSize?: number;
+  /** What web clients must send as `Authorization: Bearer <token>`; 16 or more visible characters. @default none is asked for */
+  readonly token?: string;
+  /** The host names under which `fetch` answers, without ports. @default those of this machine for itself */
+  readonly allowedHosts?: readonly string[];
+  /** The host names of pages whose scripts may ask. @default as `allowedHosts` */
+  readonly allowedOrigins?: readonly string[];
+  /** Sessions of 2025 clients over HTTP at the same time; the longest unused makes room. @default 256 */
+  readonly maxSessions?: number;
+  /** After so many milliseconds without a request or an open stream a session may be forgotten. @default 1,800,000 (half an hour) */
+  readonly sessionIdleMs?: number;
+  /** Told of faults that no client is told of. @default they are dropped */
+  readonly onError?: (error: unknown) => void;
+  readonly clock?: Clock;
+}
+
+const given = <T>(what: string, method: string) => z.custom<T>((value) => typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[method] === 'function', what);
+const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'a function');
+const count = z.number().int().min(1);
+const hosts = z.array(z.string().min(1));
+
+const schema = z
+  .strictObject({
+    executor: given<ToolExecutor>('a ToolExecutor', 'execute').optional(),
+    policy: given<Policy>('a policy with a decide method', 'decide').optional(),
+    store: given<StateStore>('a StateStore', 'compareAndSet').optional(),
+    approvalKey: z.custom<Uint8Array>((value) => value instanceof Uint8Array && value.length >= 32, 'at least 32 bytes; make them with crypto.randomBytes(32)').optional(),
+    context: z.custom<NonNullable<McpServerOptions['context']>>((value) => typeof value === 'function' || isPlainObject(value), 'a context of calls, or a function that gives one').optional(),
+    name: z.string().min(1).default('tooldex'),
+    version: z.string().min(1).default('1.0.0'),
+    instructions: z.string().optional(),
+    filter: z.custom<ToolFilter>(isPlainObject, 'a filter of tools').default({}),
+    search: z.union([z.literal('auto'), z.boolean()], "'auto', true or false").default('auto'),
+    maxTools: count.default(128),
+    pageSize: count.max(1_000).default(100),
+    token: z.string().regex(/^[\x21-\x7e]{16,4096}$/).optional(),
+    allowedHosts: hosts.optional(),
+    allowedOrigins: hosts.optional(),
+    maxSessions: count.default(256),
+    sessionIdleMs: z.number().min(1).default(1_800_000),
+    onError: aFunction<(error: unknown) => void>().optional(),
+    clock: given<Clock>('a clock', 'after').optional(),
+  })
+  .superRefine((options, context) => {
+    if (options.executor === undefined) return;
+    for (const option of ['policy', 'store'] as const) {
+      if (options[option] !== undefined) context.addIssue({ code: 'custom', path: [option], message: `expected no ${option} beside an executor, which has its own` });
+    }
+  });
+export type CheckedServerOptions = z.output<typeof schema>;
+
+/** @throws ToolError `INVALID_ARGUMENT` with every wrong option; a token is never repeated. */
+export function checkServerOptions(registry: ToolMetadataRegistry, options: McpServerOptions): CheckedServerOptions {
+  if (typeof (registry as Partial<ToolMetadataRegistry> | null | undefined)?.onChange !== 'function') throw new ToolError('INVALID_ARGUMENT', 'Expected a ToolMetadataRegistry to serve, found something else');
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) {
+    const shown = isPlainObject(options) && typeof options.token === 'string' ? { ...options, token: '[secret]' } : options;
+    const issues = toIssues(parsed.error, shown).map((issue) => (issue.path[0] === 'token' ? { ...issue, message: 'expected 16 to 4096 visible ASCII characters, found others; make them with `openssl rand -hex 32`' } : issue));
+    throw new ToolError('INVALID_ARGUMENT', `The options of the MCP server are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  }
+  compileFilter(parsed.data.filter); // A wrong one is refused now, and not when a client asks.
+  return parsed.data;
+}

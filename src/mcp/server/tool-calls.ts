@@ -1,0 +1,126 @@
+import type { CallToolResult, ElicitRequestFormParams, InputRequiredResult, RequestStateCodec, ServerContext } from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
+import { isToolError } from '../../core/errors.js';
+import { digestOf, isPlainObject } from '../../core/plain-data.js';
+import { publicMessage } from '../../core/public-message.js';
+import type { ToolExecutor } from '../../execution/tool-executor.js';
+import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { Approval } from '../../safety/approvals.js';
+import type { PendingApproval } from '../../safety/pending.js';
+import type { CallContext } from '../../safety/tool-call.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import { answerResult, errorResult, outcomeResult } from './call-result.js';
+import type { ServerSdk } from './import-sdk.js';
+import type { OutputSchemas } from './output-schemas.js';
+import type { ProgressRelay } from './progress-relay.js';
+import { approvalForm, questionForm } from './questions.js';
+
+/** What was asked in the round before; signed, because it travels through the client. */
+export type AskedBefore =
+  /** Without the arguments, which the request carries anew: with others the signature of the pending call does not hold. */
+  | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
+  | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly options?: readonly string[] };
+
+export interface ToolCallsOptions {
+  readonly sdk: ServerSdk;
+  readonly executor: ToolExecutor;
+  readonly codec: RequestStateCodec<AskedBefore>;
+  readonly progress: ProgressRelay;
+  readonly schemas: OutputSchemas;
+}
+
+/** A call as a client makes it. */
+export interface RequestedCall {
+  readonly entry: ToolEntry;
+  readonly input: unknown;
+  readonly context: CallContext;
+  readonly canAsk: boolean;
+}
+
+/** The key of the one thing that is asked in a round. */
+const ASKED = 'tooldex';
+
+/**
+ * Runs the calls of clients, and asks the person behind the client where policy or tool want to.
+ *
+ * A question ends the request: it is answered with what is to be asked, and the client makes it again with the answer
+ * (protocol 2026-07-28). For clients of 2025 the SDK asks in between and comes back in the same way, so that both take
+ * the same path.
+ */
+export class ToolCalls {
+  readonly #options: ToolCallsOptions;
+
+  constructor(options: ToolCallsOptions) {
+    this.#options = options;
+  }
+
+  async call(call: RequestedCall, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const before = request.mcpReq.requestState<AskedBefore>();
+    if (before === undefined) return this.#run(call, request, randomUUID());
+    const { sdk } = this.#options;
+    const answer = sdk.inputResponse(request.mcpReq.inputResponses, ASKED);
+    const accepted = answer.kind === 'elicit' && answer.action === 'accept' ? (answer.content ?? {}) : undefined;
+    return before.kind === 'approval' ? this.#afterApproval(call, request, before.pending, accepted !== undefined) : this.#afterQuestion(call, before, accepted);
+  }
+
+  async #afterApproval(call: RequestedCall, request: ServerContext, shown: Omit<PendingApproval, 'input'>, yes: boolean): Promise<CallToolResult | InputRequiredResult> {
+    const { executor } = this.#options;
+    let approval: Approval;
+    try {
+      const pending = { ...shown, input: call.input } as PendingApproval;
+      if (!yes) {
+        await executor.deny(pending);
+        return errorResult(`${call.entry.name} was not run: a person said no to this call. Do not make it again; ask the user what to do instead.`);
+      }
+      approval = await executor.approve(pending);
+    } catch (error) {
+      return errorResult(`${call.entry.name} was not run: ${publicMessage(isToolError(error) ? error : undefined)}`);
+    }
+    return this.#run(call, request, shown.callId, approval);
+  }
+
+  #afterQuestion({ entry, input }: RequestedCall, asked: Extract<AskedBefore, { kind: 'question' }>, accepted: Readonly<Record<string, unknown>> | undefined): CallToolResult {
+    if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input)) return errorResult(`Expected the call that asked, found another one of ${entry.name}; call again.`);
+    if (accepted === undefined) return errorResult(`${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`);
+    const answer = Object.hasOwn(accepted, 'answer') ? accepted['answer'] : undefined;
+    const isOffered = typeof answer === 'string' && (asked.options === undefined || asked.options.length === 0 || asked.options.includes(answer));
+    if (!isOffered) return errorResult(`${entry.name} asked the user, and the answer is none of those it takes. Call again to ask anew.`);
+    return answerResult(entry, answer, this.#options.schemas);
+  }
+
+  async #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Promise<CallToolResult | InputRequiredResult> {
+    const { executor, progress, schemas } = this.#options;
+    const { entry, input, context, canAsk } = call;
+    const { signal, _meta } = request.mcpReq;
+    const token = _meta?.progressToken;
+    const stop = token === undefined ? undefined : progress.follow(id, (told) => request.mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, ...told } }));
+    let outcome: ToolOutcome;
+    try {
+      outcome = await executor.execute({ id, name: entry.name, input }, { ...context, signal, ...(approval && { approval }) });
+    } finally {
+      await stop?.();
+    }
+    if (!canAsk) return outcomeResult(entry, outcome, schemas);
+    if (outcome.status === 'approval_required') {
+      const { input: _input, ...pending } = outcome.pending;
+      return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
+    }
+    if (outcome.status === 'ask_user') {
+      const { question, options } = outcome;
+      return this.#ask(questionForm(entry.name, question, options), { kind: 'question', toolName: entry.name, inputDigest: digestOf(input), ...(options && { options }) }, request);
+    }
+    return outcomeResult(entry, outcome, schemas);
+  }
+
+  async #ask(form: ElicitRequestFormParams, state: AskedBefore, request: ServerContext): Promise<InputRequiredResult> {
+    const { inputRequired } = this.#options.sdk;
+    return inputRequired({ inputRequests: { [ASKED]: inputRequired.elicit(form) }, requestState: await this.#options.codec.mint(state, request) });
+  }
+}
+
+/** Whether a client can show a form to a person; an empty capability is how clients said so before there were other kinds. */
+export function canShowForms(capabilities: unknown): boolean {
+  if (!isPlainObject(capabilities)) return false;
+  const { elicitation } = capabilities;
+  return isPlainObject(elicitation) && (Object.keys(elicitation).length === 0 || isPlainObject(elicitation['form']));
+}

@@ -1,0 +1,136 @@
+import { isToolError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
+import { boundInput } from '../../tool/input/bound-input.js';
+import type { ToolOptions } from '../../tool/metadata/tool-options.js';
+import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import type { McpServerSettings } from '../settings/mcp-settings.js';
+import { cleanText, quoted } from './foreign-text.js';
+import { inputSchemaOf, soundSchema } from './foreign-schema.js';
+import { mcpToolName } from './mcp-tool-name.js';
+import { mergeAuth } from './merge-auth.js';
+import { mergeAxes } from './merge-axes.js';
+
+/** A tool of a server as one of ours, or why it cannot be one. */
+export type McpTranslation =
+  | {
+      /** As known here: `mcp.<server>.<tool>`. */
+      readonly name: string;
+      /** As the server calls it. */
+      readonly toolName: string;
+      /** For `defineTool`. */
+      readonly options: ToolOptions<JsonSchema, JsonSchema>;
+      /** What had to be put right, as sentences; parts of a schema that they quote are freed of secrets and paths. */
+      readonly changes: readonly string[];
+    }
+  | { readonly refused: string; readonly toolName?: string };
+
+/** Characters of a description: four times what models are usually given. */
+const LONGEST_DESCRIPTION = 4_096;
+const MOST_CAPABILITIES = 64;
+/** The protocol has four. */
+const MOST_HINTS = 16;
+const MAX_META_BYTES = 16_384;
+/** Everything of a definition that is looked at. Icons and the like are not: one with its picture inside may be large. */
+const FIELDS = ['name', 'title', 'description', 'inputSchema', 'input_schema', 'parameters', 'outputSchema', 'output_schema', 'annotations', '_meta', 'version', 'capabilities', 'auth', 'requires_authentication'] as const;
+type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
+
+/**
+ * A tool as its server listed it, as options of a tool here. It never throws, whatever the server sent.
+ *
+ * - The name is `mcp.<server>.<tool>`; calls go to the one provider `mcp` with the server's and the tool's own name.
+ * - What is not said is assumed: side effects `network`, consent required, not parallel, no idempotency key, version
+ *   1.0.0. The server's settings go before; the tool's annotations may only tighten, unless the server is trusted.
+ * - A description is trimmed, cut at 4,096 characters and freed of hidden ones. A tool is refused for a name that cannot
+ *   be used, for more than 256 KiB, and for an input schema that is not safe to check; an unsafe output schema is dropped.
+ * - Title, annotations and `_meta` are carried in `metadata`.
+ *
+ * @param tool anything.
+ */
+export function translateMcpTool(tool: unknown, server: McpServerSettings): McpTranslation {
+  const read = readDefinition(tool);
+  if ('refused' in read) return read;
+  const { raw, toolName } = read;
+  const named = mcpToolName(server.name, toolName);
+  if ('refused' in named) return { refused: named.refused, toolName };
+  const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters);
+  if ('refused' in input) return { refused: input.refused, toolName };
+  const givenOutput = raw.outputSchema ?? raw.output_schema;
+  const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output');
+  const description = cleanText(textOf(raw.description), LONGEST_DESCRIPTION);
+  const capabilities = capabilitiesOf(raw.capabilities);
+
+  const changes = [
+    ...description.changes.map((change) => `of its description ${change}`),
+    ...input.changes,
+    ...(output === undefined ? [] : 'refused' in output ? [`its output schema was dropped: ${output.refused}`] : output.changes),
+  ];
+  const options: ToolOptions<JsonSchema, JsonSchema> = {
+    name: named.name,
+    description: description.text || `MCP tool ${bare(toolName)} from server '${server.name || 'default'}'`,
+    inputSchema: input.schema,
+    ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}),
+    version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
+    ...mergeAxes(raw.annotations, server),
+    ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
+    timeoutMs: server.timeoutMs,
+    auth: mergeAuth(raw, server.auth),
+    ...(capabilities.length > 0 ? { capabilities } : {}),
+    ...(server.persona === undefined ? {} : { personaAllowlist: [server.persona] }),
+    providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
+    metadata: metadataOf(raw),
+  };
+  return Object.freeze({ name: named.name, toolName, options: cloneFrozen(options), changes: Object.freeze(changes) });
+}
+
+function readDefinition(tool: unknown): { readonly raw: Raw; readonly toolName: string } | { readonly refused: string; readonly toolName?: string } {
+  let toolName: string | undefined;
+  try {
+    if (!isPlainObject(tool)) return { refused: 'expected a tool as an object, found something else' };
+    const name: unknown = Object.hasOwn(tool, 'name') ? tool['name'] : undefined;
+    if (typeof name !== 'string') return { refused: 'expected a tool with a name, found none' };
+    toolName = name;
+    const picked = FIELDS.filter((field) => Object.hasOwn(tool, field) && tool[field] !== null).map((field) => [field, tool[field]] as const);
+    return { raw: boundInput({ ...Object.fromEntries(picked), name }) as Raw, toolName };
+  } catch (error) {
+    const expected = isToolError(error, 'LIMIT_EXCEEDED') ? 'a definition of at most 256 KiB, nested at most 64 deep' : 'a definition of plain data';
+    return { refused: `expected ${expected}, found another`, ...(toolName === undefined ? {} : { toolName }) };
+  }
+}
+
+function metadataOf({ title, annotations, _meta }: Raw): Readonly<Record<string, unknown>> {
+  const hints = isPlainObject(annotations) ? Object.entries(annotations).filter(([, hint]) => typeof hint === 'boolean').slice(0, MOST_HINTS) : [];
+  const shown = [title, isPlainObject(annotations) ? annotations['title'] : undefined].map(labelOf).find((each) => each !== undefined);
+  return {
+    ...(shown === undefined ? {} : { title: shown }),
+    mcp: { ...(hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {}), ...(isPlainObject(_meta) && isCarried(_meta) ? { _meta } : {}) },
+  };
+}
+
+/** Not what is larger than 16 KiB, nor so deep that it is no plain data any more where it is carried. */
+function isCarried(meta: Json): boolean {
+  try {
+    boundInput({ options: { metadata: { mcp: { meta } } } }, MAX_META_BYTES);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function capabilitiesOf(given: Json | undefined): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  return [...new Set(list.slice(0, MOST_CAPABILITIES).map(labelOf))].filter((each) => each !== undefined);
+}
+
+function labelOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
+  return cleanText(value, LIMITS.labelLength).text || undefined;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function bare(name: string): string {
+  return `'${quoted(name.trim()).slice(1, -1)}'`;
+}

@@ -1,0 +1,190 @@
+import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
+import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { FUNCTION_OPTIONS, SCHEMA_OPTIONS } from './metadata/tool-options.js';
+import { formatIssues } from './metadata/zod-issues.js';
+import { jsonSchemaOf } from './schema/json-schema-of.js';
+import { isStandardSchema, type JsonSchema, type ToolSchema } from './schema/standard-schema.js';
+import { defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
+
+const FORMAT = 'tooldex.tool/1';
+const FUNCTIONS = ['execute', ...FUNCTION_OPTIONS] as const;
+const PARTS = [...FUNCTIONS, ...SCHEMA_OPTIONS] as const;
+
+/** What of a tool is code, and cannot be stored. */
+export type CodePart = (typeof PARTS)[number];
+
+/** A tool as plain JSON: what its author declared, its schemas as JSON Schema. */
+export interface ToolJson {
+  readonly format: typeof FORMAT;
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  /** What the tool has as code: functions, and schemas that may check more than JSON Schema can say. */
+  readonly code: readonly CodePart[];
+  /** The digest of the tool's entry. */
+  readonly digest: string;
+  readonly [option: string]: unknown;
+}
+
+/** The code of a stored tool: its work alone, all its parts, or the tool as it is defined now. */
+export type ToolHandler = Execute<never> | ToolCode | ToolDefinition;
+
+export interface ToolCode {
+  readonly execute?: Execute<never>;
+  readonly dangerFor?: (input: never) => unknown;
+  readonly conflictKeys?: (input: never) => readonly string[];
+  readonly available?: () => boolean;
+  readonly inputSchema?: ToolSchema;
+  readonly outputSchema?: ToolSchema;
+}
+
+/** Stored tools that have their code again, and what is wrong with the others. */
+export interface RestoredTools {
+  /** Those that are what was stored, and have all their functions. */
+  readonly tools: readonly ToolDefinition[];
+  /** Tools without some of their functions; they are left out, because one that lost `dangerFor` would be less careful. */
+  readonly missing: readonly { readonly name: string; readonly parts: readonly CodePart[] }[];
+  /** Tools that are not what was stored; `tool` is what they are now, for whoever accepts that. */
+  readonly changed: readonly { readonly name: string; readonly tool: ToolDefinition; readonly storedDigest: string; readonly digest: string }[];
+  /** What is no tool of this format, by its position in the list, with everything that is wrong. */
+  readonly refused: readonly { readonly position: number; readonly error: ToolError }[];
+  /** Of `tools`: those whose schema was code, and that are checked now by the JSON Schema alone. */
+  readonly jsonSchemaOnly: readonly string[];
+  /** Handlers that no tool asked for. */
+  readonly unused: readonly string[];
+}
+
+/**
+ * A tool as plain JSON, without its functions; `toolsFromJson` joins them again.
+ *
+ * @throws ToolError `NOT_A_TOOL` for anything but a definition or an entry.
+ */
+export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
+  const definition: unknown = isToolDefinition(tool) ? tool : isPlainObject(tool) ? tool['definition'] : undefined;
+  if (!isToolDefinition(definition)) throw new ToolError('NOT_A_TOOL', `Expected a tool made with defineTool, or an entry of a registry, found ${describeValue(tool)}`);
+  const { inputSchema, outputSchema, ...others } = definition;
+  const data = Object.entries(others).filter(([, value]) => typeof value !== 'function');
+  const code = PARTS.filter((part) => typeof definition[part] === 'function' || isStandardSchema(definition[part]));
+  return Object.freeze({
+    format: FORMAT,
+    ...(Object.fromEntries(data) as { readonly name: string; readonly description: string }),
+    inputSchema: jsonSchemaOf(inputSchema, 'input'),
+    ...(outputSchema !== undefined && { outputSchema: jsonSchemaOf(outputSchema, 'output') }),
+    code: Object.freeze(code),
+    digest: entryOf(definition).digest,
+  });
+}
+
+/**
+ * The tools of JSON made by `toolToJson`, joined with their code.
+ *
+ * A handler is found under the tool's `handlerRef`, or under its name. It is the tool's `execute`, an object with several
+ * parts, or the definition that the code has now. Tools that are `manual` need none. What is missing, changed or wrong is
+ * reported and left out of `tools`; nothing is guessed.
+ *
+ * ```ts
+ * import { defineTool, toolsFromJson, toolToJson } from 'tooldex';
+ *
+ * const add = defineTool({ name: 'add', description: 'Adds', inputSchema: { type: 'object' }, execute: ({ a, b }) => a + b });
+ * const stored = JSON.stringify([toolToJson(add)]);
+ * toolsFromJson(JSON.parse(stored), { add: ({ a, b }: { a: number; b: number }) => a + b }).tools.length; // → 1
+ * toolsFromJson(JSON.parse(stored), {}).missing; // → [{ name: 'add', parts: ['execute'] }]
+ * ```
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for stored tools that are no list, and handlers that are none.
+ */
+export function toolsFromJson(stored: unknown, handlers: Readonly<Record<string, ToolHandler>> | ReadonlyMap<string, ToolHandler> = {}): RestoredTools {
+  if (!Array.isArray(stored)) throw new ToolError('INVALID_ARGUMENT', `Expected stored tools as a list, found ${describeValue(stored)}`);
+  const code = readHandlers(handlers);
+  const unused = new Set(code.keys());
+  const names = new Set<string>();
+  const report = { tools: [] as ToolDefinition[], missing: [] as RestoredTools['missing'][number][], changed: [] as RestoredTools['changed'][number][], refused: [] as RestoredTools['refused'][number][], jsonSchemaOnly: [] as string[] };
+  for (const [position, each] of (stored as readonly unknown[]).entries()) {
+    const read = readTool(each, names);
+    if (read instanceof ToolError) {
+      report.refused.push(Object.freeze({ position, error: read }));
+      continue;
+    }
+    const { definition, code: parts, digest: storedDigest } = read;
+    const { name, handlerRef } = definition;
+    names.add(name);
+    const key = handlerRef !== undefined && code.has(handlerRef) ? handlerRef : name;
+    const handler = code.get(key);
+    unused.delete(key);
+    const lacking = FUNCTIONS.filter((part) => handler?.[part] === undefined && (parts.includes(part) ? part !== 'execute' || definition.manual !== true : part === 'execute' && !answersElsewhere(definition)));
+    if (lacking.length > 0) {
+      report.missing.push(Object.freeze({ name, parts: Object.freeze(lacking) }));
+      continue;
+    }
+    const tool = isToolDefinition(handler) ? handler : handler === undefined ? definition : defineTool({ ...definition, ...handler } as ToolDefinition);
+    const { digest } = entryOf(tool);
+    if (digest !== storedDigest) report.changed.push(Object.freeze({ name, tool, storedDigest, digest }));
+    else {
+      report.tools.push(tool);
+      if (SCHEMA_OPTIONS.some((part) => parts.includes(part) && !isStandardSchema(tool[part]))) report.jsonSchemaOnly.push(name);
+    }
+  }
+  for (const list of Object.values(report)) Object.freeze(list);
+  return Object.freeze({ ...report, unused: Object.freeze([...unused]) });
+}
+
+/** Whether others answer the calls of a tool. */
+function answersElsewhere({ manual, providers = [] }: ToolDefinition): boolean {
+  return manual === true || providers.length > 0;
+}
+
+interface StoredTool {
+  /** The tool without its code. */
+  readonly definition: ToolDefinition;
+  readonly code: readonly CodePart[];
+  readonly digest: string;
+}
+
+/** A stored tool, or the error that names everything wrong with it. */
+function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
+  if (!isPlainObject(given)) return refusal([{ path: [], message: `expected a stored tool as an object, found ${describeValue(given)}` }]);
+  const { format, code, digest, ...options } = given;
+  // Fields of a newer format mean what this version cannot know: nothing else about them is worth saying.
+  if (format !== FORMAT) return refusal([{ path: ['format'], message: `expected ${JSON.stringify(FORMAT)}, found ${describeValue(format)}${typeof format === 'string' && format.startsWith('tooldex.tool/') ? '; it was stored by another version of tooldex' : '; toolToJson writes it'}` }]);
+  const issues: Issue[] = [];
+  if (!(Array.isArray(code) && code.every((part) => (PARTS as readonly unknown[]).includes(part)))) issues.push({ path: ['code'], message: `expected a list of ${PARTS.join(', ')}, found ${describeValue(code)}` });
+  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) issues.push({ path: ['digest'], message: `expected 64 hexadecimal digits, found ${describeValue(digest)}` });
+  if (typeof options['name'] === 'string' && names.has(options['name'])) issues.push({ path: ['name'], message: `expected a name that no other stored tool has, found ${describeValue(options['name'])}` });
+  for (const part of FUNCTIONS) if (Object.hasOwn(options, part)) issues.push({ path: [part], message: `expected no function among data, found ${describeValue(options[part])}` });
+  const data = Object.fromEntries(Object.entries(options).filter(([key]) => !(FUNCTIONS as readonly string[]).includes(key)));
+  try {
+    for (const part of SCHEMA_OPTIONS) if (Object.hasOwn(data, part)) data[part] = cloneFrozen(data[part] as Json); // Plain data, no schema with code.
+    const definition = defineTool(data as unknown as ToolDefinition);
+    if (issues.length === 0) return { definition, code: code as readonly CodePart[], digest: digest as string };
+  } catch (error) {
+    issues.push(...(isToolError(error) ? issuesOf(error) : [{ path: ['inputSchema'], message: `expected ${error instanceof Error ? error.message : 'plain data'}` }]));
+  }
+  return refusal(issues, options['name']);
+}
+
+function refusal(issues: readonly Issue[], name?: unknown): ToolError {
+  const who = typeof name === 'string' ? `The stored tool ${describeValue(name)}` : 'A stored tool';
+  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+}
+
+/** The handlers by their own keys, each in parts. @throws ToolError `INVALID_ARGUMENT` naming all that are none. */
+function readHandlers(handlers: unknown): ReadonlyMap<string, ToolDefinition | ToolCode> {
+  const entries: readonly (readonly [unknown, unknown])[] | undefined = handlers instanceof Map ? [...(handlers as ReadonlyMap<unknown, unknown>)] : isPlainObject(handlers) ? Object.entries(handlers) : undefined;
+  if (entries === undefined) throw new ToolError('INVALID_ARGUMENT', `Expected handlers as an object or a Map, found ${describeValue(handlers)}`);
+  const issues: Issue[] = [];
+  const code = new Map<string, ToolDefinition | ToolCode>();
+  for (const [key, handler] of entries) {
+    const place = typeof key === 'string' ? [key] : [];
+    if (typeof key !== 'string') issues.push({ path: place, message: `expected names as keys, found ${describeValue(key)}` });
+    else if (typeof handler === 'function') code.set(key, { execute: handler as Execute<never> });
+    else if (isToolDefinition(handler)) code.set(key, handler);
+    else if (isPlainObject(handler)) {
+      for (const part of Object.keys(handler)) if (!(PARTS as readonly string[]).includes(part)) issues.push({ path: [...place, part], message: `expected one of ${PARTS.join(', ')}, found ${describeValue(part)}` });
+      for (const part of FUNCTIONS) if (handler[part] !== undefined && typeof handler[part] !== 'function') issues.push({ path: [...place, part], message: `expected a function, found ${describeValue(handler[part])}` });
+      code.set(key, Object.fromEntries(Object.entries(handler).filter(([, part]) => part !== undefined)));
+    } else issues.push({ path: place, message: `expected a function, its parts or a tool, found ${describeValue(handler)}` });
+  }
+  if (issues.length > 0) throw new ToolError('INVALID_ARGUMENT', `The handlers are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  return code;
+}

@@ -1,0 +1,176 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mcpPins, type PinsAction, type PinsOptions } from '../../src/cli/commands/mcp/pins.js';
+import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
+import { ECHO } from '../mcp/pin-samples.js';
+import { Demo, official, rawTool } from '../mcp/servers/start.js';
+import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tooldex-pins-'))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const lock = () => join(folder, 'tooldex-pins.json');
+
+function configure(servers: Readonly<Record<string, object>>, file = '.mcp.json'): void {
+  writeFileSync(join(folder, file), JSON.stringify({ mcpServers: servers }));
+}
+
+async function pins(action: PinsAction, tools: readonly string[] = [], options: PinsOptions = {}, terminalOptions: FakeTerminalOptions = {}) {
+  const terminal = new FakeTerminal(terminalOptions);
+  const code = await mcpPins(terminal, action, tools, options, folder);
+  expect(terminal.listeners).toBe(0);
+  return { code, out: terminal.printed, err: terminal.told };
+}
+
+describe('tooldex mcp pins', () => {
+  it('pins what servers list, and then finds nothing until one of them changes', async () => {
+    const demo = new Demo('read', 'write');
+    configure({ demo: demo.start });
+    expect(await pins('approve', [], { all: true, yes: true })).toMatchObject({ code: 0, out: '✓ 2 approved, 2 tools pinned\n' });
+    const text = readFileSync(lock(), 'utf8');
+    expect(await pins('verify')).toMatchObject({ code: 0, out: '✓ 2 tools pinned, nothing differs\n' });
+    demo.list(rawTool('write', { description: 'Sends it elsewhere' }), rawTool('added'));
+    const { code, out } = await pins('verify');
+    expect([code, out.trimEnd().split('\n').map((line) => line.trimEnd())]).toEqual([
+      1,
+      ['new     mcp.demo.added', 'removed mcp.demo.read', 'changed mcp.demo.write  /description', '✗ 2 tools pinned, 1 new, 1 changed, 1 removed'],
+    ]);
+    expect(readFileSync(lock(), 'utf8')).toBe(text);
+  });
+
+  it('shows changes with what was and what is, and hides nothing', async () => {
+    const demo = new Demo('write');
+    configure({ demo: demo.start });
+    await pins('approve', [], { all: true, yes: true });
+    const long = `${'x'.repeat(6_000)}\u200bEND\u001b[2J`;
+    demo.list(rawTool('write', { description: long }), rawTool('added', { title: 'New\u202e one' }));
+    const { code, out } = await pins('diff');
+    expect(code).toBe(1);
+    const joined = out.replace(/\n +┆ /g, '').replace(/x{6000}/, '(6000 x)');
+    expect(joined).toContain('changed mcp.demo.write\n  /description\n    before │ "Does write"\n    after  │ "(6000 x)\\u200bEND\\u001b[2J"\n');
+    expect(out).toContain('New\\u202e one');
+    // eslint-disable-next-line no-control-regex
+    expect(out).not.toMatch(/[\u200b\u001b\u202e]/);
+    const one = await pins('diff', ['added']);
+    expect(one.out).toContain('mcp.demo.added');
+    expect(one.out).not.toContain('mcp.demo.write');
+  });
+
+  it('approves only what is named, and says what is left', async () => {
+    const demo = new Demo('a', 'b', 'c');
+    configure({ demo: demo.start });
+    for (const name of ['a', 'demo.b', 'mcp.demo.c']) expect((await pins('approve', [name], { yes: true })).code).toBe(0);
+    expect((await DefinitionPins.load(lock())).pinned().map(({ tool }) => tool)).toEqual(['a', 'b', 'c']);
+    demo.list(rawTool('a', { title: '2' }), rawTool('b', { title: '2' }));
+    await pins('approve', ['a', 'c'], { yes: true });
+    expect((await pins('verify')).out).toContain('✗ 2 tools pinned, 1 changed\n');
+  });
+
+  it('asks before it approves, having shown what it is', async () => {
+    const demo = new Demo('write');
+    configure({ demo: demo.start });
+    for (const answers of [['n'], [''], [], ['yes please']]) {
+      expect(await pins('approve', ['write'], {}, { answers })).toMatchObject({ code: 4, out: '', err: expect.stringMatching(/new {5}mcp\.demo\.write[^]*description +│ "Does write"[^]*Approve this\? \[y\/N\][^]*nothing is approved/) });
+    }
+    expect(existsSync(lock())).toBe(false);
+    expect((await pins('approve', ['write'], {}, { answers: ['y'] })).code).toBe(0);
+    expect((await pins('verify')).code).toBe(0);
+  });
+
+  it('approves nothing where nobody can be asked, and says how', async () => {
+    configure({ demo: new Demo('write').start });
+    expect(await pins('approve', ['write'])).toMatchObject({ code: 4, err: expect.stringContaining('repeat it with --yes') });
+    expect(existsSync(lock())).toBe(false);
+  });
+
+  it('prints JSON for programs', async () => {
+    const demo = new Demo('write');
+    configure({ demo: demo.start });
+    expect(JSON.parse((await pins('approve', [], { all: true, yes: true, json: true })).out)).toEqual({ approved: ['mcp.demo.write'], pinned: 1, findings: [] });
+    demo.list(rawTool('write', { title: 'x' }));
+    expect(JSON.parse((await pins('verify', [], { json: true })).out)).toEqual({
+      pinned: 1,
+      findings: [{ kind: 'changed', server: 'demo', tool: 'write', definition: rawTool('write', { title: 'x' }), changes: [{ path: '/title', after: 'x' }] }],
+    });
+    expect(JSON.parse((await pins('approve', ['write'], { json: true })).out)).toMatchObject({ approved: [], pinned: 1, findings: [{ kind: 'changed' }] });
+  });
+
+  it('exits with 3 when a server cannot be asked, but with 1 when another one has changed', async () => {
+    const demo = new Demo('write');
+    configure({ demo: demo.start });
+    await pins('approve', [], { all: true, yes: true });
+    configure({ demo: demo.start, dead: { command: join(folder, 'nothing-here') } });
+    expect(await pins('verify')).toMatchObject({ code: 3, out: expect.stringMatching(/unreachable dead {2}.*ENOENT[^]*✗ 1 tool pinned, 1 unreachable/) });
+    demo.list(rawTool('write', { title: 'x' }));
+    expect((await pins('verify')).code).toBe(1);
+    expect((await pins('approve', [], { all: true, yes: true })).code).toBe(3);
+    expect((await DefinitionPins.load(lock())).check('demo', rawTool('write', { title: 'x' })).ok).toBe(true);
+  });
+
+  it('forgets the tools of a server that is no longer configured, and keeps those of one that is down', async () => {
+    const demo = new Demo('write');
+    configure({ demo: demo.start, other: demo.start });
+    await pins('approve', [], { all: true, yes: true });
+    configure({ demo: { command: join(folder, 'nothing-here') } });
+    await pins('approve', [], { all: true, yes: true });
+    expect((await DefinitionPins.load(lock())).pinned().map(({ server }) => server)).toEqual(['demo']);
+  });
+
+  it('takes an ambiguous name for none', async () => {
+    const [a, b] = [new Demo('same', 'b.only'), new Demo('same', 'only')];
+    configure({ a: a.start, b: b.start });
+    await expect(pins('approve', ['same'], { yes: true })).rejects.toThrow(/could be "mcp\.a\.same" or "mcp\.b\.same"/);
+    await expect(pins('approve', ['b.only'], { yes: true })).rejects.toThrow(/could be "mcp\.a\.b\.only" or "mcp\.b\.only"/);
+    await expect(pins('approve', ['nowhere'], { yes: true })).rejects.toThrow(/expected a tool that a server lists or that is pinned, found "nowhere"/);
+    expect((await pins('approve', ['mcp.b.only', 'a.same'], { yes: true })).out).toContain('2 approved');
+  });
+
+  it('refuses wrong usage without starting a server', async () => {
+    const demo = new Demo('write');
+    await expect(pins('verify')).rejects.toThrow(/expected settings of MCP in \.mcp\.json or mcp\.json, found neither; name the file with --config/);
+    configure({ demo: demo.start }, 'mcp.json');
+    await expect(pins('verify')).rejects.toThrow(/expected a lock file .*tooldex-pins\.json, found none/);
+    await expect(pins('approve')).rejects.toThrow(/expected the tools to approve, or --all, found neither/);
+    await expect(pins('approve', ['write'], { all: true })).rejects.toThrow(/found both/);
+    writeFileSync(lock(), '{');
+    for (const action of ['verify', 'diff', 'approve'] as const) await expect(pins(action, [], action === 'approve' ? { all: true, yes: true } : {})).rejects.toThrow(/The lock file .* is refused/);
+    expect(demo.log()).toEqual([]);
+    writeFileSync(join(folder, 'off.json'), JSON.stringify({ enabled: false, servers: { demo: demo.start } }));
+    rmSync(lock());
+    await expect(pins('approve', [], { all: true, yes: true, config: 'off.json' })).rejects.toThrow(/switched off/);
+    expect(demo.log()).toEqual([]);
+  });
+
+  it('works with another lock file and other settings', async () => {
+    configure({ demo: new Demo('write').start }, 'servers.json');
+    await pins('approve', [], { all: true, yes: true, config: 'servers.json', lock: 'pins.lock.json' });
+    expect(existsSync(join(folder, 'pins.lock.json'))).toBe(true);
+    expect((await pins('verify', [], { config: 'servers.json', lock: 'pins.lock.json' })).code).toBe(0);
+  });
+
+  it('stops when the person interrupts it', async () => {
+    const terminal = new FakeTerminal();
+    configure({ demo: new Demo('write').start });
+    const ended = mcpPins(terminal, 'approve', [], { all: true, yes: true }, folder, async (_, { signal }) => {
+      terminal.interrupt();
+      expect(signal.aborted).toBe(true);
+      return [{ server: 'demo', tools: [ECHO] }];
+    });
+    expect(await ended).toBe(130);
+    expect(existsSync(lock())).toBe(false);
+  });
+
+  it('gives the same lock file for official servers whenever they are asked', async () => {
+    configure({ everything: official('everything', 'stdio'), memory: official('memory') });
+    expect((await pins('approve', [], { all: true, yes: true })).code).toBe(0);
+    const text = readFileSync(lock(), 'utf8');
+    expect((await DefinitionPins.load(lock())).size).toBeGreaterThan(15);
+    expect((await pins('verify')).code).toBe(0);
+    rmSync(lock());
+    await pins('approve', [], { all: true, yes: true });
+    expect(readFileSync(lock(), 'utf8')).toBe(text);
+  });
+});

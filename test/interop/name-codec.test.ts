@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createNameCodec, FUNCTION_NAME_RULE, GEMINI_NAME_RULE } from '../../src/interop/export/name-codec.js';
+
+const word = fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '-', '1'), minLength: 1, maxLength: 6 });
+const long = fc.string({ unit: fc.constantFrom('a', '.', '_'), minLength: 60, maxLength: 128 });
+const names = fc.array(fc.oneof(word, long, fc.constantFrom('constructor', '__proto__', 'toString')), { maxLength: 40 });
+
+describe.each([
+  ['OpenAI and Anthropic', FUNCTION_NAME_RULE, /^[A-Za-z0-9_-]{1,64}$/],
+  ['Gemini', GEMINI_NAME_RULE, /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/],
+])('names for %s', (_, rule, allowed) => {
+  it('are allowed, different, and lead back, whatever the names are', () => {
+    fc.assert(
+      fc.property(names, (list) => {
+        const codec = createNameCodec(list, rule);
+        const encoded = list.map((name) => codec.encode(name)!);
+        for (const each of encoded) expect(each).toMatch(allowed);
+        expect(encoded.map((each) => codec.decode(each))).toEqual(list);
+        expect(new Set(encoded).size).toBe(new Set(list).size);
+      }),
+    );
+  });
+
+  it('stay as they are where they are allowed', () => {
+    fc.assert(
+      fc.property(names, (list) => {
+        const codec = createNameCodec(list, rule);
+        for (const name of list) if (allowed.test(name)) expect(codec.encode(name)).toBe(name);
+      }),
+    );
+  });
+
+  it('do not depend on the order or on repetitions', () => {
+    fc.assert(
+      fc.property(names, names, (list, more) => {
+        const there = createNameCodec([...list, ...more], rule);
+        const back = createNameCodec([...more, ...list, ...list].reverse(), rule);
+        for (const name of list) expect(back.encode(name)).toBe(there.encode(name));
+      }),
+    );
+  });
+});
+
+describe('a name codec', () => {
+  it('keeps encoded names readable', () => {
+    const codec = createNameCodec(['mcp.github.get_issue', 'read_file'], FUNCTION_NAME_RULE);
+    expect([codec.encode('mcp.github.get_issue'), codec.encode('read_file')]).toEqual(['mcp__github__get_issue', 'read_file']);
+  });
+
+  it('gives a digest to both names that would be the same, and to the one that would take the name of another', () => {
+    const both = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE);
+    expect(both.encode('a__b')).toBe('a__b');
+    expect(both.encode('a.b')).toMatch(/^a__b_[0-9a-f]{8}$/);
+    const pair = createNameCodec(['a.b__c', 'a__b.c'], FUNCTION_NAME_RULE);
+    expect(pair.encode('a.b__c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
+    expect(pair.encode('a__b.c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
+  });
+
+  it('finds another digest when a tool was named like the first one', () => {
+    const wanted = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE).encode('a.b')!;
+    const codec = createNameCodec(['a.b', 'a__b', wanted], FUNCTION_NAME_RULE);
+    expect(codec.encode(wanted)).toBe(wanted);
+    expect(codec.decode(codec.encode('a.b')!)).toBe('a.b');
+    expect(codec.encode('a.b')).not.toBe(wanted);
+  });
+
+  it('encodes a name alike in every export in which it collides with none', () => {
+    const few = createNameCodec(['mcp.files.read'], FUNCTION_NAME_RULE);
+    const many = createNameCodec(['mcp.files.read', 'mcp.files.write', 'read', 'x'.repeat(128)], FUNCTION_NAME_RULE);
+    expect(many.encode('mcp.files.read')).toBe(few.encode('mcp.files.read'));
+  });
+
+  it('keeps reserved names free', () => {
+    const codec = createNameCodec(['search'], { ...FUNCTION_NAME_RULE, reserved: ['search'] });
+    expect(codec.encode('search')).toMatch(/^search_[0-9a-f]{8}$/);
+    expect(codec.decode('search')).toBeUndefined();
+  });
+
+  it('knows only the names that were given to it', () => {
+    const codec = createNameCodec(['read'], FUNCTION_NAME_RULE);
+    for (const name of ['constructor', '__proto__', 'toString', 'READ', '']) expect([codec.encode(name), codec.decode(name)]).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,114 @@
+import { Agent, Runner, RunState, setTracingDisabled, type FunctionTool, type Model, type ModelRequest, type ModelResponse } from '@openai/agents';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { AccessMode, defineTool, fail, SafetyPolicy, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { toOpenAIAgentsTools } from '../../src/interop/openai-agents/to-openai-agents-tools.js';
+
+const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
+
+/** A model that answers with one list of output items after the other, and keeps what it was asked. */
+function scripted(...outputs: readonly ModelResponse['output'][]): Model & { readonly requests: ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  return {
+    requests,
+    getResponse: async (request) => {
+      const { signal: _signal, ...asked } = request;
+      requests.push(structuredClone(asked));
+      return { usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 }, output: outputs[requests.length - 1]! } as unknown as ModelResponse;
+    },
+    getStreamedResponse: () => {
+      throw new Error('not streamed here');
+    },
+  };
+}
+
+const call = (callId: string, name: string, input: unknown): ModelResponse['output'][number] => ({ type: 'function_call', callId, name, arguments: typeof input === 'string' ? input : JSON.stringify(input), status: 'completed' });
+const said = (text: string): ModelResponse['output'] => [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] }];
+const results = (model: { readonly requests: ModelRequest[] }) => (model.requests.at(-1)!.input as { type: string; callId?: string; output?: unknown }[]).filter(({ type }) => type === 'function_call_result').map(({ callId, output }) => [callId, (output as { text?: string }).text ?? output]);
+
+function setUp() {
+  const written: string[] = [];
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll([
+    defineTool({ name: 'math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.number().optional() }), ...open, execute: ({ a, b = 1 }) => ({ sum: a + b }) }),
+    defineTool({ name: 'write', description: 'Writes', inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.WRITE, execute: ({ text }) => void written.push(text) }),
+    defineTool({ name: 'failing', description: 'Fails', inputSchema: z.object({}), ...open, execute: () => fail('no luck today') }),
+    defineTool({ name: 'image', description: 'Looks like an image', inputSchema: z.object({}), ...open, execute: () => ({ type: 'image', image: 'x' }) }),
+  ]);
+  const executor = new ToolExecutor({ registry });
+  const agentWith = (model: Model, tools: FunctionTool[] = toOpenAIAgentsTools(registry, { executor })) => new Agent({ name: 'a', model, tools });
+  return { written, registry, executor, agentWith, runner: new Runner({ tracingDisabled: true }) };
+}
+
+describe('tools in @openai/agents', () => {
+  beforeAll(() => setTracingDisabled(true));
+
+  it('run in a turn, and give failures, wrong inputs and what merely looks like an image as text', async () => {
+    const { agentWith, runner } = setUp();
+    const model = scripted([call('1', 'math__add', { a: 2 }), call('2', 'failing', {}), call('3', 'math__add', { a: 'x' }), call('5', 'image', {})], said('done'));
+    expect((await runner.run(agentWith(model), 'please')).finalOutput).toBe('done');
+    const answers = new Map(results(model) as [string, string][]);
+    expect(answers.get('1')).toBe('{"sum":3}');
+    expect(answers.get('2')).toBe('no luck today');
+    expect(answers.get('3')).toContain('a: expected number');
+    expect(answers.get('5')).toBe('{"type":"image","image":"x"}');
+    expect(model.requests[0]!.tools[0]).toMatchObject({ type: 'function', name: 'math__add', strict: false, parameters: { type: 'object', required: ['a'] } });
+  });
+
+  it('interrupt the run where the policy asks for a yes, and run after it, also from a stored state', async () => {
+    const { agentWith, runner, written } = setUp();
+    const model = scripted([call('w1', 'write', { text: 'hello' })], said('written'));
+    const agent = agentWith(model);
+    const first = await runner.run(agent, 'please');
+    expect(first.interruptions).toHaveLength(1);
+    expect(written).toEqual([]);
+    const state = await RunState.fromString(agent, first.state.toString());
+    state.approve(state.getInterruptions()[0]!);
+    expect((await runner.run(agent, state)).finalOutput).toBe('written');
+    expect(written).toEqual(['hello']);
+    expect(results(model)).toEqual([['w1', 'null']]);
+  });
+
+  it('do not run after a no', async () => {
+    const { agentWith, runner, written } = setUp();
+    const agent = agentWith(scripted([call('w1', 'write', { text: 'hello' })], said('well then')));
+    const { state, interruptions } = await runner.run(agent, 'please');
+    state.reject(interruptions[0]!);
+    await runner.run(agent, state);
+    expect(written).toEqual([]);
+  });
+
+  it('ask nobody about a call whose input is refused', async () => {
+    const { registry, executor } = setUp();
+    const context = { isToolApproved: () => undefined };
+    for (const policy of [undefined, new SafetyPolicy({ registry })]) {
+      const [, write] = toOpenAIAgentsTools(registry, { executor, ...(policy && { policy }) });
+      expect(await write!.needsApproval(context, { text: 7 }, '1')).toBe(false);
+      expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain('text: expected string');
+    }
+  });
+
+  it('do not run for a runner that does not wait', async () => {
+    const { registry, executor, written } = setUp();
+    const [, write] = toOpenAIAgentsTools(registry, { executor });
+    expect(await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', { toolCall: { callId: '1' } })).toContain("a person's yes");
+    expect(written).toEqual([]);
+  });
+
+  it('say of arguments that are no JSON what they should be', async () => {
+    const { registry, executor } = setUp();
+    const [add] = toOpenAIAgentsTools(registry, { executor });
+    const context = { isToolApproved: () => undefined };
+    expect(await add!.invoke(context, '{"a":', { toolCall: { callId: '1' } })).toContain('expected an object of named parameters');
+    expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain('a: expected number');
+  });
+
+  it('tell the model what the policy denies', async () => {
+    const { registry, executor, agentWith, runner, written } = setUp();
+    const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'deny', tools: 'write', reason: 'not on Sundays' }] });
+    const model = scripted([call('w1', 'write', { text: 'hello' })], said('a pity'));
+    await runner.run(agentWith(model, toOpenAIAgentsTools(registry, { executor, policy }) as FunctionTool[]), 'please');
+    expect(results(model)).toEqual([['w1', expect.stringContaining('not on Sundays')]]);
+    expect(written).toEqual([]);
+  });
+});

@@ -1,0 +1,293 @@
+import { once } from 'node:events';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHandler, McpServer, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { afterAll, describe, expect, it } from 'vitest';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { checkTransports, MCP_PACKAGES } from '../../src/mcp/connection/mcp-packages.js';
+import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
+import { ToolError } from '../../src/index.js';
+import { Demo, discover, isRunning, namesOf, NetworkServer, official } from './servers/start.js';
+
+const open: { close: () => unknown }[] = [];
+afterAll(() => open.forEach((each) => each.close()));
+
+const missing = (name: string) => () => Promise.reject(new ToolError('MISSING_PACKAGE', `expected the package ${name}; run: npm install ${name}`));
+
+describe('a process that is talked to over stdio', () => {
+  it('is discovered, called and ended', async () => {
+    const discovery = discover({ mcpServers: { everything: official('everything') } });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toContain('mcp.everything.echo');
+    expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 13 }]);
+    expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({ status: 'ok', value: 'Echo: hi' });
+    expect(await discovery.callTool('everything', 'get-structured-content', { location: 'New York' }, {})).toMatchObject({ value: { conditions: 'Cloudy' } });
+    const image = (await discovery.callTool('everything', 'get-tiny-image', {}, {})) as { value: readonly object[] };
+    expect(image.value).toMatchObject([{ type: 'text' }, { type: 'image', mimeType: 'image/png' }, { type: 'text' }]);
+    await discovery.close();
+    expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
+  });
+
+  it('gets of the environment what its settings name and a few harmless variables', async () => {
+    const demo = new Demo('environment');
+    const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
+    process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
+    const discovery = discover({ mcpServers: { demo: { ...demo.start, env: { API_TOKEN: 'Bearer ${TOKEN}' } } } }, { env });
+    const { value } = (await discovery.callTool('demo', 'environment', {}, {})) as { value: Record<string, string> };
+    delete process.env['SECRET_OF_THE_PROCESS'];
+    expect(value['API_TOKEN']).toBe('Bearer abc');
+    expect(value['PATH']).toBeDefined();
+    expect(Object.values(value)).not.toContain('xyz');
+  });
+
+  it('is started once for many callers, and ended with the connection', async () => {
+    const demo = new Demo('pid');
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    const pids = await Promise.all(Array.from({ length: 20 }, () => discovery.callTool('demo', 'pid', {}, {}) as Promise<{ value: string }>));
+    expect(new Set(pids.map(({ value }) => value)).size).toBe(1);
+    // One more is started to find out which protocol it speaks.
+    expect(demo.log('started')).toHaveLength(2);
+    expect(discovery.status()).toMatchObject([{ era: 'modern' }]);
+    expect(isRunning(Number(pids[0]!.value))).toBe(true);
+    await discovery.close();
+    expect(isRunning(Number(pids[0]!.value))).toBe(false);
+  });
+
+  it('that dies in the middle of a call fails that call, and answers the next one', async () => {
+    const demo = new Demo('crash', 'pid', 'hang');
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    await discovery.refresh();
+    const hanging = discovery.callTool('demo', 'hang', {}, {});
+    const others = expect(hanging).rejects.toThrow('ConnectionLostError; whether the call had an effect is not known');
+    await expect(discovery.callTool('demo', 'crash', {}, {})).rejects.toThrow('expected an answer of the MCP server demo');
+    await others;
+    expect(await discovery.callTool('demo', 'pid', {}, {})).toMatchObject({ status: 'ok' });
+    expect(new Set(demo.log('ended')).size).toBe(1);
+  });
+
+  it('is told when a call is given up, and tells how far it is', async () => {
+    const demo = new Demo('hang', 'pid');
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    const controller = new AbortController();
+    const progress: unknown[] = [];
+    const reportProgress = (each: unknown) => {
+      progress.push(each);
+      controller.abort();
+    };
+    await expect(discovery.callTool('demo', 'hang', {}, { signal: controller.signal, reportProgress })).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(progress).toEqual([{ progress: 1, total: 2 }]);
+    await discovery.callTool('demo', 'pid', {}, {});
+    expect(demo.log()).toContain('cancelled');
+  });
+
+  it('of a command that does not exist is a finding without its path', async () => {
+    const discovery = discover({ mcpServers: { none: { command: '/private/no-such-program' } } });
+    await discovery.refresh();
+    expect(discovery.findings()).toMatchObject([{ kind: 'unreachable', server: 'none', message: expect.stringContaining('its command or folder does not exist') as string }]);
+    expect(JSON.stringify(discovery.findings())).not.toContain('private');
+  });
+});
+
+describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => {
+  it('is discovered, called, killed in the middle of a call and used again when it is back', { timeout: 40_000 }, async () => {
+    const server = await NetworkServer.start(kind);
+    const settings = { servers: { remote: { transport: kind === 'sse' ? 'sse' : 'http', url: server.url } }, enabled: true };
+    const discovery = discover(settings);
+    await discovery.refresh();
+    expect(discovery.findings()).toEqual([]);
+    expect(discovery.status()).toMatchObject([{ era: 'legacy', tools: 13 }]);
+    expect(await discovery.callTool('remote', 'get-sum', { a: 1, b: 2 }, {})).toMatchObject({ status: 'ok', value: 'The sum of 1 and 2 is 3.' });
+    let told: () => void = () => undefined;
+    const began = new Promise<void>((resolve) => (told = resolve));
+    const running = discovery.callTool('remote', 'trigger-long-running-operation', { duration: 60, steps: 600 }, { reportProgress: told });
+    const failing = expect(running).rejects.toThrow('expected an answer of the MCP server remote');
+    await began;
+    await server.kill();
+    await failing;
+    await expect(discovery.callTool('remote', 'echo', { message: 'x' }, {})).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE' });
+    await server.start();
+    expect(await discovery.callTool('remote', 'echo', { message: 'back' }, {})).toMatchObject({ value: 'Echo: back' });
+  });
+});
+
+it('a server that was started again without anybody noticing knows no old session, and is called in a new one', { timeout: 30_000 }, async () => {
+  const server = await NetworkServer.start('streamableHttp');
+  const discovery = discover({ mcpServers: { remote: { url: server.url } } });
+  await discovery.refresh();
+  await server.kill();
+  await server.start();
+  expect(await discovery.callTool('remote', 'echo', { message: 'again' }, {})).toMatchObject({ value: 'Echo: again' });
+});
+
+describe('a server of the 2026 protocol over HTTP', () => {
+  async function serveHttp() {
+    const seen: { authorization: string | undefined }[] = [];
+    const names = ['one'];
+    const handler = createMcpHandler(() => {
+      const server = new McpServer({ name: 'modern', version: '1' }, { capabilities: { tools: { listChanged: true } } });
+      for (const name of names) server.registerTool(name, { description: 'Does it' }, () => ({ content: [{ type: 'text', text: name }] }));
+      return server;
+    });
+    const listener = getRequestListener((request) => {
+      seen.push({ authorization: request.headers.get('authorization') ?? undefined });
+      return handler.fetch(request);
+    });
+    const server = createServer((request, response) => void listener(request, response)).listen(0, '127.0.0.1');
+    open.push(closing(server));
+    await once(server, 'listening');
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen, names, handler };
+  }
+
+  it('is discovered and called with its headers, and tells of changes', async () => {
+    const { url, seen, names, handler } = await serveHttp();
+    const discovery = discover({ mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } }, { env: { TOKEN: 'abc' } });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
+    expect(await discovery.callTool('modern', 'one', {}, {})).toMatchObject({ value: 'one' });
+    expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer abc']));
+    const changed = new Promise((resolve) => discovery.onChange(resolve));
+    names.push('two');
+    handler.notify.toolsChanged();
+    expect(await changed).toEqual({ server: 'modern', added: ['mcp.modern.two'], edited: [], removed: [] });
+    expect(await discovery.check('modern', new AbortController().signal)).toBe(true);
+  });
+
+  it('says which variable is missing, and not what the settings are', async () => {
+    const { url } = await serveHttp();
+    const discovery = discover({ mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } }, { env: {} });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ state: 'backing-off', reason: expect.stringContaining('variable TOKEN') as string }]);
+  });
+});
+
+describe('a server that answers with more than 10 MiB', () => {
+  it.each([
+    ['at once', 'application/json', (text: string) => text],
+    ['in an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
+  ])('%s is left alone, and the program has not read it all', async (_, type, wrap) => {
+    let written = 0;
+    const server = createServer((request, response) => {
+      if (request.method !== 'POST') return void response.writeHead(405).end();
+      let body = '';
+      request.on('data', (chunk) => (body += String(chunk)));
+      request.on('end', () => {
+        const { id, method } = JSON.parse(body) as { id?: number; method: string };
+        if (id === undefined) return response.writeHead(202).end();
+        if (method === 'server/discover') return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }));
+        response.writeHead(200, { 'content-type': method === 'initialize' ? 'application/json' : type });
+        if (method === 'initialize') return response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'big', version: '1' } } }));
+        const filler = 'x'.repeat(2 ** 20);
+        response.write(wrap(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"name":"`).replace('\n\n', ''));
+        const more = (): unknown => response.destroyed || written > 200 * 2 ** 20 ? response.end() : response.write(filler, () => ((written += filler.length), more()));
+        return more();
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    open.push(closing(server));
+    await once(server, 'listening');
+    const discovery = discover({ mcpServers: { big: { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } }, timeout: 5 });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ tools: 0, state: 'backing-off' }]);
+    expect(written).toBeLessThan(40 * 2 ** 20);
+  });
+});
+
+describe('a server over a WebSocket', () => {
+  /** The server's side, as small as can be. */
+  class SocketTransport implements Transport {
+    onmessage?: (message: JSONRPCMessage) => void;
+    onclose?: () => void;
+    readonly #socket: WebSocket;
+
+    constructor(socket: WebSocket) {
+      this.#socket = socket;
+    }
+
+    async start(): Promise<void> {
+      this.#socket.on('message', (data) => this.onmessage?.(JSON.parse((data as Buffer).toString()) as JSONRPCMessage));
+      this.#socket.on('close', () => this.onclose?.());
+    }
+
+    async send(message: JSONRPCMessage): Promise<void> {
+      this.#socket.send(JSON.stringify(message));
+    }
+
+    async close(): Promise<void> {
+      this.#socket.close();
+    }
+  }
+
+  async function serveSockets() {
+    const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' });
+    open.push(sockets);
+    const headers: unknown[] = [];
+    const connected: WebSocket[] = [];
+    sockets.on('connection', (socket, request) => {
+      headers.push(request.headers['x-key']);
+      connected.push(socket);
+      const factory = () => {
+        const server = new McpServer({ name: 'socket', version: '1' });
+        server.registerTool('hello', { description: 'Says hello' }, () => ({ content: [{ type: 'text', text: 'hello' }] }));
+        server.registerTool('leave', { description: 'Hangs up' }, () => {
+          socket.terminate();
+          return new Promise(() => {});
+        });
+        server.registerTool('shout', { description: 'Says much' }, () => ({ content: [{ type: 'text', text: 'x'.repeat(11 * 2 ** 20) }] }));
+        return server;
+      };
+      serveStdio(factory, { transport: new SocketTransport(socket) });
+    });
+    await once(sockets, 'listening');
+    return { url: `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`, headers, connected };
+  }
+
+  it('is discovered and called, sends its headers, and is connected to again after it hung up', async () => {
+    const { url, headers, connected } = await serveSockets();
+    const discovery = discover({ mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } }, { env: { KEY: 'k' } });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toEqual(['mcp.socket.hello', 'mcp.socket.leave', 'mcp.socket.shout']);
+    expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
+    await expect(discovery.callTool('socket', 'leave', {}, {})).rejects.toThrow('ConnectionLostError');
+    expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
+    expect(headers).toEqual(['k', 'k']);
+    await expect(discovery.callTool('socket', 'shout', {}, {})).rejects.toThrow('ConnectionLostError');
+    expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
+    await discovery.close();
+    for (const socket of connected) if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
+  });
+
+  it('where nobody listens is a finding', async () => {
+    const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ reason: 'nobody listens at its address (ECONNREFUSED)' }]);
+  });
+});
+
+describe('a package that is not installed', () => {
+  const settings = { enabled: true, servers: { a: { command: 'node' }, b: { url: 'wss://host' } } };
+
+  it('fails a refresh before any server is asked, and says what to install', async () => {
+    const demo = new Demo('pid');
+    const discovery = discover({ enabled: true, servers: { demo: demo.start, socket: { url: 'ws://127.0.0.1:1' } } }, { packages: { ...MCP_PACKAGES, ws: missing('ws') } });
+    await expect(discovery.refresh()).rejects.toMatchObject({ code: 'MISSING_PACKAGE', message: expect.stringContaining('npm install ws') as string });
+    expect(demo.log()).toEqual([]);
+  });
+
+  it('matters only where a transport needs it', async () => {
+    const packages = { ...MCP_PACKAGES, ws: missing('ws') };
+    await expect(checkTransports(readMcpSettings(settings), packages)).rejects.toMatchObject({ code: 'MISSING_PACKAGE' });
+    await checkTransports(readMcpSettings({ servers: { a: { command: 'node' } } }), packages);
+    await checkTransports(readMcpSettings({}), { client: missing('c'), stdio: missing('s'), ws: missing('ws') });
+  });
+});
+
+function closing(server: HttpServer): { close: () => unknown } {
+  return {
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readAllPages } from '../../src/mcp/connection/tool-listing.js';
+import { callResult } from '../../src/mcp/connection/call-result.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+import { Demo, discover, hostile, namesOf } from './servers/start.js';
+
+async function ask(mode: string) {
+  const discovery = discover({ mcpServers: { bad: hostile(mode) } });
+  await discovery.refresh();
+  const [status] = discovery.status();
+  return { discovery, status: status!, names: namesOf(discovery), findings: discovery.findings() };
+}
+
+describe('a hostile server', () => {
+  it.each([
+    ['endless', 'within 64 pages'],
+    ['many', 'at most 1000 tools'],
+    ['no list', 'a page with a list of tools'],
+    ['odd cursor', 'a cursor as text'],
+    ['too long', 'CONNECTION'],
+    ['closes', 'Connection'],
+    ['dies', 'it ended before it answered'],
+  ])('(%s) is left alone, for a reason that is told', async (mode, reason) => {
+    const { status, names } = await ask(mode);
+    expect(names).toEqual([]);
+    expect(status).toMatchObject({ state: expect.stringMatching(/backing-off|failed/) as string, failures: 1 });
+    expect((status as { reason: string }).reason.toLowerCase()).toContain(reason.toLowerCase());
+  });
+
+  it('whose cursor comes again is read to there', async () => {
+    expect((await ask('same cursor')).names).toEqual(['mcp.bad.first', 'mcp.bad.second']);
+  });
+
+  it('that floods stderr, or prints what is no message, is used all the same', async () => {
+    expect((await ask('flood')).names).toEqual(['mcp.bad.fine']);
+    expect((await ask('junk')).names).toEqual(['mcp.bad.fine']);
+  });
+
+  it('loses the tools that are wrong, and no others', async () => {
+    const { names, findings } = await ask('wrong types');
+    expect(names).toEqual(['mcp.bad.fine', 'mcp.bad.odd']);
+    expect(findings.filter(({ kind }) => kind === 'refused').length).toBeGreaterThanOrEqual(8);
+  });
+
+  it('loses only these also where it speaks the 2026 protocol', async () => {
+    const demo = new Demo();
+    demo.list({ name: 'bad', inputSchema: 'none' }, { name: 7 }, { name: 'fine', description: 'Does it', inputSchema: { type: 'object' } });
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
+    expect(namesOf(discovery)).toEqual(['mcp.demo.fine']);
+  });
+
+  it('with a description of 10 MB has it cut or the tool refused, and loses no other', async () => {
+    const { discovery, names, findings } = await ask('long description');
+    expect(names).toContain('mcp.bad.fine');
+    expect(discovery.definitions().every(({ description }) => description.length <= 4_096)).toBe(true);
+    expect(findings).toMatchObject([{ tool: '"long"' }]);
+  });
+
+  it('with schemas made to hang those who check them loses these tools', async () => {
+    const { names, findings } = await ask('bombs');
+    // Patterns are matched in linear time, whatever they are.
+    expect(names).toEqual(['mcp.bad.fine', 'mcp.bad.pattern']);
+    expect(findings.map(({ tool }) => tool)).toEqual(['"deep"', '"circle"']);
+  });
+
+  it('cannot take the name of another server, or one that means something else', async () => {
+    const demo = new Demo('echo');
+    const discovery = discover({ mcpServers: { bad: hostile('names'), other: demo.start } });
+    await discovery.refresh();
+    const names = namesOf(discovery);
+    expect(names).toContain('mcp.other.echo');
+    expect(names.filter((name) => !name.startsWith('mcp.bad.'))).toEqual(['mcp.other.echo']);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toContain('mcp.bad.__proto__');
+    await discovery.callTool('other', 'echo', {}, {});
+    expect(demo.log('call')).toEqual(['call echo']);
+    expect(await discovery.callTool('bad', '__proto__', {}, {})).toMatchObject({ status: 'ok', value: { tool: '__proto__' } });
+    await expect(discovery.callTool('bad', 'toString', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+  });
+
+  it('that announces changes all the time is asked four times a second at most', async () => {
+    const clock = new ManualClock();
+    let lists = 0;
+    const discovery = discover({ mcpServers: { bad: hostile('always changing') } }, { clock, onEvent: ({ type }) => (lists += type === 'listed' ? 1 : 0) });
+    await discovery.refresh();
+    for (let round = 2; round <= 4; round++) {
+      while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
+      expect(lists).toBe(round - 1);
+      clock.advance(250);
+      await discovery.refresh();
+    }
+    expect(lists).toBe(4);
+    await discovery.close();
+    expect(clock.pending).toBe(0);
+  });
+
+  it.each(['silent', 'mute listing', 'wrong id'])('(%s) is given up when its time is over', async (mode) => {
+    const discovery = discover({ mcpServers: { bad: hostile(mode) }, timeout: 0.6 });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ tools: 0, reason: expect.stringContaining('within 600 ms') as string }]);
+  });
+
+  it('whose answers are not what the protocol says fails calls, and stays in use', async () => {
+    const { discovery } = await ask('odd answer');
+    const answer = await discovery.callTool('bad', 'fine', {}, {}).then(
+      (value) => ['answered', value],
+      (error: unknown) => ['threw', (error as { code?: string }).code],
+    );
+    expect(answer).toEqual(['threw', 'INVALID_RESULT']);
+    expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 1 }]);
+  });
+});
+
+describe('whatever a server sends', () => {
+  it('its pages are read or refused, and reading them ends', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 70 }), async (pages) => {
+        let asked = 0;
+        const reading = readAllPages(() => Promise.resolve(pages[Math.min(asked++, pages.length - 1)]));
+        await reading.then(
+          (tools) => expect(tools.length).toBeLessThanOrEqual(1_000),
+          (error: unknown) => expect((error as Error).name).toBe('ListingError'),
+        );
+        expect(asked).toBeLessThanOrEqual(64);
+      }),
+    );
+  });
+
+  it('an answer to a call becomes plain data or a failure', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), fc.record({ content: fc.array(fc.record({ type: fc.constantFrom('text', 'image', 'audio', 'resource', 'resource_link', 'other'), text: fc.jsonValue(), data: fc.jsonValue(), resource: fc.jsonValue() })), isError: fc.jsonValue() })), (result) => {
+        const outcome = callResult(result);
+        expect(['ok', 'error']).toContain(outcome.status);
+        expect(() => JSON.stringify(outcome)).not.toThrow();
+      }),
+    );
+  });
+
+  it('data too large for a model is left out, and its size told', () => {
+    const answer = callResult({ content: [{ type: 'text', text: 'a picture' }, { type: 'image', mimeType: 'image/png', data: 'x'.repeat(2 ** 20 + 1) }] });
+    expect(answer).toMatchObject({ status: 'ok', value: [{ type: 'text', text: 'a picture' }, { type: 'image', mimeType: 'image/png', omitted: 2 ** 20 + 1 }] });
+  });
+
+  it('secrets and paths in its failures do not reach the model', () => {
+    const answer = callResult({ isError: true, content: [{ type: 'text', text: 'cannot read /home/someone/keys/a.txt\napi_key=sk-abcdefghijklmnop' }] });
+    expect(JSON.stringify(answer)).not.toMatch(/someone|abcdefghijklmnop/);
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
+import { Demo, discover, namesOf, rawTool } from './servers/start.js';
+
+describe('a server that changes a tool after it was trusted', () => {
+  it('loses the tool within one refresh, and gets no call until somebody approves', async () => {
+    const demo = new Demo('pid', 'other');
+    const pins = new DefinitionPins();
+    const discovery = discover({ enabled: true, servers: { demo: demo.start } }, { pins });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toEqual(['mcp.demo.other', 'mcp.demo.pid']);
+    await discovery.callTool('demo', 'pid', {}, {});
+    expect(demo.log('call')).toHaveLength(1);
+
+    demo.list(rawTool('pid', { annotations: { readOnlyHint: true } }), rawTool('other'));
+    await discovery.refresh({ force: true });
+    expect(namesOf(discovery)).toEqual(['mcp.demo.other']);
+    await expect(discovery.callTool('demo', 'pid', {}, {})).rejects.toThrow(expect.objectContaining({ code: 'TOOL_UNAVAILABLE' }));
+    expect(demo.log('call')).toHaveLength(1);
+
+    const [held] = pins.quarantined();
+    expect(pins.diff('demo', held!.definition)).toEqual([{ path: '/annotations', after: { readOnlyHint: true } }]);
+    pins.approve(held!.server, held!.definition);
+    await discovery.refresh({ force: true });
+    expect(namesOf(discovery)).toEqual(['mcp.demo.other', 'mcp.demo.pid']);
+    await discovery.callTool('demo', 'pid', {}, {});
+    expect(demo.log('call')).toHaveLength(2);
+  });
+
+  it('finds a new tool held back where there is a lock file', async () => {
+    const demo = new Demo('pid');
+    const pins = new DefinitionPins({ onNew: 'quarantine' });
+    pins.approve('demo', rawTool('pid'));
+    const discovery = discover({ enabled: true, servers: { demo: demo.start } }, { pins });
+    demo.list(rawTool('pid'), rawTool('added'));
+    await discovery.refresh();
+    expect(namesOf(discovery)).toEqual(['mcp.demo.pid']);
+    expect(pins.verify(discovery.rawListings())).toMatchObject([{ kind: 'new', tool: 'added' }]);
+  });
+});

@@ -1,0 +1,207 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+import { ECHO } from './pin-samples.js';
+
+const root = resolve(import.meta.dirname, '../..');
+const REFUSED = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+const other = { ...ECHO, name: 'other' };
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tooldex-pins-'));
+  file = join(folder, 'tooldex-pins.json');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function saved(...tools: readonly object[]): Promise<string> {
+  const pins = new DefinitionPins();
+  for (const tool of tools) pins.approve('files', tool);
+  await pins.save(file);
+  return readFileSync(file, 'utf8');
+}
+
+describe('a lock file', () => {
+  it('is written whole and read again, and holds back tools that are not in it', async () => {
+    await saved(ECHO);
+    const pins = await DefinitionPins.load(file);
+    expect(pins.check('files', ECHO)).toEqual({ ok: true });
+    expect(pins.check('files', other)).toMatchObject({ kind: 'new' });
+    expect((await DefinitionPins.load(file, { onNew: 'trust' })).check('files', other)).toEqual({ ok: true });
+    expect(readdirSync(folder)).toEqual(['tooldex-pins.json']);
+  });
+
+  it('has the same bytes whatever the order of approval, sorted keys, and a line end at its end', async () => {
+    const text = await saved(ECHO, other, { ...ECHO, name: '7' });
+    rmSync(file);
+    expect(await saved({ ...ECHO, name: '7' }, other, Object.fromEntries(Object.entries(ECHO).reverse()))).toBe(text);
+    expect(text).toMatch(/\}\n$/);
+    expect([...text.matchAll(/^ {6}"(.*)": \{$/gm)].map(([, name]) => name)).toEqual(['7', 'echo', 'other']);
+    expect(DefinitionPins.fromJson(text).toJson()).toBe(text);
+  });
+
+  it('is not touched when nothing is changed', async () => {
+    await saved(ECHO);
+    const { ino } = statSync(file);
+    const pins = await DefinitionPins.load(file);
+    pins.approve('files', ECHO);
+    await pins.save();
+    expect(statSync(file).ino).toBe(ino);
+  });
+
+  it('may be indented in another way', async () => {
+    const text = await saved(ECHO);
+    writeFileSync(file, `\uFEFF${JSON.stringify(JSON.parse(text)).replaceAll(',', ',\r\n\t')}`);
+    expect((await DefinitionPins.load(file)).check('files', ECHO).ok).toBe(true);
+  });
+
+  it('is refused when it is missing, and approval says so', async () => {
+    await expect(DefinitionPins.load(file)).rejects.toThrow(/expected a lock file .*tooldex-pins\.json, found none; tooldex mcp pins approve --all makes it/);
+  });
+
+  it('is refused when it is cut off, wherever', async () => {
+    const text = (await saved(ECHO)).trimEnd();
+    for (let length = 0; length < text.length; length++) expect(() => DefinitionPins.fromJson(text.slice(0, length))).toThrow(REFUSED);
+  });
+
+  it('is refused when a value of a definition or a digest was edited', async () => {
+    const text = await saved(ECHO);
+    const edits = [...text.matchAll(/[a-z]/g)].map(({ index }) => `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`);
+    // The server's name is not covered: its tools are then new.
+    const unnoticed = edits.filter((edit) => {
+      try {
+        return DefinitionPins.fromJson(edit).check('files', ECHO).ok;
+      } catch {
+        return false;
+      }
+    });
+    expect(edits.length).toBeGreaterThan(300);
+    expect(unnoticed).toEqual([]);
+  });
+
+  it('says what is wrong with it and where', async () => {
+    const text = await saved(ECHO);
+    const wrong: readonly (readonly [string, RegExp])[] = [
+      ['', /found an empty file/],
+      ['[]', /expected an object with "version" and "servers", found a list of 0/],
+      ['{"servers":{}}', /\/version: expected 1, found undefined/],
+      ['{"version":2,"servers":{}}', /expected 1, found 2; it was written by another version/],
+      ['{"version":1,"servers":[]}', /\/servers: expected servers by name/],
+      ['{"version":1,"servers":{},"extra":1}', /\/extra: expected only/],
+      ['{"version":1,"servers":{"a":7}}', /\/servers\/a: expected tools by name, found 7/],
+      ['{"version":1,"servers":{"a":{"t":{"digest":"sha256:0"}}}}', /expected an object of "definition" and "digest"/],
+      ['{"version":1,"servers":{"a":{},"a":{}}}', /expected every key once, found it again/],
+      ['{"version":1,"version":1,"servers":{}}', /expected every key once/],
+      ['{"version":1,"servers":{"__proto__":{"t":1}}}', /\/servers\/__proto__\/t: expected an object/],
+      [text.replace('"Echo"', '"Ecko"'), /line 5, \/servers\/files\/echo\/digest|\/servers\/files\/echo\/digest: expected the digest of the definition, found another; the file was edited by hand/],
+      [text.replace('"echo": {', '"ecko": {'), /\/definition\/name: expected "ecko", found "echo"/],
+      [text.replace('"version"', '<<<<<<< HEAD\n"version"'), /line \d+: expected JSON/],
+      [`${text}{}`, /expected JSON/],
+      [`{"version":1,"servers":${'['.repeat(100_000)}`, /nested at most 64 levels/],
+    ];
+    for (const [content, reason] of wrong) {
+      writeFileSync(file, content);
+      await expect(DefinitionPins.load(file)).rejects.toThrow(REFUSED);
+      await expect(DefinitionPins.load(file)).rejects.toThrow(reason);
+    }
+    writeFileSync(file, Buffer.from([0x22, 0xff, 0x22]));
+    await expect(DefinitionPins.load(file)).rejects.toThrow(/expected UTF-8 text/);
+    rmSync(file);
+    mkdirSync(file);
+    await expect(DefinitionPins.load(file)).rejects.toThrow(/expected a file/);
+    await expect(DefinitionPins.load(join(root, 'src'))).rejects.toThrow(expect.objectContaining({ message: expect.not.stringContaining(root) }));
+  });
+
+  it('never passes as something else, whatever stands in it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (servers) => {
+        try {
+          expect(DefinitionPins.fromJson(JSON.stringify({ version: 1, servers })).size).toBe(0);
+        } catch (error) {
+          expect(error).toEqual(REFUSED);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('that is refused is not overwritten, and what was decided is kept for another try', async () => {
+    const text = await saved(ECHO);
+    const pins = await DefinitionPins.load(file);
+    pins.approve('files', other);
+    writeFileSync(file, text.slice(0, 100));
+    await expect(pins.save()).rejects.toThrow(REFUSED);
+    expect(readFileSync(file, 'utf8')).toBe(text.slice(0, 100));
+    expect(readdirSync(folder)).toEqual(['tooldex-pins.json']);
+    writeFileSync(file, text);
+    await pins.save();
+    expect((await DefinitionPins.load(file)).size).toBe(2);
+  });
+
+  it('takes what several approve at once, and the second save what came after the first', async () => {
+    await saved(ECHO);
+    const [a, b] = [await DefinitionPins.load(file), await DefinitionPins.load(file)];
+    a.approve('files', other);
+    b.approve('more', other);
+    b.remove('files', 'echo');
+    const first = a.save();
+    a.approve('files', { ...ECHO, name: 'third' });
+    await Promise.all([first, a.save(), b.save()]);
+    expect((await DefinitionPins.load(file)).pinned().map(({ server, tool }) => `${server}.${tool}`)).toEqual(['files.other', 'files.third', 'more.other']);
+  });
+
+  it('keeps what was approved by others when something is trusted at first sight', async () => {
+    await saved();
+    const trusting = await DefinitionPins.load(file, { onNew: 'trust' });
+    expect(trusting.check('files', { ...ECHO, title: 'Seen first' }).ok).toBe(true);
+    await saved(ECHO);
+    await trusting.save();
+    expect((await DefinitionPins.load(file)).check('files', ECHO).ok).toBe(true);
+    expect(trusting.check('files', { ...ECHO, title: 'Seen first' })).toMatchObject({ kind: 'changed' });
+  });
+
+  it('is waited for while another process writes it, and given up in the end', async () => {
+    await saved(ECHO);
+    const clock = new ManualClock();
+    const pins = await DefinitionPins.load(file, { clock });
+    pins.approve('files', other);
+    writeFileSync(`${file}.lock`, '');
+    let ended = false;
+    const stuck = pins.save().finally(() => (ended = true));
+    stuck.catch(() => {});
+    while (!ended) {
+      await new Promise(setImmediate);
+      clock.advance(50);
+    }
+    await expect(stuck).rejects.toThrow(expect.objectContaining({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('delete') }));
+    expect(existsSync(`${file}.lock`)).toBe(true);
+    rmSync(`${file}.lock`);
+    await pins.save();
+    expect((await DefinitionPins.load(file)).size).toBe(2);
+  });
+
+  it('keeps every approval of several processes that write at the same time', async () => {
+    const program = join(folder, 'approve.ts');
+    writeFileSync(
+      program,
+      `import { DefinitionPins } from ${JSON.stringify(join(root, 'src/mcp/pins/definition-pins.ts'))};
+       for (let index = 0; index < 10; index++) {
+         const pins = new DefinitionPins();
+         pins.approve('server' + process.argv[2], { name: 'tool' + index, inputSchema: { type: 'object' } });
+         await pins.save(${JSON.stringify(file)});
+       }`,
+    );
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    const run = (id: number) => promisify(execFile)(process.execPath, ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), program, String(id)], { cwd: root });
+    await Promise.all([1, 2, 3].map(run));
+    expect((await DefinitionPins.load(file)).size).toBe(30);
+    expect(readdirSync(folder).filter((name) => name.startsWith('tooldex'))).toEqual(['tooldex-pins.json']);
+  });
+});

@@ -1,0 +1,347 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { AccessMode, DangerLevel, defineTool, isToolError, SafetyPolicy, ToolExecutor, type ToolEvent, ToolMetadataRegistry } from '../../src/index.js';
+import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
+import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
+import { createDefaultTools } from '../../tools/index.js';
+import { manyTools, sampleRegistry } from './server-tools.js';
+import { signalled, textOf, WAYS, type Elicitation, type Told } from './server-clients.js';
+
+function serverOf(registry: ToolMetadataRegistry = sampleRegistry(), options: McpServerOptions = {}): McpToolServer {
+  const server = createMcpServer(registry, options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const accept = (content: Record<string, string> = {}) => (): Elicitation => ({ action: 'accept', content });
+
+describe.each(WAYS)('a server, asked by $way', ({ open }) => {
+  describe('its list', () => {
+    it('has every available tool with title, schemas and all four annotations, in the order of names', async () => {
+      const client = await open(serverOf());
+      const tools = await client.tools();
+      expect(tools.map(({ name }) => name)).toEqual(['add', 'asks', 'asks_anything', 'by_hand', 'circular', 'fails', 'files.write', 'halts', 'lies', 'list', 'nothing', 'say', 'throws']);
+      expect(tools[0]).toMatchObject({
+        description: 'Adds two numbers',
+        inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+        outputSchema: { type: 'object', properties: { sum: { type: 'number' } } },
+        annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+      });
+      for (const { annotations } of tools) expect(Object.keys(annotations!)).toEqual(expect.arrayContaining(['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']));
+      expect(tools.find(({ name }) => name === 'files.write')!.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+    });
+
+    it('comes in pages, which tools that come and go neither shift nor repeat', async () => {
+      const registry = manyTools(7);
+      const client = await open(serverOf(registry, { pageSize: 3 }));
+      const first = await client.page();
+      registry.unregister('tool_002');
+      registry.unregister('tool_004');
+      registry.register(manyTools(1, {}).require('tool_000').definition, { replace: true });
+      const second = await client.page(first.nextCursor);
+      expect([...first.tools, ...second.tools].map(({ name }) => name)).toEqual(['tool_000', 'tool_001', 'tool_002', 'tool_003', 'tool_005', 'tool_006']);
+      expect(second.nextCursor).toBeUndefined();
+      await expect(client.page('nonsense!')).rejects.toThrow(/cursor/);
+      expect((await client.tools()).length).toBe(5);
+    });
+
+    it('is told to be another one when tools come and go', async () => {
+      const registry = sampleRegistry();
+      const changed = signalled();
+      const client = await open(serverOf(registry), { onListChanged: () => changed.fire() });
+      await client.tools();
+      registry.unregister('say');
+      await changed.fired;
+      expect((await client.tools()).map(({ name }) => name)).not.toContain('say');
+    });
+  });
+
+  describe('a call', () => {
+    it('answers with text, and with structured content where the answer is an object', async () => {
+      const client = await open(serverOf());
+      await client.tools();
+      expect(await client.call('add', { a: 1, b: 2 })).toMatchObject({ content: [{ type: 'text', text: '{"sum":3}' }], structuredContent: { sum: 3 } });
+      const said = await client.call('say', { text: 'hello' });
+      expect([textOf(said), said.structuredContent, said.isError ?? false]).toEqual(['hello', undefined, false]);
+      expect(textOf(await client.call('list'))).toBe('[1,2]');
+      expect(textOf(await client.call('nothing'))).toBe('null');
+    });
+
+    it('never gives structured content that breaks the output schema', async () => {
+      const client = await open(serverOf());
+      await client.tools();
+      const result = await client.call('lies');
+      expect(result).toMatchObject({ isError: true });
+      expect(result.structuredContent).toBeUndefined();
+      expect(textOf(result)).toContain('{"n":"one"}');
+      expect(await client.call('circular')).toMatchObject({ isError: true });
+    });
+
+    it('says what went wrong, without paths and secrets', async () => {
+      const client = await open(serverOf());
+      expect(await client.call('fails')).toMatchObject({ isError: true, content: [{ text: 'no luck today' }] });
+      const thrown = textOf(await client.call('throws'));
+      expect(thrown).toContain('keys.txt');
+      expect(thrown).not.toMatch(/ada|abcdefgh/);
+      expect(textOf(await client.call('add', { a: 'one' }))).toMatch(/a: expected/);
+      expect(textOf(await client.call('by_hand'))).toMatch(/person/);
+      expect(textOf(await client.call('absent'))).toMatch(/available/);
+      expect(textOf(await client.call('halts'))).toBe('{"left":0}\nThe tool asks to end here: all is done');
+    });
+
+    it('of an unknown tool is refused, whatever its name', async () => {
+      const client = await open(serverOf());
+      for (const name of ['nowhere', 'constructor', '__proto__', 'toString', 'find_tools', 'call_tool', '']) await expect(client.call(name)).rejects.toThrow(/name of a tool/);
+    });
+
+    it('takes an alias for its tool', async () => {
+      const client = await open(serverOf(), { answer: accept() });
+      expect((await client.call('write', { path: 'a' })).structuredContent).toEqual({ path: 'a', length: 0 });
+    });
+
+    it('passes on progress that rises, to those who asked for it', async () => {
+      const registry = sampleRegistry();
+      registry.register(
+        defineTool({
+          name: 'counts',
+          description: 'Counts',
+          inputSchema: z.object({}),
+          accessMode: AccessMode.READONLY,
+          execute: (_, { reportProgress }) => {
+            for (const told of [0.5, { progress: 2, total: 4, message: 'half' }, 1, 'still at it', { progress: 4, total: 4 }, { done: true }]) reportProgress?.(told);
+            return 'counted';
+          },
+        }),
+      );
+      const client = await open(serverOf(registry));
+      const heard: Told[] = [];
+      expect(textOf(await client.call('counts', {}, { onProgress: (told) => heard.push(told) }))).toBe('counted');
+      expect(heard).toEqual([{ progress: 0.5 }, { progress: 2, total: 4, message: 'half' }, { progress: 3, message: 'still at it' }, { progress: 4, total: 4 }, { progress: 5 }]);
+      expect(textOf(await client.call('counts'))).toBe('counted');
+    });
+
+    it('is given up when the client cancels it', async () => {
+      const registry = sampleRegistry();
+      const [started, gone] = [signalled(), signalled()];
+      registry.register(
+        defineTool({
+          name: 'waits',
+          description: 'Waits',
+          inputSchema: z.object({}),
+          accessMode: AccessMode.READONLY,
+          execute: (_, { signal }) => new Promise((_resolve, reject) => {
+            signal!.addEventListener('abort', () => {
+              gone.fire();
+              reject(new Error('gone'));
+            });
+            started.fire();
+          }),
+        }),
+      );
+      const client = await open(serverOf(registry));
+      const cancel = new AbortController();
+      const call = client.call('waits', {}, { signal: cancel.signal });
+      call.catch(() => undefined);
+      await started.fired;
+      cancel.abort();
+      await expect(call).rejects.toThrow();
+      await gone.fired;
+    });
+  });
+
+  describe('a call that needs a yes', () => {
+    it('runs exactly as it was shown when the person accepts', async () => {
+      const events: ToolEvent[] = [];
+      const registry = sampleRegistry();
+      const executor = new ToolExecutor({ registry });
+      executor.on((event) => void events.push(event));
+      const asked: string[] = [];
+      const client = await open(serverOf(registry, { executor }), {
+        answer: ({ message, requestedSchema }) => {
+          asked.push(message);
+          expect(requestedSchema.properties).toEqual({});
+          return { action: 'accept', content: {} };
+        },
+      });
+      expect((await client.call('files.write', { path: 'a.txt', text: 'hi\u202e' })).structuredContent).toEqual({ path: 'a.txt', length: 3 });
+      expect(asked).toHaveLength(1);
+      expect(asked[0]).toMatch(/Run files\.write\? Danger: medium\.[^]*"path": "a\.txt"[^]*"text": "hi\\u202e"/);
+      expect(events.flatMap((event) => (event.type === 'approval' ? [event.state] : []))).toEqual(['requested', 'granted', 'redeemed']);
+    });
+
+    it.each(['decline', 'cancel'] as const)('is not run when the person answers with %s', async (action) => {
+      const events: ToolEvent[] = [];
+      const registry = sampleRegistry();
+      const executor = new ToolExecutor({ registry });
+      executor.on((event) => void events.push(event));
+      const client = await open(serverOf(registry, { executor }), { answer: () => ({ action }) });
+      const result = await client.call('files.write', { path: 'a.txt' });
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toMatch(/said no/);
+      expect(events.some(({ type }) => type === 'call-started')).toBe(false);
+    });
+
+    it('is refused with the reason where the client cannot ask', async () => {
+      const client = await open(serverOf());
+      const result = await client.call('files.write', { path: 'a.txt' });
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toMatch(/was not run: a person must say yes.*elicitation/);
+    });
+
+    it('is asked of the executor\'s own person, when it has one', async () => {
+      const registry = sampleRegistry();
+      const client = await open(serverOf(registry, { executor: new ToolExecutor({ registry, confirm: ({ toolName }) => toolName === 'files.write' }) }));
+      expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);
+    });
+
+    it('shows long arguments by both ends, their length and digest', async () => {
+      let asked = '';
+      const client = await open(serverOf(), {
+        answer: ({ message }) => {
+          asked = message;
+          return { action: 'decline' };
+        },
+      });
+      await client.call('files.write', { path: 'a', text: 'x'.repeat(100_000) });
+      expect(asked.length).toBeLessThan(4_000);
+      expect(asked).toMatch(/100\d\d\d characters, SHA-256 [0-9a-f]{64}[^]*NOT shown/);
+    });
+  });
+
+  describe('a question of a tool', () => {
+    it('is asked with its options, and the answer is the result', async () => {
+      const forms: unknown[] = [];
+      const client = await open(serverOf(), {
+        answer: ({ message, requestedSchema }) => {
+          forms.push([message, requestedSchema.properties['answer'], requestedSchema.required]);
+          return { action: 'accept', content: { answer: 'blue' } };
+        },
+      });
+      expect(textOf(await client.call('asks'))).toBe('blue');
+      expect(textOf(await client.call('asks_anything'))).toBe('blue');
+      expect(forms).toEqual([
+        ['asks asks: Which colour?', { type: 'string', title: 'Answer', enum: ['red', 'blue'] }, ['answer']],
+        ['asks_anything asks: Your name?', { type: 'string', title: 'Answer' }, ['answer']],
+      ]);
+    });
+
+    it('ends as an error where nobody answers, or nobody can be asked', async () => {
+      const server = serverOf();
+      const silent = await open(server, { answer: () => ({ action: 'cancel' }) });
+      expect(await silent.call('asks')).toMatchObject({ isError: true });
+      const unable = await open(server);
+      const result = await unable.call('asks');
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toMatch(/Which colour\? \(one of: red, blue\)/);
+    });
+  });
+
+  describe('the policy', () => {
+    it('holds for calls of tools that are not listed, too', async () => {
+      const registry = sampleRegistry();
+      const policy = new SafetyPolicy({ registry, rules: [{ name: 'no-adding', tools: ['add', 'absent'], verdict: 'deny', reason: 'sums are forbidden' }] as never });
+      const client = await open(serverOf(registry, { policy }), { answer: accept() });
+      for (const name of ['add', 'absent']) {
+        const result = await client.call(name, name === 'add' ? { a: 1, b: 2 } : {});
+        expect(result.isError).toBe(true);
+        expect(textOf(result)).toMatch(/not run: sums are forbidden \(no-adding\)/);
+      }
+    });
+
+    it('is asked who calls', async () => {
+      const registry = sampleRegistry();
+      const heard: (string | undefined)[] = [];
+      const executor = new ToolExecutor({ registry });
+      executor.on((event) => void (event.type === 'call-started' && heard.push(event.principal)));
+      const client = await open(serverOf(registry, { executor, context: () => ({ principal: 'ada' }) }), { answer: accept() });
+      await client.call('files.write', { path: 'a' });
+      expect(heard).toEqual(['ada']);
+    });
+
+    it('does not let a filtered tool be seen or called', async () => {
+      const client = await open(serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }), { answer: accept() });
+      expect((await client.tools()).map(({ name }) => name)).not.toContain('files.write');
+      for (const name of ['files.write', 'write']) await expect(client.call(name, { path: 'a' })).rejects.toThrow(/name of a tool/);
+    });
+  });
+
+  describe('a large catalogue', () => {
+    it('is searched: what is found can be called, and what is not known stays unknown', async () => {
+      const registry = manyTools(20);
+      registry.register(defineTool({ name: 'main', description: 'Always needed', inputSchema: z.object({}), priority: 0, accessMode: AccessMode.READONLY, execute: () => 'main' }));
+      const client = await open(serverOf(registry, { maxTools: 10 }));
+      expect((await client.tools()).map(({ name }) => name)).toEqual(['call_tool', 'find_tools', 'main']);
+      expect(client.instructions).toMatch(/find_tools/);
+      const result = await client.call('find_tools', { query: 'thing17' });
+      const { found } = result.structuredContent as { found: { name: string }[] };
+      expect(found[0]!.name).toBe('tool_017');
+      expect((await client.call('call_tool', { name: 'tool_017', input: { x: 1 } })).structuredContent).toEqual({ name: 'tool_017', x: 1 });
+      expect((await client.call('tool_017', { x: 2 })).structuredContent).toEqual({ name: 'tool_017', x: 2 });
+      expect(textOf(await client.call('call_tool', { name: 'constructor' }))).toMatch(/name of a tool/);
+      expect(await client.call('call_tool', { name: 'call_tool', input: { name: 'main' } })).toMatchObject({ isError: true });
+      expect(await client.call('call_tool', { input: {} })).toMatchObject({ isError: true });
+      expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
+    });
+
+    it('asks for a yes through call_tool as it does directly', async () => {
+      const asked: string[] = [];
+      const client = await open(serverOf(sampleRegistry(), { search: true }), {
+        answer: ({ message }) => {
+          asked.push(message);
+          return { action: 'accept', content: {} };
+        },
+      });
+      expect((await client.call('call_tool', { name: 'files.write', input: { path: 'b' } })).structuredContent).toEqual({ path: 'b', length: 0 });
+      expect(asked[0]).toContain('Run files.write?');
+    });
+  });
+});
+
+describe.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))('a large catalogue, asked by $way', ({ open }) => {
+  it('lists what was found from then on, at most maxTools of it', async () => {
+    const changed = signalled();
+    const client = await open(serverOf(manyTools(20), { maxTools: 3 }), { onListChanged: () => changed.fire() });
+    await client.call('find_tools', { names: ['tool_004'] });
+    await changed.fired;
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['call_tool', 'find_tools', 'tool_004']);
+    await client.call('find_tools', { names: ['tool_005', 'tool_006', 'tool_007'] });
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['call_tool', 'find_tools', 'tool_005', 'tool_006', 'tool_007']);
+  });
+});
+
+describe('clients', () => {
+  it('of 2026 and of 2025 are spoken to in their own protocol', async () => {
+    const server = serverOf();
+    const versions = await Promise.all(WAYS.map(async ({ open }) => (await open(server)).version));
+    expect(versions).toEqual(['2026-07-28', '2025-11-25', undefined, '2026-07-28', '2025-11-25', undefined]);
+  });
+});
+
+describe('the bundled tools', () => {
+  it.each(WAYS)('are all listed to $way', async ({ open }) => {
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(createDefaultTools({ root: import.meta.dirname }));
+    const client = await open(serverOf(registry));
+    expect((await client.tools()).map(({ name }) => name)).toEqual([...registry].map(({ name }) => name).sort());
+    expect((await client.call('calculate', { expression: '6 * 7' })).isError ?? false).toBe(false);
+  });
+});
+
+describe('options', () => {
+  it('are refused all at once, and a token is not repeated', () => {
+    const registry = sampleRegistry();
+    const wrong = { maxTools: 0, search: 'yes', token: 'short', executor: new ToolExecutor({ registry }), policy: new SafetyPolicy({ registry }), nonsense: 1 };
+    let message = '';
+    try {
+      createMcpServer(registry, wrong as never);
+    } catch (error) {
+      expect(isToolError(error, 'INVALID_ARGUMENT')).toBe(true);
+      message = (error as Error).message;
+    }
+    for (const option of ['maxTools', 'search', 'token', 'nonsense']) expect(message).toContain(option);
+    expect(message).not.toContain('short');
+    expect(() => createMcpServer(registry, { executor: wrong.executor, policy: wrong.policy })).toThrow(/no policy beside an executor/);
+    expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
+    expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
+  });
+});

@@ -1,0 +1,57 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { inputRequired, Server, type CallToolResult, type Tool } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+
+/**
+ * A server of both protocols whose listing is a file, read at every question; `log` in its arguments is where it writes
+ * what happens to it. Arguments: <listing file> <log file> [legacy].
+ */
+const [listing = '', log = '', legacy] = process.argv.slice(2);
+const note = (line: string) => appendFileSync(log, `${line}\n`);
+const text = (value: string): CallToolResult => ({ content: [{ type: 'text', text: value }] });
+
+note(`started ${process.pid}`);
+process.on('exit', () => note(`ended ${process.pid}`));
+// A child that the parent forgets ends by itself.
+setTimeout(() => process.exit(9), 120_000).unref();
+
+export function demoServer(tools: () => Tool[]): Server {
+  const server = new Server({ name: 'demo', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });
+  server.setRequestHandler('tools/list', () => {
+    note('list');
+    return { tools: tools() };
+  });
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    note(`call ${params.name}`);
+    switch (params.name) {
+      case 'pid':
+        return text(String(process.pid));
+      case 'environment':
+        return { content: [], structuredContent: { ...process.env } };
+      case 'crash':
+        return process.exit(3);
+      case 'hang':
+        if (params._meta?.progressToken !== undefined) await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: params._meta.progressToken, progress: 1, total: 2 } });
+        return new Promise((resolve) => {
+          mcpReq.signal.addEventListener('abort', () => {
+            note('cancelled');
+            resolve(text('cancelled'));
+          });
+        });
+      case 'announce':
+        await server.sendToolListChanged();
+        return text('announced');
+      case 'ask':
+        return inputRequired({ inputRequests: { name: inputRequired.elicit({ message: 'Your name?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } }) } });
+      case 'fails':
+        return { ...text('no such file\nlook elsewhere'), isError: true };
+      case 'breaks':
+        throw new Error('a bug');
+      default:
+        return { content: [{ type: 'text', text: 'see structured' }], structuredContent: { called: params.name, with: params.arguments } };
+    }
+  });
+  return server;
+}
+
+serveStdio(() => demoServer(() => JSON.parse(readFileSync(listing, 'utf8')) as Tool[]), legacy === undefined ? {} : { legacy: 'serve' });

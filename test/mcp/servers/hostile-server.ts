@@ -1,0 +1,68 @@
+import { createInterface } from 'node:readline';
+
+/** Speaks just enough of the 2025 protocol to misbehave, in the way its argument says. */
+const [mode = ''] = process.argv.slice(2);
+const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const tool = (name: unknown, fields: object = {}) => ({ name, description: 'Does it', inputSchema: { type: 'object' }, ...fields });
+const fine = tool('fine');
+
+setTimeout(() => process.exit(9), 120_000).unref();
+if (mode === 'dies') process.exit(1);
+if (mode === 'flood') setInterval(() => process.stderr.write('noise '.repeat(20_000)), 1);
+if (mode === 'junk') process.stdout.write('Welcome to my server!\n{"half": \nnull\n[]\n');
+
+function deep(levels: number): object {
+  return levels === 0 ? {} : { type: 'object', properties: { a: deep(levels - 1) } };
+}
+
+/** A page, by its cursor. */
+function page(cursor: string | undefined): object {
+  switch (mode) {
+    case 'endless':
+      return { tools: [tool(`t${cursor ?? 0}`)], nextCursor: String(Number(cursor ?? 0) + 1) };
+    case 'same cursor':
+      return { tools: [tool(cursor === undefined ? 'first' : 'second')], nextCursor: 'again' };
+    case 'many':
+      return { tools: Array.from({ length: 1_001 }, (_, index) => tool(`t${index}`)) };
+    case 'long description':
+      return { tools: [fine, tool('long', { description: 'x'.repeat(10_000_000) })] };
+    case 'too long':
+      return { tools: [tool('long', { description: 'x'.repeat(12_000_000) })] };
+    case 'bombs':
+      return {
+        tools: [
+          fine,
+          tool('deep', { inputSchema: deep(500) }),
+          tool('circle', { inputSchema: { type: 'object', $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } } }),
+          tool('pattern', { inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } } }),
+        ],
+      };
+    case 'wrong types':
+      return { tools: [null, 7, 'tool', [], tool(5), tool(''), tool({ name: 'x' }), tool('no_schema', { inputSchema: 'none' }), tool('odd', { description: 9, annotations: 'yes', outputSchema: [] }), fine] };
+    case 'no list':
+      return { tools: 'all of them' };
+    case 'odd cursor':
+      return { tools: [fine], nextCursor: { page: 2 } };
+    case 'names':
+      return { tools: ['mcp.other.echo', 'a b', '__proto__', 'constructor', '../up', 'x'.repeat(300), 'fine', 'fine', 'f\u200bine', 'a\nb'].map((name) => tool(name)) };
+    default:
+      return { tools: [fine] };
+  }
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line) as { id?: unknown; method: string; params?: { cursor?: string; name?: string } };
+  if (mode === 'silent') return;
+  if (method === 'initialize') return send({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo: { name: mode, version: '1' } } });
+  if (method === 'tools/list') {
+    if (mode === 'mute listing') return undefined;
+    if (mode === 'closes') return process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0));
+    if (mode === 'wrong id') return send({ id: 'nobody', result: { tools: [fine] } });
+    send({ id, result: page(params?.cursor) });
+    // As often as it is asked: a loop, if every announcement were a question.
+    if (mode === 'always changing') for (let i = 0; i < 50; i++) send({ method: 'notifications/tools/list_changed' });
+    return undefined;
+  }
+  if (method === 'tools/call') return send({ id, result: { content: mode === 'odd answer' ? 'not a list' : [], structuredContent: { tool: params?.name } } });
+  return id === undefined ? undefined : send({ id, error: { code: -32601, message: 'Method not found' } });
+});

@@ -1,0 +1,152 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { buildSync } from 'esbuild';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll } from 'vitest';
+import { McpDiscovery } from '../../../src/mcp/discovery/mcp-discovery.js';
+import type { McpDiscoveryOptions } from '../../../src/mcp/discovery/discovery-options.js';
+
+const cleanUps: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
+});
+
+/** A folder that is removed after the tests of the file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-'));
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A discovery that is closed after the tests of the file. */
+export function discover(settings: unknown, options: McpDiscoveryOptions = {}): McpDiscovery {
+  const discovery = new McpDiscovery(settings, options);
+  cleanUps.push(() => discovery.close());
+  return discovery;
+}
+
+/** How to start one of the official servers over stdio. */
+export function official(name: 'everything' | 'filesystem' | 'memory', ...args: readonly string[]): { command: string; args: readonly string[] } {
+  return { command: process.execPath, args: [officialFile(name), ...args] };
+}
+
+function officialFile(name: string): string {
+  return resolve(import.meta.dirname, `../../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);
+}
+
+/** A server of this folder as one file of JavaScript: it starts in a fifth of the time that tsx takes, and each is started several times. */
+function here(file: string): { command: string; args: readonly string[] } {
+  bundles ??= temporaryFolder();
+  const outfile = join(bundles, file.replace('.ts', '.mjs'));
+  if (!existsSync(outfile)) {
+    const banner = { js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);" };
+    buildSync({ entryPoints: [resolve(import.meta.dirname, file)], outfile, bundle: true, platform: 'node', format: 'esm', banner });
+  }
+  return { command: process.execPath, args: [outfile] };
+}
+let bundles: string | undefined;
+
+export function hostile(mode: string): { command: string; args: readonly string[] } {
+  const { command, args } = here('hostile-server.ts');
+  return { command, args: [...args, mode] };
+}
+
+/** A tool as servers list it. */
+export function rawTool(name: string, fields: object = {}): Record<string, unknown> {
+  return { name, description: `Does ${name}`, inputSchema: { type: 'object' }, ...fields };
+}
+
+/** A server whose listing can be written, and whose log can be read. */
+export class Demo {
+  readonly #folder = temporaryFolder();
+  readonly #listing = join(this.#folder, 'listing.json');
+  readonly #log = join(this.#folder, 'log.txt');
+  readonly start: { command: string; args: readonly string[] };
+
+  constructor(...names: readonly string[]) {
+    this.list(...names.map((name) => rawTool(name)));
+    const { command, args } = here('demo-server.ts');
+    this.start = { command, args: [...args, this.#listing, this.#log] };
+  }
+
+  /** What it lists from now on. */
+  list(...tools: readonly object[]): void {
+    writeFileSync(this.#listing, JSON.stringify(tools));
+  }
+
+  /** What happened to it, or only the lines that begin so. */
+  log(beginning = ''): readonly string[] {
+    if (!existsSync(this.#log)) return [];
+    return readFileSync(this.#log, 'utf8').split('\n').filter((line) => line !== '' && line.startsWith(beginning));
+  }
+}
+
+/** The server with every feature, over the network; it can be killed and started again at its address. */
+export class NetworkServer {
+  readonly #kind: 'sse' | 'streamableHttp';
+  readonly #port: number;
+  #process: ChildProcess | undefined;
+
+  private constructor(kind: 'sse' | 'streamableHttp', port: number) {
+    this.#kind = kind;
+    this.#port = port;
+  }
+
+  static async start(kind: 'sse' | 'streamableHttp'): Promise<NetworkServer> {
+    const server = new NetworkServer(kind, await freePort());
+    cleanUps.push(() => server.kill());
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/${this.#kind === 'sse' ? 'sse' : 'mcp'}`;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [officialFile('everything'), this.#kind], { env: { ...process.env, PORT: String(this.#port) }, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#process = child;
+    let said = '';
+    // It is read to the end: a server that cannot write what it has to say dies of it.
+    await new Promise<void>((resolve, reject) => {
+      child.once('exit', () => reject(new Error(`the server ended: ${said}`)));
+      child.stderr.on('data', (chunk) => {
+        said = (said + String(chunk)).slice(0, 10_000);
+        if (/(?:running|listening) on port/i.test(said)) resolve();
+      });
+    });
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+/** Whether a process is there. */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Names of definitions. */
+export function namesOf(discovery: McpDiscovery): readonly string[] {
+  return discovery.definitions().map(({ name }) => name);
+}

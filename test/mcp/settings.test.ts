@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isToolError, issuesOf } from '../../src/core/errors.js';
+import { expandTransport, expandVariables } from '../../src/mcp/settings/expand-variables.js';
+import { isAllowed } from '../../src/mcp/settings/is-allowed.js';
+import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
+
+const withServer = (server: object, global: object = {}) => readMcpSettings({ enabled: true, ...global, servers: { s: { command: 'run', ...server } } });
+const serverOf = (server: object, global: object = {}) => withServer(server, global).servers[0]!;
+const transportOf = (server: object) => readMcpSettings({ servers: { s: server } }).servers[0]!.transport;
+
+function issuesIn(input: unknown): readonly string[] {
+  try {
+    readMcpSettings(input);
+  } catch (error) {
+    if (!isToolError(error, 'INVALID_ARGUMENT')) throw error;
+    return issuesOf(error).map(({ path, message }) => `${path.join('/')}: ${message}`);
+  }
+  return [];
+}
+
+describe('settings', () => {
+  it('are off and empty when nothing is said', () => {
+    expect(readMcpSettings({})).toEqual({ enabled: false, servers: [], denyTools: [] });
+  });
+
+  it('have the documented defaults', () => {
+    expect(withServer({})).toMatchObject({
+      enabled: true,
+      servers: [{ name: 's', transport: { kind: 'stdio', command: 'run', args: [], env: {} }, timeoutMs: 30_000, healthCheckIntervalMs: 300_000, denyTools: [], trusted: false, overrides: {} }],
+      denyTools: [],
+    });
+  });
+
+  it('may be written in snake_case and seconds or in camelCase and milliseconds', () => {
+    const wire = readMcpSettings({
+      enabled: true,
+      timeout_seconds: 5,
+      health_check_interval: 60,
+      allow_tools: 'a, b,,',
+      deny_tools: ['c'],
+      default_server: 's',
+      requires_consent: 'no',
+      servers: { s: { url: 'https://x.example/mcp', side_effects: 'write', allow_parallel: true, idempotency_key: true, access_mode: 'write', danger_level: 'medium', auth_required: true, auth_env: 'TOKEN' } },
+    });
+    const code = readMcpSettings({
+      enabled: true,
+      timeoutMs: 5_000,
+      healthCheckIntervalMs: 60_000,
+      allowTools: ['a', 'b'],
+      denyTools: ['c'],
+      defaultServer: 's',
+      requiresConsent: false,
+      servers: { s: { url: 'https://x.example/mcp', sideEffects: ['write'], allowParallel: true, idempotencyKey: true, accessMode: 'write', dangerLevel: 'medium', authRequired: true, authEnv: { TOKEN: 'TOKEN' } } },
+    });
+    expect(code).toEqual(wire);
+    expect(wire.servers[0]).toMatchObject({ timeoutMs: 5_000, overrides: { requiresConsent: false, sideEffects: ['write'], idempotencyKey: true }, auth: { required: true, scopes: [], env: { TOKEN: 'TOKEN' } } });
+  });
+
+  it('of the mcpServers form are read, and on unless they say otherwise', () => {
+    const file = { mcpServers: { files: { command: 'npx', args: ['-y', 'server'], env: { PORT: 3000 } }, remote: { type: 'http', url: 'https://x.example', headers: { Authorization: 'Bearer ${TOKEN}' } }, off: { command: 'x', disabled: true } } };
+    expect(readMcpSettings(file)).toMatchObject({ enabled: true, servers: [{ name: 'files', transport: { env: { PORT: '3000' } } }, { name: 'remote', transport: { kind: 'http', headers: { Authorization: 'Bearer ${TOKEN}' } } }] });
+    expect(readMcpSettings({ ...file, enabled: false }).enabled).toBe(false);
+  });
+
+  it('are frozen to the leaves, and read once only', () => {
+    const settings = withServer({ args: ['a'], allow_tools: ['x'] });
+    const frozen = (value: unknown): boolean => typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen));
+    expect(frozen(settings)).toBe(true);
+    expect(readMcpSettings(settings)).toBe(settings);
+  });
+
+  it('give each server what it says itself, then what is said for all', () => {
+    expect(serverOf({ timeout: '7', requires_consent: false }, { timeout_seconds: 5, requires_consent: true, side_effects: 'write' })).toMatchObject({ timeoutMs: 7_000, overrides: { requiresConsent: false, sideEffects: ['write'] } });
+    expect(serverOf({ timeout_seconds: 0, version: null }, { timeout_seconds: 5, idempotency_key: undefined }).timeoutMs).toBe(5_000);
+  });
+
+  it.each([
+    [{ command: 'x' }, 'stdio'],
+    [{ url: 'http://x' }, 'http'],
+    [{ uri: 'WSS://x' }, 'websocket'],
+    [{ type: 'streamableHttp', url: 'http://x' }, 'http'],
+    [{ transport: 'streamable-http', url: 'https://x' }, 'http'],
+    [{ transport: 'https', url: 'https://x' }, 'http'],
+    [{ transport: 'sse', url: 'https://x' }, 'sse'],
+    [{ type: 'WebSocket', url: 'ws://x' }, 'websocket'],
+    [{ type: 'ws', url: '${ADDRESS}' }, 'websocket'],
+  ])('find the transport of %o', (server, kind) => {
+    expect(transportOf(server).kind).toBe(kind);
+  });
+
+  it('split arguments in one text at blanks outside of quotes', () => {
+    expect(transportOf({ command: 'x', args: `--a 'b c' "" d"e f"` })).toMatchObject({ args: ['--a', 'b c', '', 'de f'] });
+  });
+
+  it('have a signature for each server that differs when anything differs', () => {
+    const variants = [{}, { args: ['a'] }, { env: { A: 'b' } }, { cwd: '/x' }, { timeout: 1 }, { health_check_interval: 1 }, { allow_tools: [] }, { deny_tools: ['a'] }, { persona: 'p' }, { trusted: true }, { requires_consent: false }, { scopes: 'a' }];
+    const signatures = [...variants.map((variant) => serverOf(variant).signature), serverOf({}, { deny_tools: ['a'] }).signature];
+    expect(new Set(signatures).size).toBe(signatures.length);
+    expect(serverOf({ trusted: false, args: [] }).signature).toBe(signatures[0]);
+  });
+});
+
+describe('settings that are wrong', () => {
+  it('are refused with everything that is wrong at once', () => {
+    const issues = issuesIn({ enabled: 'perhaps', deny_tool: ['x'], servers: { 'a.b': { command: 'x' }, c: { transport: 'carrier-pigeon', url: 'http://x' }, d: { comand: 'x' }, e: 7 } });
+    expect(issues).toEqual([
+      'enabled: expected true or false, found "perhaps"',
+      'deny_tool: expected only known settings, found "deny_tool"; did you mean deny_tools?',
+      'servers/a.b: expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), found another; rename it',
+      'servers/c/transport: expected a transport: stdio, http, sse or websocket, found "carrier-pigeon"',
+      'servers/d/url: expected a command or a url, found neither',
+      'servers/d/comand: expected only known settings, found "comand"; did you mean command?',
+      'servers/e: expected an object of settings, found a number',
+    ]);
+  });
+
+  it.each<[string, object]>([
+    ['two spellings of one thing', { allow_tools: ['a'], allowTools: ['a'] }],
+    ['seconds and milliseconds', { timeout: 1, timeoutMs: 1_000 }],
+    ['a time below 0', { timeout_seconds: -1 }],
+    ['a time that is none', { timeoutMs: Number.NaN }],
+    ['a time beyond what timers can wait', { timeout_seconds: 1e9 }],
+    ['a list with something else in it', { deny_tools: ['a', 1] }],
+    ['a side effect nobody knows', { side_effects: 'logging' }],
+    ['none beside others', { side_effects: ['none', 'write'] }],
+    ['reading that writes', { access_mode: 'readonly', side_effects: 'write' }],
+    ['a command and an address', { url: 'http://x' }],
+    ['an open quote', { args: "'a" }],
+    ['a credential where a variable is named', { auth: { env: 'sk-live-1234567890' } }],
+    ['an unknown word in auth', { auth: { required: true, token: 'x' } }],
+    ['a variable on two lines', { env: { A: 'b\nC=d' } }],
+  ])('are refused: %s', (_, server) => {
+    expect(issuesIn({ servers: { s: { command: 'run', ...server } } })).not.toEqual([]);
+  });
+
+  it.each<[string, object]>([
+    ['a web address for a socket', { transport: 'ws', url: 'http://x' }],
+    ['a socket address for http', { transport: 'http', url: 'ws://x' }],
+    ['a file', { url: 'file:///etc/passwd' }],
+    ['no address', { url: 'x' }],
+    ['a password in the address', { url: 'https://me:geheim@x' }],
+    ['a header on two lines', { url: 'http://x', headers: { A: 'b\r\nC: d' } }],
+    ['a header with a blank name', { url: 'http://x', headers: { 'A B': 'c' } }],
+    ['stdio with an address', { transport: 'stdio', url: 'http://x' }],
+  ])('are refused: %s', (_, server) => {
+    expect(issuesIn({ servers: { s: server } })).toHaveLength(1);
+  });
+
+  it('are refused when the server meant by default is not there', () => {
+    expect(issuesIn({ default_server: 'x', servers: {} })).toHaveLength(1);
+    expect(readMcpSettings({ default_server: '' }).defaultServer).toBeUndefined();
+  });
+
+  it('are refused when both spellings of servers are there, or two names that differ in blanks', () => {
+    expect(issuesIn({ servers: {}, mcpServers: {} })).toHaveLength(1);
+    expect(issuesIn({ servers: { a: { command: 'x' }, ' a ': { command: 'y' } } })).toHaveLength(1);
+  });
+
+  it('never show what may be secret', () => {
+    const secret = 'geheim-4711';
+    const servers = [{ command: [secret] }, { command: 'x', args: `'${secret}` }, { command: 'x', env: { A: `${secret}\n` } }, { url: `nowhere ${secret}` }, { url: `https://a:${secret}@x` }, { url: 'http://x', headers: { A: `${secret}\n` } }, { command: 'x', cwd: { secret } }, { command: 'x', auth: { env: secret } }];
+    for (const server of servers) {
+      const issues = issuesIn({ servers: { s: server } });
+      expect(issues).not.toEqual([]);
+      expect(issues.join()).not.toContain(secret);
+    }
+  });
+
+  it('are all refused as INVALID_ARGUMENT or read, whatever they are', () => {
+    const value = fc.anything({ withNullPrototype: true, maxDepth: 3 });
+    const keys = fc.constantFrom('enabled', 'servers', 'mcpServers', 'allow_tools', 'timeout', '__proto__', 'constructor', 'command', 'url', 'auth', 'env', 'headers', 's');
+    const settings = fc.dictionary(keys, fc.oneof(value, fc.dictionary(keys, fc.oneof(value, fc.dictionary(keys, value)))));
+    fc.assert(fc.property(fc.oneof(value, settings), (input) => void issuesIn(input)), { numRuns: 500 });
+  });
+});
+
+describe('variables', () => {
+  const env = { TOKEN: 't', EMPTY: '', NESTED: '${TOKEN}' };
+
+  it('are filled in, once', () => {
+    expect(expandVariables('Bearer ${TOKEN} ${env:TOKEN} ${EMPTY:-a:-b} ${NONE:-} ${NESTED} $TOKEN', env)).toBe('Bearer t t a:-b  ${TOKEN} $TOKEN');
+  });
+
+  it.each(['${NONE}', '${EMPTY}', '${constructor}', '${__proto__}', '${input:key}', '${a b}', '${}'])('are refused when %s is not set or not written like this', (text) => {
+    expect(() => expandVariables(text, env)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  it('are filled in everywhere in a transport, whose address is checked then', () => {
+    const { transport } = readMcpSettings({ servers: { s: { url: '${URL}/mcp', headers: { A: '${H}' } } } }).servers[0]!;
+    expect(expandTransport(transport, { URL: 'https://x', H: 'v' })).toEqual({ kind: 'http', url: 'https://x/mcp', headers: { A: 'v' } });
+    for (const bad of [{ URL: 'file:///x', H: 'v' }, { URL: 'https://a:b@x', H: 'v' }, { URL: 'https://x', H: 'a\nB: c' }]) expect(() => expandTransport(transport, bad)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    const program = readMcpSettings({ servers: { s: { command: '${C}', args: ['${A}'], env: { E: '${A}' }, cwd: '${C}' } } }).servers[0]!.transport;
+    expect(expandTransport(program, { C: 'c', A: 'a b' })).toEqual({ kind: 'stdio', command: 'c', args: ['a b'], env: { E: 'a b' }, cwd: 'c' });
+  });
+});
+
+describe('a tool', () => {
+  const allowed = (tool: string, server: object, global: object = {}) => {
+    const settings = withServer(server, global);
+    return isAllowed(tool, settings.servers[0]!, settings);
+  };
+
+  it('is allowed when no list says otherwise', () => {
+    expect(allowed('a', {})).toBe(true);
+  });
+
+  it('is denied by any list that denies it, whatever allows it', () => {
+    expect(allowed('a', { deny_tools: ['a'], allow_tools: ['a'] })).toBe(false);
+    expect(allowed('a', { allow_tools: ['a'], deny_tools: ['b'] }, { deny_tools: ['a'] })).toBe(false);
+    expect(allowed(' a ', {}, { deny_tools: 'a' })).toBe(false);
+  });
+
+  it('must be on every allow list there is', () => {
+    expect(allowed('a', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(true);
+    expect(allowed('b', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(false);
+  });
+
+  it('is on no list that is empty', () => {
+    for (const empty of [[], '', ' , ']) {
+      expect(allowed('a', { allow_tools: empty })).toBe(false);
+      expect(allowed('a', {}, { allow_tools: empty })).toBe(false);
+    }
+  });
+
+  it('may be listed under its full name', () => {
+    expect(allowed('a', { deny_tools: ['mcp.s.a'] })).toBe(false);
+    expect(allowed('a', { deny_tools: ['mcp.t.a'] })).toBe(true);
+  });
+});

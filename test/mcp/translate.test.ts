@@ -1,0 +1,275 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
+import { findLookAlikes } from '../../src/mcp/translate/find-look-alikes.js';
+import { translateListing } from '../../src/mcp/translate/translate-listing.js';
+import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
+import { requiresApproval } from '../../src/registry/derived-sets.js';
+import { defineTool, entryOf, type ToolEntry } from '../../src/tool/tool-definition.js';
+
+const settingsWith = (server: object = {}, global: object = {}, name = 's') => readMcpSettings({ enabled: true, ...global, servers: { [name]: { command: 'run', ...server } } });
+const serverWith = (...given: Parameters<typeof settingsWith>) => settingsWith(...given).servers[0]!;
+
+function translated(tool: unknown, ...given: Parameters<typeof settingsWith>) {
+  const translation = translateMcpTool(tool, serverWith(...given));
+  if ('refused' in translation) throw new Error(translation.refused);
+  return translation;
+}
+const optionsOf = (...given: Parameters<typeof translated>) => translated(...given).options;
+const entryFor = (...given: Parameters<typeof translated>): ToolEntry => entryOf(defineTool(optionsOf(...given)));
+const refusal = (tool: unknown, ...given: Parameters<typeof settingsWith>) => {
+  const translation = translateMcpTool(tool, serverWith(...given));
+  return 'refused' in translation ? translation.refused : undefined;
+};
+const nameOf = (name: string, server = 's') => translated({ name }, {}, {}, server).name;
+
+/** The characters that a name was encoded from. */
+const decoded = (name: string) => name.replace(/_x([0-9a-f]+)_/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
+
+describe('the name of a server’s tool', () => {
+  it('is mcp.<server>.<tool>, or mcp.<tool> of the server without a name', () => {
+    expect(nameOf('browser.find', 'browser-server')).toBe('mcp.browser-server.browser.find');
+    expect(nameOf('search', '')).toBe('mcp.search');
+  });
+
+  it('has other characters as their codes', () => {
+    expect(nameOf('a b/ü')).toBe('mcp.s.a_x20_b_x2f__xfc_');
+  });
+
+  it('cannot be that of another tool', () => {
+    const characters = fc.constantFrom(' ', '_', 'x', '2', '0', 'a', '/', '\u00e9', '.', '5', 'f');
+    const names = fc.array(characters, { minLength: 1, maxLength: 12 }).map((each) => each.join('')).filter((name) => name.trim() !== '');
+    fc.assert(fc.property(names, (name) => void expect(decoded(nameOf(name).slice('mcp.s.'.length))).toBe(name.trim())), { numRuns: 2_000 });
+  });
+
+  it('of the server without a name cannot be that of a tool of another', () => {
+    expect(nameOf('files.read', '')).not.toBe(nameOf('read', 'files'));
+  });
+
+  it('keeps a name in a name where it belongs', () => {
+    expect(nameOf('mcp.other.delete')).toBe('mcp.s.mcp.other.delete');
+    expect(optionsOf({ name: 'mcp.other.delete' }).providers).toEqual([{ name: 'mcp', config: { server: 's', tool: 'mcp.other.delete' } }]);
+  });
+
+  it('is refused when blank, too long, or with hidden characters', () => {
+    for (const name of ['', '  ', 'a'.repeat(128), ' '.repeat(1e6), 'a\u200bb', 'a\u202eb', 'a\nb', 'a\ud800', '\u{e0041}', 7, null, undefined, {}]) expect(refusal({ name })).toBeTypeOf('string');
+    for (const name of ['constructor', '__proto__', 'toString']) expect(nameOf(name)).toBe(`mcp.s.${name}`);
+  });
+});
+
+describe('a translated tool', () => {
+  it('keeps the tool’s own name for calls, blanks and all', () => {
+    expect(optionsOf({ name: ' a b ' }).providers).toEqual([{ name: 'mcp', config: { server: 's', tool: ' a b ' } }]);
+  });
+
+  it('needs a yes, runs alone, is not repeated and not kept, when only a name is known', () => {
+    const entry = entryFor({ name: 't' });
+    expect(entry).toMatchObject({ sideEffects: ['network'], accessMode: 'mixed', dangerLevel: 'high', requiresConsent: true, allowParallel: false, idempotencyKey: false, timeoutMs: 30_000, version: '1.0.0', auth: { required: false } });
+    expect(requiresApproval(entry)).toBe(true);
+  });
+
+  it('is no safer for any hints of a server that is not trusted', () => {
+    const hint = fc.oneof(fc.boolean(), fc.constantFrom(undefined, null, 'true', 1, {}));
+    const settings = fc.record({ side_effects: fc.constantFrom('none', 'write', 'network', 'system', 'read_external_service', 'filesystem'), access_mode: fc.constantFrom('mixed', 'execute'), danger_level: fc.constantFrom('low', 'critical'), requires_consent: fc.boolean(), allow_parallel: fc.boolean(), idempotency_key: fc.boolean() } as const, { requiredKeys: [] });
+    const rank = (entry: ToolEntry) => ['safe', 'low', 'medium', 'high', 'critical'].indexOf(entry.dangerLevel);
+    fc.assert(
+      fc.property(settings, fc.record({ readOnlyHint: hint, destructiveHint: hint, idempotentHint: hint, openWorldHint: hint }), (server, annotations) => {
+        const [bare, hinted] = [entryFor({ name: 't' }, server), entryFor({ name: 't', annotations }, server)];
+        expect(rank(hinted)).toBeGreaterThanOrEqual(rank(bare));
+        expect(requiresApproval(hinted) || !requiresApproval(bare)).toBe(true);
+        expect(hinted.accessMode === bare.accessMode || (bare.accessMode === 'readonly' && hinted.accessMode === 'mixed')).toBe(true);
+        for (const axis of ['requiresConsent', 'allowParallel', 'idempotencyKey', 'sideEffects'] as const) expect(hinted[axis]).toEqual(bare[axis]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('of a trusted server is what its hints say, where the settings say nothing of what is touched', () => {
+    const annotations = { readOnlyHint: true };
+    expect(entryFor({ name: 't', annotations }, { trusted: true })).toMatchObject({ accessMode: 'readonly', requiresConsent: false, allowParallel: true });
+    expect(entryFor({ name: 't', annotations }, { trusted: true, requires_consent: true })).toMatchObject({ accessMode: 'readonly', requiresConsent: true });
+    expect(entryFor({ name: 't', annotations }, { trusted: true, side_effects: 'write' })).toMatchObject({ accessMode: 'write', requiresConsent: true });
+  });
+
+  it('is believed when it warns of itself', () => {
+    expect(entryFor({ name: 't', annotations: { destructiveHint: true } }, { side_effects: 'read_external_service' })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high' });
+    expect(entryFor({ name: 't', annotations: { readOnlyHint: false } }, { side_effects: 'read_external_service' })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high' });
+    expect(entryFor({ name: 't', annotations: { destructiveHint: true } }, { danger_level: 'low' }).dangerLevel).toBe('low');
+  });
+
+  it('is only for the persona of its server', () => {
+    expect(optionsOf({ name: 't', persona_allowlist: ['Everybody'] }, { persona: 'Atlas' }).personaAllowlist).toEqual(['Atlas']);
+  });
+
+  it('has the server’s title, hints and _meta as data, and nothing else of it', () => {
+    const tool = { name: 't', title: ' Find\u200b it ', annotations: { readOnlyHint: true, title: 'x', text: 'y' }, _meta: { ui: { page: 1 } }, icons: ['data:,'], execute: 'x', dangerLevel: 'safe', requiresConsent: false };
+    const options = optionsOf(tool);
+    expect(options.metadata).toEqual({ title: 'Find it', mcp: { annotations: { readOnlyHint: true }, _meta: { ui: { page: 1 } } } });
+    expect(options).not.toHaveProperty('dangerLevel');
+    expect(options.requiresConsent).toBe(true);
+    expect(optionsOf({ name: 't', annotations: { title: 'From the hints' } }).metadata).toMatchObject({ title: 'From the hints' });
+    expect(optionsOf({ name: 't', _meta: { big: 'x'.repeat(20_000) } }).metadata).toEqual({ mcp: {} });
+  });
+
+  it('is described without hidden characters, and not at any length', () => {
+    const { options, changes } = translated({ name: 't', description: ` Reads\u{e0041}\u202e files\u200d. ${'x'.repeat(100_000)}` });
+    expect(options.description).toHaveLength(4_096);
+    expect(options.description).toMatch(/^Reads files\u200d\. x/);
+    expect(changes).toHaveLength(2);
+    expect(refusal({ name: 't', description: 'x'.repeat(10_000_000) })).toMatch(/256 KiB/);
+    expect(optionsOf({ name: 't', description: '\u200b' }).description).toBe("MCP tool 't' from server 's'");
+  });
+
+  it('is whole without what only pictures take up', () => {
+    expect(refusal({ name: 't', icons: [{ src: 'x'.repeat(1_000_000) }] })).toBeUndefined();
+  });
+});
+
+describe('the schemas of a server’s tool', () => {
+  const schemaOf = (inputSchema: unknown) => translated({ name: 't', inputSchema });
+
+  it('are put right where real servers are wrong', () => {
+    expect(schemaOf({ properties: { a: {} }, required: ['a', 1, '', ' b '] }).options.inputSchema).toEqual({ type: 'object', properties: { a: {} }, required: ['a', 'b'] });
+    expect(schemaOf({ type: 'string', properties: [], required: 'a' })).toMatchObject({ options: { inputSchema: { type: 'object', properties: {}, required: ['a'] } }, changes: [expect.any(String), expect.any(String), expect.any(String)] });
+    expect(schemaOf(undefined).options.inputSchema).toEqual({ type: 'object', properties: {} });
+  });
+
+  it('are those of the protocol where a tool has several', () => {
+    expect(optionsOf({ name: 't', parameters: { properties: { c: {} } }, input_schema: { properties: { b: {} } }, inputSchema: { properties: { a: {} } } }).inputSchema).toMatchObject({ properties: { a: {} } });
+  });
+
+  it('may have fields of any name', () => {
+    const names = ['server', 'tool', 'name', 'arguments', 'description', 'constructor', '__proto__', 'const', 'properties'];
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string', description: `\u200b${name}` }]));
+    const { inputSchema } = schemaOf({ type: 'object', properties }).options;
+    expect(Object.entries(inputSchema['properties'] as object).map(([name, field]) => [name, (field as { description: string }).description])).toEqual(names.map((name) => [name, name]));
+  });
+
+  it('keep data that looks like an explanation', () => {
+    const schema = { type: 'object', properties: { a: { default: { description: ' x ' }, description: ' y ' } } };
+    expect(schemaOf(schema).options.inputSchema).toEqual({ ...schema, properties: { a: { default: { description: ' x ' }, description: 'y' } } });
+  });
+
+  it.each<[string, unknown]>([
+    ['a text', 'object'],
+    ['a list', []],
+    ['a yes', true],
+    ['hidden characters in a value', { properties: { a: { enum: ['x\u{e0041}'] } } }],
+    ['hidden characters in a name', { properties: { 'a\u200b': {} } }],
+    ['a reference to elsewhere', { properties: { a: { $ref: 'https://evil.example/schema' } } }],
+    ['a reference that leads nowhere', { properties: { a: { $ref: '#/$defs/none' } } }],
+    ['keywords of a wrong type', { properties: { a: { type: 7 } } }],
+    ['300 properties', { properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, {}])) }],
+    ['40 levels', { properties: { a: Array.from({ length: 40 }).reduce<object>((inner) => ({ not: inner }), {}) } }],
+    ['1,000 levels', { properties: { a: Array.from({ length: 1_000 }).reduce<object>((inner) => ({ not: inner }), {}) } }],
+    ['references that double', { $defs: { ...Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }])), d30: {} }, $ref: '#/$defs/d0' }],
+    ['100 KiB', { description: 'x', properties: { a: { const: 'x'.repeat(100_000) } } }],
+  ])('are refused: %s', (_, inputSchema) => {
+    expect(refusal({ name: 't', inputSchema })).toMatch(/schema|nested/);
+  });
+
+  it('of output are kept when sound, and dropped when not', () => {
+    const outputSchema = { type: 'object', properties: { n: { type: 'number' } } };
+    expect(optionsOf({ name: 't', outputSchema }).outputSchema).toEqual(outputSchema);
+    for (const bad of ['x', { $ref: 'https://evil.example' }, { type: 'objekt' }]) {
+      const { options, changes } = translated({ name: 't', outputSchema: bad });
+      expect(options).not.toHaveProperty('outputSchema');
+      expect(changes).toHaveLength(1);
+    }
+  });
+});
+
+describe('what a tool needs to be called', () => {
+  const authOf = (tool: object, server: object) => optionsOf({ name: 't', ...tool }, server).auth;
+
+  it('is never less than the settings say', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (auth, requires_authentication) => {
+        expect(authOf({ auth, requires_authentication }, { auth: { required: true, scopes: ['a'] } })).toMatchObject({ required: true, scopes: expect.arrayContaining(['a']) });
+        expect(authOf({ auth, requires_authentication }, { scopes: 'a' })).toMatchObject({ required: true });
+      }),
+    );
+    expect(authOf({ requires_authentication: false, auth: { required: false } }, { auth: { required: true } })).toMatchObject({ required: true });
+  });
+
+  it('may be more', () => {
+    expect(authOf({ requires_authentication: true }, { auth: { required: false } })).toEqual({ required: true });
+    expect(authOf({ auth: { scopes: 'x y x', type: 'oauth2' } }, { scopes: ['z'] })).toEqual({ required: true, type: 'oauth2', scopes: ['x', 'y', 'z'] });
+  });
+
+  it('names only variables of the settings', () => {
+    expect(authOf({ auth: { env: { HOME: 'required' } } }, { auth: { required: true, env: { TOKEN: 'MCP_TOKEN' } } })).toEqual({ required: true, env: { MCP_TOKEN: 'required' } });
+  });
+});
+
+describe('a listing', () => {
+  const listingOf = (tools: readonly unknown[], server: object = {}, global: object = {}) => {
+    const settings = settingsWith(server, global);
+    return translateListing(tools, settings.servers[0]!, settings);
+  };
+
+  it('keeps the good tools when others are bad', () => {
+    const { tools, findings } = listingOf([null, { name: 'a' }, 'b', { name: 'c', inputSchema: 'x' }, { name: 'd' }]);
+    expect(tools.map(({ name }) => name)).toEqual(['mcp.s.a', 'mcp.s.d']);
+    expect(findings.map(({ kind, tool }) => [kind, tool])).toEqual([['refused', undefined], ['refused', undefined], ['refused', '"c"']]);
+  });
+
+  it('uses the first of two tools with one name', () => {
+    const { tools, findings } = listingOf([{ name: 'a', description: '1' }, { name: ' a', description: '2' }]);
+    expect(tools.map(({ options }) => options.description)).toEqual(['1']);
+    expect(findings).toMatchObject([{ kind: 'duplicate', server: 's', tool: '"a"' }]);
+  });
+
+  it('has nothing of tools that are not allowed', () => {
+    expect(listingOf([{ name: 'a' }, { name: 'b', inputSchema: 'x' }], {}, { deny_tools: ['b'] })).toMatchObject({ tools: [{ toolName: 'a' }], findings: [] });
+  });
+
+  it('shows nothing hidden, secret or long in its findings', () => {
+    const { findings } = listingOf([{ name: `a\u202e${'x'.repeat(500)}` }, { name: 'sk-live-abcdefgh12345678\u200b' }]);
+    expect(findings).toHaveLength(2);
+    for (const { tool } of findings) expect(tool).toMatch(/^"[ -~]{0,100}"$/);
+    expect(findings[1]!.tool).not.toContain('abcdefgh');
+  });
+
+  it('never fails, and what it has are tools, whatever a server sends', () => {
+    const json = fc.jsonValue({ maxDepth: 4 });
+    const schema = fc.oneof(json, fc.record({ type: json, properties: fc.dictionary(fc.string(), json), required: json, $ref: json, enum: json }, { requiredKeys: [] }));
+    const tool = fc.record(
+      { name: fc.oneof(json, fc.string({ unit: 'binary' }), fc.constantFrom('a', 'b c')), title: json, description: fc.oneof(json, fc.string({ unit: 'binary' })), inputSchema: schema, input_schema: schema, parameters: schema, outputSchema: schema, annotations: json, _meta: json, version: json, capabilities: json, auth: json, requires_authentication: json },
+      { requiredKeys: ['name'] },
+    );
+    let used = 0;
+    fc.assert(
+      fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: tool }, fc.anything({ withNullPrototype: true }))), (tools) => {
+        const listing = listingOf(tools, { auth: { scopes: ['a'] } });
+        for (const { options } of listing.tools) expect(defineTool(options).name).toBe(options.name);
+        used += listing.tools.length;
+      }),
+      { numRuns: 300 },
+    );
+    expect(used).toBeGreaterThan(100);
+  });
+
+  it('survives objects that fail when they are read', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const getter = Object.defineProperty({}, 'name', { enumerable: true, get: () => { throw new Error('no'); } });
+    const circle: Record<string, unknown> = { name: 'c' };
+    circle['inputSchema'] = circle;
+    expect(listingOf([proxy, getter, circle])).toMatchObject({ tools: [], findings: [{ kind: 'refused' }, { kind: 'refused' }, { kind: 'refused' }] });
+  });
+});
+
+describe('names that may be taken for each other', () => {
+  const found = (...tools: readonly (readonly [string, string])[]) => findLookAlikes(tools.map(([server, toolName]) => ({ server, toolName }))).map(({ kind, server, tool }) => [kind, server, tool]);
+
+  it('are found within a server and between servers', () => {
+    expect(found(['a', 'read_file'], ['b', 'read_file'])).toEqual([['look-alike', 'b', '"read_file"']]);
+    expect(found(['a', 'read_file'], ['a', 'reаd_file'], ['a', 'ｒead_file'], ['a', 'READ-FILE'], ['b', 'read_fi1e'])).toHaveLength(4);
+  });
+
+  it('are not found where names differ', () => {
+    expect(found(['a', 'read_file'], ['a', 'read_files'], ['b', 'write_file'], ['b', '文'], ['b', '件'])).toEqual([]);
+    expect(found(['a', '_'], ['b', '-'], ['a', 'read'], ['a', 'read'])).toEqual([]);
+  });
+});
