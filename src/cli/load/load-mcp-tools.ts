@@ -35,7 +35,7 @@ export async function loadMcpTools(file: string, terminal: Dialog, cwd: string):
   const problems = discovery
     .findings()
     .filter(({ kind }) => kind === 'unreachable' || kind === 'quarantined')
-    .map(({ server, tool, message }) => ({ file: tool === undefined ? server : `${server}.${tool}`, reason: message }));
+    .map(({ server, tool, message }) => ({ file: tool === undefined ? server : `${server} ${tool}`, reason: message }));
   const fileOf = new Map(discovery.definitions().map(({ name, providers }) => [name, serverOf(providers?.[0]?.config?.['server'], file)]));
   return { registry, problems, fileOf, close: () => discovery.close() };
 }

@@ -40,7 +40,7 @@ export async function mcpList(terminal: Dialog, options: Readonly<Record<string,
           ]),
         );
       }
-      for (const { kind, server, tool, message } of discovery.findings()) if (kind !== 'unreachable') terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(tool === undefined ? server : `${server}.${tool}`)}  ${plainLine(message)}`);
+      for (const { kind, server, tool, message } of discovery.findings()) if (kind !== 'unreachable') terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(tool === undefined ? server : `${server} ${tool}`)}  ${plainLine(message)}`);
     }
     return servers.every(({ state }) => state === 'ready' || state === 'stale') ? EXIT.ok : EXIT.findings;
   } finally {

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.js';
+import { Demo, official, rawTool } from '../mcp/servers/start.js';
+import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tooldex-mcp-'))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function configure(servers: Readonly<Record<string, object>>): void {
+  writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: servers }));
+}
+
+async function tooldex(args: readonly string[], options: FakeTerminalOptions = {}) {
+  const terminal = new FakeTerminal(options);
+  const code = await runCli(args, terminal, folder);
+  return { code, out: terminal.printed, err: terminal.told };
+}
+
+describe('tooldex mcp list', () => {
+  it('shows each server and what it offers, and fails for one that cannot be asked', async () => {
+    configure({ demo: new Demo('read', 'write').start, gone: { command: join(folder, 'nothing') } });
+    const { code, out } = await tooldex(['mcp', 'list']);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^demo +ready .* 2/m);
+    expect(out).toMatch(/^gone +backing-off .* 0 +its command or folder does not exist/m);
+    expect(out).toMatch(/^mcp\.demo\.read +high +yes/m);
+  });
+
+  it('has the same as JSON', async () => {
+    configure({ demo: new Demo('read').start });
+    const { code, out } = await tooldex(['mcp', 'list', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ servers: [{ server: 'demo', state: 'ready', tools: 1 }], tools: [{ name: 'mcp.demo.read', requiresConsent: true }], findings: [] });
+  });
+
+  it('says where settings are looked for when there are none', async () => {
+    const { code, err } = await tooldex(['mcp', 'list']);
+    expect([code, err]).toEqual([2, 'error expected settings of MCP in .mcp.json or mcp.json, found neither; name the file with --config\n']);
+  });
+});
+
+describe('tooldex --mcp', () => {
+  it('lists, and runs after a yes, the tools of servers', async () => {
+    configure({ everything: official('everything') });
+    const listed = await tooldex(['--mcp', '.mcp.json', 'list', '--json']);
+    expect(listed.out).toContain('"mcp.everything.echo"');
+    const input = ['--input', '{"message":"hello"}'];
+    expect(await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', ...input])).toMatchObject({ code: 4, out: '' });
+    expect(await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', ...input, '--yes', 'high'])).toMatchObject({ code: 0, out: 'Echo: hello\n' });
+  });
+
+  it('holds back what the lock file does not know', async () => {
+    const demo = new Demo('read');
+    configure({ demo: demo.start });
+    await tooldex(['mcp', 'pins', 'approve', '--all', '--yes']);
+    demo.list(rawTool('read'), rawTool('added'));
+    const { code, out, err } = await tooldex(['--mcp', '.mcp.json', 'list', '--json']);
+    expect(code).toBe(1);
+    expect(out).toContain('mcp.demo.read');
+    expect(out).not.toContain('mcp.demo.added');
+    expect(err).toContain('not loaded demo "added"');
+  });
+});
