@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mcpPins, type PinsAction, type PinsOptions } from '../../src/cli/commands/mcp/pins.js';
+import { runCli } from '../../src/cli/run-cli.js';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { ECHO } from '../mcp/pin-samples.js';
 import { Demo, official, rawTool } from '../mcp/servers/start.js';
@@ -149,6 +150,12 @@ describe('tooldex mcp pins', () => {
     await pins('approve', [], { all: true, yes: true, config: 'servers.json', lock: 'pins.lock.json' });
     expect(existsSync(join(folder, 'pins.lock.json'))).toBe(true);
     expect((await pins('verify', [], { config: 'servers.json', lock: 'pins.lock.json' })).code).toBe(0);
+  });
+
+  it.each(['verify', 'diff', 'approve'])('tells its exit codes in the help of %s', async (action) => {
+    const terminal = new FakeTerminal();
+    expect(await runCli(['mcp', 'pins', action, '--help'], terminal, folder)).toBe(0);
+    expect(terminal.printed).toContain('3    a server could not be asked');
   });
 
   it('stops when the person interrupts it', async () => {

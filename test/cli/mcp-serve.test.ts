@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { mcpServe } from '../../src/cli/commands/mcp/serve.js';
+import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import { loadRegistry } from '../../src/cli/load/load-registry.js';
 import { overHttp, textOf } from '../mcp/server-clients.js';
 import { FakeTerminal } from './fake-terminal.js';
@@ -64,6 +66,18 @@ describe('tooldex mcp serve --http', () => {
       expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('yes');
       expect(textOf(await client.call('run_shell', { command: 'true' }))).toMatch(/was not run/);
     });
+  });
+
+  it('runs what --yes covers also where only a persona may', async () => {
+    const registry = new ToolMetadataRegistry();
+    registry.register(defineTool({ name: 'note', description: 'Notes', inputSchema: z.object({}), accessMode: 'write', requiresConsent: true, personaAllowlist: ['Ada'], execute: () => 'noted' }));
+    const terminal = new WatchedTerminal();
+    const ended = mcpServe(terminal, { registry, problems: [], fileOf: new Map() }, { ...USUAL, http: true, port: 0, yes: 'medium', persona: 'Ada' }, { input: new PassThrough(), env: {} });
+    await terminal.until(() => /http:\S+/.test(terminal.printed));
+    const client = await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'auto');
+    expect(textOf(await client.call('note'))).toBe('noted');
+    terminal.interrupt();
+    await ended;
   });
 
   it('keeps to the filter, the mode and the token of the environment', async () => {

@@ -97,6 +97,14 @@ describe('a hostile server', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('that is slow and changes all the time holds nobody up', async () => {
+    const discovery = discover({ mcpServers: { bad: hostile('slow and changing') } });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toEqual(['mcp.bad.fine']);
+    await discovery.refresh({ force: true });
+    expect(await discovery.callTool('bad', 'fine', {}, {})).toMatchObject({ status: 'ok' });
+  });
+
   it.each(['silent', 'mute listing', 'wrong id'])('(%s) is given up when its time is over', async (mode) => {
     const discovery = discover({ mcpServers: { bad: hostile(mode) }, timeout: 0.6 });
     await discovery.refresh();
@@ -116,8 +124,13 @@ describe('a hostile server', () => {
 
 describe('whatever a server sends', () => {
   it('its pages are read or refused, and reading them ends', async () => {
+    // As pages look where they are read: most of them sound, or reading would end with the first.
+    const cursor = fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.jsonValue());
+    const sound = fc.record({ 'tooldex/raw-tools': fc.array(fc.jsonValue(), { maxLength: 40 }), nextCursor: cursor });
+    const page = fc.oneof({ weight: 30, arbitrary: sound }, fc.record({ 'tooldex/raw-tools': fc.jsonValue(), nextCursor: cursor }), fc.jsonValue());
+    let deepest = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 70 }), async (pages) => {
+      fc.asyncProperty(fc.array(page, { maxLength: 70 }), async (pages) => {
         let asked = 0;
         const reading = readAllPages(() => Promise.resolve(pages[Math.min(asked++, pages.length - 1)]));
         await reading.then(
@@ -125,8 +138,10 @@ describe('whatever a server sends', () => {
           (error: unknown) => expect((error as Error).name).toBe('ListingError'),
         );
         expect(asked).toBeLessThanOrEqual(64);
+        deepest = Math.max(deepest, asked);
       }),
     );
+    expect(deepest).toBeGreaterThan(3);
   });
 
   it('an answer to a call becomes plain data or a failure', () => {

@@ -216,7 +216,24 @@ describe('what travels through a client between question and answer', () => {
   });
 });
 
+describe('a server that was closed', () => {
+  it('serves nobody any more, also where it was still beginning to', async () => {
+    const server = createMcpServer(sampleRegistry());
+    const beginning = server.serveHttp({ port: 0 });
+    await server.close();
+    await expect(beginning).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    await expect(post(server, INITIALIZE)).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    await expect(server.serveStdio()).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+  });
+});
+
 describe('sessions of 2025', () => {
+  it('are bounded also when many are opened at once', async () => {
+    const server = serverOf({ maxSessions: 2 });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post(server, INITIALIZE)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
+  });
+
   it('are bounded: the longest unused makes room, and its client starts anew', async () => {
     const server = serverOf({ maxSessions: 2 });
     const [first, second] = [await openSession(server), await openSession(server)];

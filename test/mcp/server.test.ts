@@ -341,6 +341,7 @@ describe('options', () => {
     for (const option of ['maxTools', 'search', 'token', 'nonsense']) expect(message).toContain(option);
     expect(message).not.toContain('short');
     expect(() => createMcpServer(registry, { executor: wrong.executor, policy: wrong.policy })).toThrow(/no policy beside an executor/);
+    expect(() => createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) })).toThrow(/executor over the registry that is served/);
     expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
     expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
   });

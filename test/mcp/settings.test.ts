@@ -227,4 +227,15 @@ describe('a tool', () => {
     expect(allowed('a', { deny_tools: ['mcp.s.a'] })).toBe(false);
     expect(allowed('a', { deny_tools: ['mcp.t.a'] })).toBe(true);
   });
+
+  it('may be listed under the name under which it is registered', () => {
+    expect(allowed('a b', {}, { deny_tools: ['mcp.s.a_x20_b'] })).toBe(false);
+    expect(allowed('a b', {}, { allow_tools: ['mcp.s.a_x20_b'] })).toBe(true);
+  });
+
+  it('is not allowed by the full name of a tool of another server', () => {
+    const settings = readMcpSettings({ enabled: true, servers: { '': { command: 'x' }, other: { command: 'x' }, s: { command: 'x' } }, allow_tools: ['mcp.other.read'] });
+    const offered = settings.servers.flatMap((server) => ['mcp.other.read', 'other.read', 'read'].filter((tool) => isAllowed(tool, server, settings)).map((tool) => [server.name, tool]));
+    expect(offered).toEqual([['other', 'read']]);
+  });
 });

@@ -1,6 +1,7 @@
 import type { ToolEvent } from '../../core/tool-event.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
+import type { PolicyRule } from '../../safety/policy-rule.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
 import type { Dialog } from '../terminal.js';
 import { askToConfirm } from './ask-to-confirm.js';
@@ -51,9 +52,10 @@ export async function withExecutor<T>(
 }
 
 /** The usual policy; `--yes` counts where it would ask, up to the danger that was named. */
-function policyOf(registry: ToolMetadataRegistry, { mode, yes }: ExecutionOptions): SafetyPolicy {
+export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: ExecutionOptions): SafetyPolicy {
   if (yes === undefined) return new SafetyPolicy({ registry, mode });
   const usual = new SafetyPolicy({ registry });
-  const rule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call: Parameters<typeof usual.decide>[0]) => usual.decide(call).verdict === 'confirm' } as const;
+  // Asked as the caller: for others a tool of a persona is denied, and not asked about.
+  const rule: PolicyRule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call, _, context) => usual.decide(call, context).verdict === 'confirm' };
   return new SafetyPolicy({ registry, mode, rules: [rule] });
 }

@@ -2,9 +2,9 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 
 /** Pages of one listing that are read. The largest real servers need two or three. */
-export const MAX_PAGES = 64;
+const MAX_PAGES = 64;
 /** Tools of one server: a model can use a few dozen, the largest catalogues have some hundreds. */
-export const MAX_TOOLS = 1_000;
+const MAX_TOOLS = 1_000;
 
 /** Under this name a page's tools pass by the SDK as they came. */
 const RAW_TOOLS = 'tooldex/raw-tools';
@@ -45,8 +45,8 @@ export async function readAllPages(fetchPage: (cursor: string | undefined) => Pr
     const result = await fetchPage(cursor);
     const found = isPlainObject(result) ? result[RAW_TOOLS] : undefined;
     if (!Array.isArray(found)) throw new ListingError('expected a page with a list of tools, found none');
+    if (tools.length + found.length > MAX_TOOLS) throw new ListingError(`expected at most ${MAX_TOOLS} tools, found more; the server lists too many`);
     tools.push(...(found as unknown[]));
-    if (tools.length > MAX_TOOLS) throw new ListingError(`expected at most ${MAX_TOOLS} tools, found more; the server lists too many`);
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
     // An empty cursor means the end to some servers. One that comes again would begin the same pages once more.
     if (next === undefined || next === null || next === '') return tools;

@@ -47,7 +47,8 @@ export class DiscoveredServer {
   /** The server has said that its tools are different from those of the listing. */
   #changed = false;
   #running: Promise<void> | undefined;
-  #askAgain = false;
+  /** The question after the one that runs. */
+  #next: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #closed = false;
 
@@ -102,13 +103,17 @@ export class DiscoveredServer {
    * Asks the server for its tools, if it is time; never rejects.
    *
    * @param force also if its listing is fresh, or it is left alone after failures. A question that runs is not enough:
-   * it may have begun before what the caller wants to see.
+   * it may have begun before what the caller wants to see. Nobody waits for more than that one and the next: a server
+   * that changes all the time would otherwise hold up everybody.
    */
   ask(force: boolean): Promise<void> {
     if (this.#closed) return Promise.resolve();
     if (this.#running !== undefined) {
-      this.#askAgain ||= force;
-      return this.#running;
+      if (!force) return this.#running;
+      return (this.#next ??= this.#running.then(() => {
+        this.#next = undefined;
+        return this.ask(true);
+      }));
     }
     const isLeftAlone = this.#failure === undefined ? this.#isFresh() : this.#options.clock.elapsed() < this.#failure.until;
     if (force || !isLeftAlone) return this.#run(() => this.#list());
@@ -192,17 +197,9 @@ export class DiscoveredServer {
   }
 
   #run(work: () => Promise<void>): Promise<void> {
-    const all = async () => {
-      await work();
-      while (this.#askAgain && !this.#closed) {
-        this.#askAgain = false;
-        await this.#list();
-      }
-    };
-    const running = all().finally(() => {
+    return (this.#running = work().finally(() => {
       this.#running = undefined;
-    });
-    return (this.#running = running);
+    }));
   }
 
   async #list(): Promise<void> {

@@ -149,7 +149,8 @@ export class McpDiscovery implements McpCaller {
     const { env = process.env, onElicit, pins, ...options } = this.#options;
     return new Map(
       settings.servers.map((server) => {
-        const known = this.#servers.get(server.name);
+        // What is switched off lets go of its servers, and of the tools that were registered from them.
+        const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
         return [server.name, new DiscoveredServer(server, { ...options, env, onElicit, pins, settings, tell: (event) => this.#tell(event) })];
       }),

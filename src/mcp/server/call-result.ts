@@ -48,7 +48,7 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome, schemas: O
 }
 
 /** A value as JSON has it; `undefined` for what JSON cannot hold, such as cycles. */
-export function jsonOf(value: unknown): Json | undefined {
+function jsonOf(value: unknown): Json | undefined {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null') as Json;
   } catch {

@@ -105,7 +105,6 @@ export class Connection {
 
   #canAsk(request: ServerContext): boolean {
     const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-     
     return canShowForms(envelope?.[this.#parts.sdk.CLIENT_CAPABILITIES_META_KEY] ?? this.server.getClientCapabilities());
   }
 

@@ -36,10 +36,10 @@ export interface McpToolServer {
    * Serves one client on a pair of streams; a program that does so must print nothing else on the second.
    *
    * @param streams @default standard input and output of the process
-   * @throws ToolError `MISSING_PACKAGE`.
+   * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
   serveStdio(streams?: { readonly input?: Readable; readonly output?: Writable }): Promise<McpConnection>;
-  /** Serves one client on any lasting transport. @throws ToolError `MISSING_PACKAGE`. */
+  /** Serves one client on any lasting transport. @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`. */
   connect(transport: McpTransport): Promise<McpConnection>;
   /**
    * Answers a web request (streamable HTTP): one of an allowed host and origin, with the token where one is asked for.
@@ -48,7 +48,7 @@ export interface McpToolServer {
    *
    * @param request its body may have 4 MiB.
    * @param options `authInfo` of a token that the program has checked itself.
-   * @throws ToolError `MISSING_PACKAGE`.
+   * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
   readonly fetch: (request: Request, options?: { readonly authInfo?: McpAuthInfo }) => Promise<Response>;
   /**
@@ -58,10 +58,10 @@ export interface McpToolServer {
    *
    * @param options `port` (0 takes any that is free; 4781) and `host` ('127.0.0.1'; any but this machine's own needs `token`).
    * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, or one that cannot be listened on;
-   * `MISSING_PACKAGE`.
+   * `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
   serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningMcpServer>;
-  /** Ends all connections and the calls that run in them; closes the executor, unless it was given. */
+  /** Ends all connections and the calls that run in them, for good; closes the executor, unless it was given. */
   close(): Promise<void>;
 }
 
@@ -112,6 +112,7 @@ class ToolServer implements McpToolServer {
   readonly #stopListening: readonly (() => void)[];
   #gathering: (() => void) | undefined;
   #started: Promise<Started> | undefined;
+  #closed = false;
 
   constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
     const { policy, store, clock, approvalKey } = options;
@@ -158,6 +159,10 @@ class ToolServer implements McpToolServer {
     const { sdk, connect } = await this.#start();
     const face = createHttpFace(sdk, { ...this.#options, allowedHosts: [...allowedHosts] }, connect);
     const listening = await listenHttp((request) => face.fetch(request, undefined), port, host);
+    if (this.#closed) {
+      await Promise.all([face.close(), listening.close()]);
+      throw isClosed();
+    }
     this.#faces.add(face);
     const running: RunningMcpServer = Object.freeze({
       url: listening.url,
@@ -172,6 +177,7 @@ class ToolServer implements McpToolServer {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     for (const stop of this.#stopListening) stop();
     this.#gathering?.();
     await Promise.all([...this.#open].map((connection) => connection.close()));
@@ -179,8 +185,11 @@ class ToolServer implements McpToolServer {
     if (this.#options.executor === undefined) await this.#executor.close();
   }
 
-  #start(): Promise<Started> {
-    return (this.#started ??= this.#prepare());
+  async #start(): Promise<Started> {
+    const started = await (this.#started ??= this.#prepare());
+    // Also while the SDK was loaded: what is opened now nobody would close.
+    if (this.#closed) throw isClosed();
+    return started;
   }
 
   async #prepare(): Promise<Started> {
@@ -213,4 +222,8 @@ class ToolServer implements McpToolServer {
       { background: true },
     );
   }
+}
+
+function isClosed(): ToolError {
+  return new ToolError('TOOL_UNAVAILABLE', 'Expected a server that is open, found it closed; make a new one');
 }

@@ -14,7 +14,7 @@ import type { CheckedServerOptions } from './server-options.js';
 export const FIND_TOOLS = 'find_tools';
 export const CALL_TOOL = 'call_tool';
 
-export const CallToolInput = z.object({
+const CallToolInput = z.object({
   name: z.string().describe('The name of a tool, as find_tools gives it'),
   input: z.record(z.string(), z.unknown()).default({}).describe('The arguments of that tool, as its input schema says'),
 });

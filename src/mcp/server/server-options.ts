@@ -110,6 +110,9 @@ export function checkServerOptions(registry: ToolMetadataRegistry, options: McpS
     const issues = toIssues(parsed.error, shown).map((issue) => (issue.path[0] === 'token' ? { ...issue, message: 'expected 16 to 4096 visible ASCII characters, found others; make them with `openssl rand -hex 32`' } : issue));
     throw new ToolError('INVALID_ARGUMENT', `The options of the MCP server are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
   }
+  // The filter and the list look at the tools of one, the calls would run those of the other.
+  const { registry: runs } = (parsed.data.executor ?? {}) as Partial<ToolExecutor>;
+  if (runs !== undefined && runs !== registry) throw new ToolError('INVALID_ARGUMENT', 'Expected an executor over the registry that is served, found one over another; give both the same, and a filter for what is not to be served');
   compileFilter(parsed.data.filter); // A wrong one is refused now, and not when a client asks.
   return parsed.data;
 }

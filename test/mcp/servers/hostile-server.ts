@@ -57,6 +57,10 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'tools/list') {
     if (mode === 'mute listing') return undefined;
     if (mode === 'closes') return process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0));
+    if (mode === 'slow and changing') {
+      send({ method: 'notifications/tools/list_changed' });
+      return setTimeout(() => send({ id, result: page(undefined) }), 300);
+    }
     if (mode === 'wrong id') return send({ id: 'nobody', result: { tools: [fine] } });
     send({ id, result: page(params?.cursor) });
     // As often as it is asked: a loop, if every announcement were a question.

@@ -12,8 +12,7 @@ import { readMcpConfig } from '../../load/mcp-config.js';
 import { plainJson, plainLine, seenText } from '../../plain-text.js';
 import { paint, type Dialog, type Style, type Terminal } from '../../terminal.js';
 
-export const PINS_ACTIONS = Object.freeze(['verify', 'diff', 'approve'] as const);
-export type PinsAction = (typeof PINS_ACTIONS)[number];
+export type PinsAction = 'verify' | 'diff' | 'approve';
 
 export interface PinsOptions {
   /** The settings of MCP. @default .mcp.json or mcp.json in the working directory */
@@ -31,16 +30,7 @@ export interface PinsOptions {
 export type ListServers = (settings: McpSettings, options: { readonly signal: AbortSignal }) => Promise<readonly ServerListing[]>;
 
 /** A server could not be asked, and nothing else was found. Findings count more: a server that is down must not hide them. */
-export const EXIT_UNREACHABLE = 3;
-
-export const PINS_HELP = `
-Exit codes:
-  0    nothing differs, or all of it was approved
-  1    something differs: a tool is new, changed, removed or cannot be pinned
-  2    wrong usage, or a lock file that is missing or refused
-  3    a server could not be asked, and the others differ in nothing
-  4    a person's yes is needed and was not given
-  130  interrupted`;
+const EXIT_UNREACHABLE = 3;
 
 /** Most columns of what is shown for a yes. */
 const MOST_COLUMNS = 100;

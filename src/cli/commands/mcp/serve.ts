@@ -2,10 +2,9 @@ import { Writable, type Readable } from 'node:stream';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { ToolError } from '../../../core/errors.js';
 import { createMcpServer, type McpToolServer } from '../../../mcp/server/create-mcp-server.js';
-import type { ToolMetadataRegistry } from '../../../registry/tool-metadata-registry.js';
-import { SafetyPolicy } from '../../../safety/safety-policy.js';
-import { executionOptionsOf, personaOf, type ExecutionOptions } from '../../options/execution-options.js';
+import { executionOptionsOf, personaOf } from '../../options/execution-options.js';
 import { limitTime } from '../../execute/limit-time.js';
+import { policyOf } from '../../execute/with-executor.js';
 import { EXIT } from '../../exit-codes.js';
 import { filterOf } from '../../options/filter-options.js';
 import type { LoadedRegistry } from '../../load/loaded-registry.js';
@@ -74,12 +73,4 @@ function outputOf(terminal: Dialog): Writable {
       done();
     },
   });
-}
-
-/** The usual policy; `--yes` counts where it would ask, up to the danger that was named. */
-function policyOf(registry: ToolMetadataRegistry, { mode, yes }: ExecutionOptions): SafetyPolicy {
-  if (yes === undefined) return new SafetyPolicy({ registry, mode });
-  const usual = new SafetyPolicy({ registry });
-  const rule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call: Parameters<typeof usual.decide>[0]) => usual.decide(call).verdict === 'confirm' } as const;
-  return new SafetyPolicy({ registry, mode, rules: [rule] });
 }

@@ -31,6 +31,9 @@ export class LegacySessions {
   readonly #options: LegacySessionsOptions;
   /** The longest unused first. */
   readonly #sessions = new Map<string, Session>();
+  /** Sessions that are being opened: they count as well, or many at once would pass the bound. */
+  #opening = 0;
+  #closed = false;
 
   constructor(options: LegacySessionsOptions) {
     this.#options = options;
@@ -44,21 +47,32 @@ export class LegacySessions {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
     this.#sessions.clear();
   }
 
   async #open(request: Request, options: { authInfo?: AuthInfo }): Promise<Response> {
-    const { sdk, connect, maxSessions } = this.#options;
-    await this.#forgetUnused();
-    if (this.#sessions.size >= maxSessions) return refusal(`Expected fewer than ${maxSessions} sessions in use; come again later`, 503);
+    const { maxSessions } = this.#options;
+    this.#opening += 1;
+    try {
+      await this.#forgetUnused();
+      if (this.#sessions.size + this.#opening > maxSessions) return refusal(`Expected fewer than ${maxSessions} sessions in use; come again later`, 503);
+      return await this.#start(request, options);
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  async #start(request: Request, options: { authInfo?: AuthInfo }): Promise<Response> {
+    const { sdk, connect } = this.#options;
     const transport = new sdk.WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID });
     const server = connect();
     await server.connect(transport);
     const response = await transport.handleRequest(request, options);
     const { sessionId } = transport;
     // Whatever was no initialize opens no session.
-    if (sessionId === undefined || !response.ok) {
+    if (sessionId === undefined || !response.ok || this.#closed) {
       await server.close();
       return response;
     }
@@ -82,7 +96,7 @@ export class LegacySessions {
   async #forgetUnused(): Promise<void> {
     const { maxSessions, idleMs, clock } = this.#options;
     for (const [id, { server, streams, usedAt }] of this.#sessions) {
-      if (streams > 0 || (this.#sessions.size < maxSessions && clock.elapsed() - usedAt < idleMs)) continue;
+      if (streams > 0 || (this.#sessions.size + this.#opening <= maxSessions && clock.elapsed() - usedAt < idleMs)) continue;
       this.#sessions.delete(id);
       await server.close();
     }
