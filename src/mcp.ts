@@ -1,9 +1,8 @@
 export { discoverMcpTools, type DiscoveredMcpTools } from './mcp/discovery/discover-mcp-tools.js';
 export { McpDiscovery } from './mcp/discovery/mcp-discovery.js';
-export { checkTransports, type McpPackages } from './mcp/connection/mcp-packages.js';
-export type { OnElicit } from './mcp/connection/mcp-connection.js';
+export type { ElicitationAnswer, ElicitationRequest, McpClientInfo, OnElicit, ProtocolEra } from './mcp/connection/elicitation.js';
 export type { PinGuard } from './mcp/discovery/tool-table.js';
-export type { McpDiscoveryOptions } from './mcp/discovery/discovery-options.js';
+export type { McpDiscoveryOptions, McpPackageLoaders } from './mcp/discovery/discovery-options.js';
 export type { McpChange, McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './mcp/discovery/server-status.js';
 export { McpProvider, type McpCaller, type McpProviderConfig } from './mcp/mcp-provider.js';
 export { createMcpServer, type McpConnection, type McpToolServer, type McpTransport } from './mcp/server/create-mcp-server.js';

@@ -41,11 +41,16 @@ const ABSOLUTE_PATH = /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,
  * tool was working on, so this is a net and no promise: tools should not write secrets into messages.
  */
 export function publicMessage(error: unknown): string {
-  let text = firstLine(error);
-  for (const secret of SECRETS) text = text.replace(secret, '[secret]');
-  text = text.replace(COOKIES, '$1[secret]').replace(NAMED_SECRET, '$1[secret]').replace(SIGNED_URL, '$1[secret]').replace(URL_PASSWORD, '$1[secret]@');
+  let text = withoutSecrets(firstLine(error));
   text = text.replace(FILE_URL, lastPart).replace(QUOTED_PATH, (_, quote: string, path: string) => `${quote}${lastPart(path)}${quote}`).replace(ABSOLUTE_PATH, lastPart);
   return text.length > LONGEST ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
+}
+
+/** A line of text in which what looks like a credential is `[secret]`. It should be bounded: the work grows with its length. */
+export function withoutSecrets(line: string): string {
+  let text = line;
+  for (const secret of SECRETS) text = text.replace(secret, '[secret]');
+  return text.replace(COOKIES, '$1[secret]').replace(NAMED_SECRET, '$1[secret]').replace(SIGNED_URL, '$1[secret]').replace(URL_PASSWORD, '$1[secret]@');
 }
 
 /** What a path names; it says enough. */

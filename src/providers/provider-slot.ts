@@ -164,7 +164,7 @@ export class ProviderSlot {
   #make(): { readonly provider: Provider } | { readonly reason: string; readonly at: number } {
     const { factory, env, clock } = this.#options;
     const at = clock.elapsed();
-    if (factory === undefined) return { at, reason: 'expected a factory of its name, found none; hand one over in factories' };
+    if (factory === undefined) return { at, reason: 'expected a factory of its name, found none; hand one over (the executor takes them as providers, a router as factories)' };
     try {
       const provider: unknown = factory(this.#config, env);
       if (isProvider(provider)) return { provider };

@@ -111,4 +111,14 @@ describe('tools in @openai/agents', () => {
     expect(results(model)).toEqual([['w1', expect.stringContaining('not on Sundays')]]);
     expect(written).toEqual([]);
   });
+
+  it('run once for an approval, however often the run is resumed', async () => {
+    const { registry, executor, written } = setUp();
+    const [write] = toOpenAIAgentsTools([registry.require('write')], { executor });
+    const approved = { isToolApproved: () => true };
+    const input = '{"text":"hello"}';
+    await write!.invoke(approved, input, { toolCall: { callId: 'c1' } });
+    expect(await write!.invoke(approved, input, { toolCall: { callId: 'c1' } })).toContain('found one that has run its call already');
+    expect(written).toEqual(['hello']);
+  });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readAllPages } from '../../src/mcp/connection/tool-listing.js';
 import { callResult } from '../../src/mcp/connection/call-result.js';
+import { fail } from '../../src/tool/outcome.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { Demo, discover, hostile, namesOf } from './servers/start.js';
 
@@ -159,8 +160,8 @@ describe('whatever a server sends', () => {
     expect(answer).toMatchObject({ status: 'ok', value: [{ type: 'text', text: 'a picture' }, { type: 'image', mimeType: 'image/png', omitted: 2 ** 20 + 1 }] });
   });
 
-  it('secrets and paths in its failures do not reach the model', () => {
+  it('secrets in its failures do not reach the model; paths do, which it may have to mend', () => {
     const answer = callResult({ isError: true, content: [{ type: 'text', text: 'cannot read /home/someone/keys/a.txt\napi_key=sk-abcdefghijklmnop' }] });
-    expect(JSON.stringify(answer)).not.toMatch(/someone|abcdefghijklmnop/);
+    expect(answer).toEqual(fail('cannot read /home/someone/keys/a.txt\napi_key=[secret]'));
   });
 });

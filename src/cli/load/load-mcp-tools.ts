@@ -1,23 +1,22 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
-import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pins.js';
+import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Dialog } from '../terminal.js';
 import type { LoadedRegistry } from './loaded-registry.js';
 import { readMcpConfig } from './mcp-config.js';
 
-/** What asks the servers of a settings file. With a lock file in the working directory it holds back what was not approved. */
-export async function openMcpDiscovery(file: string, terminal: Dialog, cwd: string): Promise<McpDiscovery> {
-  const settings = await readMcpConfig(file, terminal, cwd);
-  const lock = resolve(cwd, DEFAULT_LOCK_FILE);
+/** What asks the servers of a settings file. With a lock file beside it, it holds back what was not approved. */
+export async function openMcpDiscovery(file: string | undefined, terminal: Dialog, cwd: string): Promise<McpDiscovery> {
+  const { settings, lock } = await readMcpConfig(file, terminal, cwd);
   return new McpDiscovery(settings, existsSync(lock) ? { pins: await DefinitionPins.load(lock) } : {});
 }
 
 /**
- * The tools that MCP servers offer now. With a lock file in the working directory only those that were approved.
+ * The tools that MCP servers offer now. With a lock file beside the settings only those that were approved.
  *
- * The servers stay open until the registry is closed, because their tools may be run.
+ * The servers stay open until the registry is closed, because their tools may be run; until then the registry follows
+ * what they announce.
  *
  * @throws ToolError `INVALID_ARGUMENT` for settings or a lock file that are refused, `MISSING_PACKAGE`; a server that
  * cannot be asked, and a tool that is held back, are problems.
@@ -32,12 +31,17 @@ export async function loadMcpTools(file: string, terminal: Dialog, cwd: string):
     await discovery.close();
     throw error;
   }
+  const stopFollowing = discovery.onChange(({ added, edited, removed }) => {
+    for (const name of removed) registry.unregister(name);
+    const come = new Set([...added, ...edited]);
+    registry.registerAll(discovery.definitions().filter(({ name }) => come.has(name)), { replace: true });
+  });
   const problems = discovery
     .findings()
     .filter(({ kind }) => kind === 'unreachable' || kind === 'quarantined')
     .map(({ server, tool, message }) => ({ file: tool === undefined ? server : `${server} ${tool}`, reason: message }));
   const fileOf = new Map(discovery.definitions().map(({ name, providers }) => [name, serverOf(providers?.[0]?.config?.['server'], file)]));
-  return { registry, problems, fileOf, close: () => discovery.close() };
+  return { registry, problems, fileOf, close: () => (stopFollowing(), discovery.close()) };
 }
 
 /** A server may have no name. */

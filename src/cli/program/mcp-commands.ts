@@ -43,7 +43,7 @@ export function defineMcpCommands({ program, terminal, cwd, onTools, alone }: Co
     approve: pins.command('approve [tools...]').description('shows how it differs, and pins it after a yes').option('--all', 'all that differ').option('--yes', 'without a question'),
   };
   for (const action of ['verify', 'diff', 'approve'] as const) {
-    alone(withConfig(commands[action]).option('--lock <file>', 'the file with what was approved (default: tooldex-pins.json)').addHelpText('after', PINS_EXIT_HELP), examples[action], async () => {
+    alone(withConfig(commands[action]).option('--lock <file>', 'the file with what was approved (default: tooldex-pins.json beside the settings)').addHelpText('after', PINS_EXIT_HELP), examples[action], async () => {
       const { mcpPins } = await import('../commands/mcp/pins.js');
       return (options, tools) => mcpPins(terminal, action, tools, options, cwd);
     });

@@ -1,7 +1,4 @@
 import { z } from 'zod';
-import { ToolError } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
-import { digestOf } from '../../core/plain-data.js';
 import type { Policy } from '../../safety/decision.js';
 import type { CallContext } from '../../safety/tool-call.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
@@ -12,6 +9,7 @@ import { answerOf } from '../bridge/answer-of.js';
 import { bridgeShape, contextOf, executorOption, policyOption, withMethod } from '../bridge/bridge-options.js';
 import type { CallExecutor } from '../bridge/call-executor.js';
 import { GuardedCalls } from '../bridge/guarded-calls.js';
+import { redeemApproval } from '../bridge/redeem-approval.js';
 import { metadataOf, type BridgeMetadata } from '../bridge/metadata-of.js';
 import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { checkExportOptions } from '../export/export-options.js';
@@ -119,7 +117,7 @@ function running({ tool: { entry }, toolName, executor, calls, progress, store, 
   if (executor === undefined) return { needsApproval };
   const run = async (input: unknown, { toolCallId, messages, abortSignal }: AISDKCallOptions) => {
     const approvalId = approvalIn(messages, { toolCallId, toolName, input });
-    if (approvalId !== undefined) await redeem(store, digestOf([context.conversationId ?? null, approvalId, toolCallId, toolName]));
+    if (approvalId !== undefined) await redeemApproval(store, 'ai-sdk', [context.conversationId ?? null, approvalId, toolCallId, toolName]);
     const outcome = await calls.run(executor, entry, { id: toolCallId, name: entry.name, input }, approvalId !== undefined, abortSignal === undefined ? {} : { signal: abortSignal });
     const answer = answerOf(entry.name, outcome);
     if (!answer.ok) throw answer.error;
@@ -127,10 +125,4 @@ function running({ tool: { entry }, toolName, executor, calls, progress, store, 
   };
   if (!progress) return { needsApproval, execute: run };
   return { needsApproval, execute: (input, call) => withProgress(executor, { callId: call.toolCallId, toolName: entry.name }, () => run(input, call)) };
-}
-
-/** @throws ToolError `INVALID_APPROVAL` for a yes that has run its call already, `STATE_UNAVAILABLE`. */
-async function redeem(store: StateStore, approval: string): Promise<void> {
-  if ((await store.compareAndSet(`ai-sdk-approval:${approval}`, undefined, 'used', { ttlMs: LIMITS.timerMs })) === true) return;
-  throw new ToolError('INVALID_APPROVAL', 'Expected an approval that was not used, found one that has run its call already; ask again');
 }

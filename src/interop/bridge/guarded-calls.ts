@@ -19,7 +19,7 @@ const STRICTNESS = ['allow', 'confirm', 'deny'] as const;
  * Calls that another framework asks for, and that run only as the policy and the executor allow.
  *
  * Frameworks ask a person before a call runs, the executor while it runs. What was said yes to there is a yes here only
- * for the same call: id, tool, definition and arguments.
+ * for the same call: id, tool and arguments, of the tool as it is defined in this set when the call is made.
  */
 export class GuardedCalls {
   readonly #options: GuardedCallsOptions;

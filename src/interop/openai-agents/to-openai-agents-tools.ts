@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
+import { isToolError } from '../../core/errors.js';
 import type { Policy } from '../../safety/decision.js';
 import type { CallContext } from '../../safety/tool-call.js';
+import { MemoryStateStore } from '../../state/memory-state-store.js';
+import type { StateStore } from '../../state/state-store.js';
 import { answerOf } from '../bridge/answer-of.js';
-import { bridgeShape, contextOf, executorOption, policyOption } from '../bridge/bridge-options.js';
+import { bridgeShape, contextOf, executorOption, policyOption, withMethod } from '../bridge/bridge-options.js';
 import type { CallExecutor } from '../bridge/call-executor.js';
 import { GuardedCalls } from '../bridge/guarded-calls.js';
+import { redeemApproval } from '../bridge/redeem-approval.js';
 import { textOf } from '../export/call-answers.js';
 import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { checkExportOptions } from '../export/export-options.js';
@@ -17,6 +21,8 @@ export interface OpenAIAgentsToolsOptions extends ExportOptions, CallContext {
   readonly executor: CallExecutor;
   /** Asked beside the executor's own, of which the stricter decides. */
   readonly policy?: Policy;
+  /** Where approvals that ran their call are remembered, for 24 days. @default these tools' memory */
+  readonly store?: StateStore;
 }
 
 /** What is used of the run's context: whether a person approved a call there. */
@@ -42,26 +48,28 @@ export interface OpenAIAgentsTool {
   isEnabled: () => Promise<boolean>;
 }
 
-const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy: policyOption });
+const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy: policyOption, store: withMethod<StateStore>('compareAndSet', 'a StateStore').optional() });
 
 /**
  * The tools as function tools of `@openai/agents`, by the names that models can be given (`a.b` becomes `a__b`).
  *
- * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor. Results are
+ * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor, once. Results are
  * text, and so is the message of a call that failed or was denied: the model reads it and the run goes on. The package
  * itself is not loaded.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toOpenAIAgentsTools(input: ExportInput, options: OpenAIAgentsToolsOptions): OpenAIAgentsTool[] {
-  const { executor, policy, level, ...rest } = checkExportOptions('@openai/agents', schema, options);
+  const { executor, policy, store = new MemoryStateStore(), level, ...rest } = checkExportOptions('@openai/agents', schema, options);
   const exported = exportedTools(input, level === undefined ? {} : { level });
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
-  const calls = new GuardedCalls({ executor, policy, context: contextOf(rest) });
-  return exported.map((tool) => toTool(tool, names.encode(tool.entry.name)!, executor, calls));
+  const context = contextOf(rest);
+  const calls = new GuardedCalls({ executor, policy, context });
+  const redeem = (callId: string, name: string) => redeemApproval(store, 'openai-agents', [context.conversationId ?? null, callId, name]);
+  return exported.map((tool) => toTool(tool, names.encode(tool.entry.name)!, executor, calls, redeem));
 }
 
-function toTool({ entry, rendered }: ExportedTool, name: string, executor: CallExecutor, calls: GuardedCalls): OpenAIAgentsTool {
+function toTool({ entry, rendered }: ExportedTool, name: string, executor: CallExecutor, calls: GuardedCalls, redeem: (callId: string, name: string) => Promise<void>): OpenAIAgentsTool {
   const callOf = (input: unknown, id = randomUUID() as string) => ({ id, name: entry.name, input: typeof input === 'string' ? parsed(input) : input });
   return {
     type: 'function',
@@ -75,6 +83,10 @@ function toTool({ entry, rendered }: ExportedTool, name: string, executor: CallE
     invoke: async (context, input, { toolCall, signal } = {}) => {
       const call = callOf(input, toolCall?.callId);
       const approved = toolCall !== undefined && context.isToolApproved({ toolName: name, callId: toolCall.callId }) === true;
+      if (approved) {
+        const used = await redeem(toolCall.callId, name).then(() => undefined, (error: unknown) => error);
+        if (isToolError(used)) return used.message;
+      }
       const answer = answerOf(entry.name, await calls.run(executor, entry, call, approved, signal === undefined ? {} : { signal }));
       signal?.throwIfAborted();
       return answer.ok ? textOf(answer.value) : answer.error.message;

@@ -1,11 +1,11 @@
 import { isPlainObject, type Json } from '../../core/plain-data.js';
-import { publicMessage } from '../../core/public-message.js';
+import { withoutSecrets } from '../../core/public-message.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
 
 /** Characters of an image, a sound or a file (base64) that are passed on: 1 Mi. */
 const MAX_DATA_LENGTH = 2 ** 20;
-/** Lines of a failure's text, as of other tools' messages. */
-const MOST_LINES = 40;
+/** Characters of a failure's text. */
+const MAX_FAILURE_LENGTH = 8_192;
 
 /**
  * What a server's answer to a call is to us: its structured content, or else its text, or else its parts as plain data.
@@ -25,9 +25,12 @@ function textOf(texts: readonly string[]): string | null {
   return texts.length === 0 ? null : texts.join('\n');
 }
 
+/** The model needs the paths in it as much as those in a result; failures of servers, though, often quote their settings. */
 function failureText(texts: readonly string[]): string {
-  const lines = texts.join('\n').split('\n').filter((line) => line.trim() !== '');
-  return lines.length === 0 ? 'the tool failed and did not say why' : lines.slice(0, MOST_LINES).map(publicMessage).join('\n');
+  const text = texts.join('\n').trim();
+  if (text === '') return 'the tool failed and did not say why';
+  const shown = text.slice(0, MAX_FAILURE_LENGTH).split('\n').map(withoutSecrets).join('\n');
+  return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
 }
 
 /** A content block without its annotations, and bounded. */

@@ -43,8 +43,7 @@ export function unavailable(message: string, cause?: unknown): ToolError {
 /** Why a server could not be opened or listed, in a line without secrets and without texts of the server. */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
-  const known = KNOWN_REASONS.get(String(code)) ?? KNOWN_REASONS.get(String(cause?.code));
+  const known = codesOf(error).map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
   if (known !== undefined) return known;
   const status: unknown = typeof error === 'object' && error !== null ? (error as { status?: unknown }).status : undefined;
   return typeof status === 'number' ? `${describeFailure(error)}, HTTP status ${status}` : describeFailure(error);
@@ -62,6 +61,20 @@ const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
 function wasNeverSent(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
-  return NEVER_SENT.has(String(code)) || NEVER_SENT.has(String(cause?.code));
+  return codesOf(error).some((code) => NEVER_SENT.has(code));
+}
+
+/** The codes of an error and of what caused it, the first cause first: the SDK wraps what the network says. */
+function codesOf(error: unknown): readonly string[] {
+  const codes: string[] = [];
+  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; at = (at as { cause?: unknown }).cause ?? dataCause(at), depth += 1) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === 'string') codes.unshift(code);
+  }
+  return codes;
+}
+
+function dataCause(error: object): unknown {
+  const { data } = error as { data?: { cause?: unknown } };
+  return data?.cause;
 }

@@ -1,5 +1,5 @@
 import type * as McpClient from '@modelcontextprotocol/client';
-import type { Client, ElicitRequest, ElicitResult, Implementation, Progress, ProtocolEra, RequestOptions, Transport } from '@modelcontextprotocol/client';
+import type { Client, ElicitResult, Progress, RequestOptions, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
@@ -10,18 +10,16 @@ import { expandTransport, type Environment } from '../settings/expand-variables.
 import type { McpServerSettings } from '../settings/mcp-settings.js';
 import { labelOf, unavailable } from './connection-error.js';
 import { createTransport } from './create-transport.js';
+import type { ElicitationRequest, McpClientInfo, OnElicit, ProtocolEra } from './elicitation.js';
 import type { McpPackages } from './mcp-packages.js';
 import { ConnectionLostError, SessionExpiredError } from './session-errors.js';
 import { keepRawTools, readAllPages } from './tool-listing.js';
-
-/** Answers what a server asks a person in the middle of a call. */
-export type OnElicit = (server: string, request: ElicitRequest['params']) => Promise<ElicitResult>;
 
 export interface McpConnectionOptions {
   readonly clock: Clock;
   readonly env: Environment;
   readonly packages: McpPackages;
-  readonly clientInfo: Implementation;
+  readonly clientInfo: McpClientInfo;
   /** Told when the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
   readonly onElicit?: OnElicit | undefined;
@@ -210,7 +208,7 @@ export class McpConnection {
       // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
       versionNegotiation: settings.kind === 'stdio' || settings.kind === 'http' ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } } : { mode: 'legacy' },
     });
-    if (onElicit !== undefined) client.setRequestHandler('elicitation/create', ({ params }) => onElicit(this.#server.name, params));
+    if (onElicit !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => (await onElicit(this.#server.name, params as unknown as ElicitationRequest)) as ElicitResult);
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
     const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController() };
     const stop = onAbort(signal, () => this.#end(session));

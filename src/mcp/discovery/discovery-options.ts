@@ -1,19 +1,25 @@
-import type { Implementation } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
-import type { OnElicit } from '../connection/mcp-connection.js';
+import type { McpClientInfo, OnElicit } from '../connection/elicitation.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/mcp-packages.js';
 import type { Environment } from '../settings/expand-variables.js';
 import type { McpDiscoveryEvent } from './server-status.js';
 import type { PinGuard } from './tool-table.js';
 
+/** How the SDK's client, its part for stdio, and `ws` are loaded. */
+export interface McpPackageLoaders {
+  readonly client: () => Promise<unknown>;
+  readonly stdio: () => Promise<unknown>;
+  readonly ws: () => Promise<unknown>;
+}
+
 export interface McpDiscoveryOptions {
   /** Holds tools back whose definitions have changed: a `DefinitionPins`. @default every definition is used */
   readonly pins?: PinGuard;
   /** How this program calls itself to servers. @default tooldex */
-  readonly clientInfo?: Implementation;
+  readonly clientInfo?: McpClientInfo;
   /** Told of everything that happens while servers are asked. What it throws is ignored. */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers what servers ask a person in the middle of a call. Without it such calls fail. */
@@ -23,8 +29,8 @@ export interface McpDiscoveryOptions {
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
-  /** Loads the optional packages. @default import */
-  readonly packages?: McpPackages;
+  /** Loads the optional packages, as modules. @default import */
+  readonly packages?: McpPackageLoaders;
 }
 
 const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'a function');

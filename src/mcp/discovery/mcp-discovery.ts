@@ -86,6 +86,7 @@ export class McpDiscovery implements McpCaller {
   /** What is wrong or odd: servers that cannot be reached, tools that are left out, held back, or look like others. */
   findings(): readonly McpDiscoveryFinding[] {
     const servers = [...this.#servers.values()];
+    if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => Object.freeze({ kind: 'disabled' as const, server: name, message: 'expected settings of MCP that are enabled, found them switched off; set "enabled": true' })));
     const named = servers.flatMap(({ server, toolNames }) => toolNames.map((toolName) => ({ server: server.name, toolName })));
     return Object.freeze([...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
   }

@@ -1,4 +1,4 @@
-import type { ProtocolEra } from '@modelcontextprotocol/client';
+import type { ProtocolEra } from '../connection/elicitation.js';
 import type { McpFinding } from '../translate/mcp-finding.js';
 
 /** Something about servers and their tools that an operator should know. */
@@ -7,8 +7,9 @@ export type McpDiscoveryFinding =
   /**
    * - unreachable: the server could not be asked
    * - quarantined: the tool's definition is not the pinned one; it cannot be called
+   * - disabled: the settings name the server, and are not enabled
    */
-  | { readonly kind: 'unreachable' | 'quarantined'; readonly server: string; readonly tool?: string; readonly message: string };
+  | { readonly kind: 'unreachable' | 'quarantined' | 'disabled'; readonly server: string; readonly tool?: string; readonly message: string };
 
 interface StatusFacts {
   readonly server: string;

@@ -185,8 +185,8 @@ export class DefinitionPins {
 }
 
 const REASONS = Object.freeze({
-  new: 'expected a tool that is pinned, found a new one; look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve)',
-  changed: 'expected the definition that was pinned, found another; look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve)',
+  new: 'expected a tool that is pinned, found a new one; look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve <tool>)',
+  changed: 'expected the definition that was pinned, found another; look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve <tool>)',
 });
 
 function strictly(options: DefinitionPinsOptions): DefinitionPinsOptions {

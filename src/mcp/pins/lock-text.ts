@@ -84,5 +84,5 @@ function readPin(pins: PinTable, server: string, tool: string, entry: unknown, s
 }
 
 export function refusedLock(name: string, reasons: readonly string[], cause?: unknown): ToolError {
-  return new ToolError('INVALID_ARGUMENT', `The lock file ${name} is refused:\n  ${reasons.join('\n  ')}\nTake it back from version control, or delete it and approve anew: tooldex mcp pins approve`, { ...(cause === undefined ? {} : { cause }) });
+  return new ToolError('INVALID_ARGUMENT', `The lock file ${name} is refused:\n  ${reasons.join('\n  ')}\nTake it back from version control, or delete it and approve anew: tooldex mcp pins approve --all`, { ...(cause === undefined ? {} : { cause }) });
 }

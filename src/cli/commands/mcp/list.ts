@@ -1,8 +1,7 @@
-import { McpDiscovery } from '../../../mcp/discovery/mcp-discovery.js';
 import type { McpServerStatus } from '../../../mcp/discovery/server-status.js';
 import { ToolMetadataRegistry } from '../../../registry/tool-metadata-registry.js';
 import { EXIT } from '../../exit-codes.js';
-import { readMcpConfig } from '../../load/mcp-config.js';
+import { openMcpDiscovery } from '../../load/load-mcp-tools.js';
 import { plainJson, plainLine } from '../../plain-text.js';
 import { table } from '../../table.js';
 import { paint, type Dialog } from '../../terminal.js';
@@ -10,7 +9,7 @@ import { paint, type Dialog } from '../../terminal.js';
 /** Shows how it stands with every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
 export async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
   const { config, json } = options as { readonly config?: string; readonly json?: boolean };
-  const discovery = new McpDiscovery(await readMcpConfig(config, terminal, cwd));
+  const discovery = await openMcpDiscovery(config, terminal, cwd);
   const stopListening = terminal.onInterrupt(() => void discovery.close());
   try {
     await discovery.refresh();

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { ToolError } from '../../../core/errors.js';
 import { onAbort } from '../../../core/on-abort.js';
 import { McpDiscovery } from '../../../mcp/discovery/mcp-discovery.js';
-import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../../mcp/pins/definition-pins.js';
+import { DefinitionPins } from '../../../mcp/pins/definition-pins.js';
 import type { PinFinding, ServerListing } from '../../../mcp/pins/pin-findings.js';
 import type { McpSettings } from '../../../mcp/settings/mcp-settings.js';
 import { shownArguments } from '../../execute/shown-arguments.js';
@@ -17,7 +17,7 @@ export type PinsAction = 'verify' | 'diff' | 'approve';
 export interface PinsOptions {
   /** The settings of MCP. @default .mcp.json or mcp.json in the working directory */
   readonly config?: string;
-  /** The lock file. @default tooldex-pins.json in the working directory */
+  /** The lock file. @default tooldex-pins.json beside the settings */
   readonly lock?: string;
   readonly json?: boolean;
   /** Of approve: everything that is found. */
@@ -40,16 +40,16 @@ const STYLES: Readonly<Record<PinFinding['kind'], Style>> = { new: 'yellow', cha
  * Compares what MCP servers list now with the lock file: says what differs, shows how, or pins it.
  *
  * @param tools those that diff and approve look at: `<tool>`, `<server>.<tool>` or `mcp.<server>.<tool>`; all when empty.
- * @throws ToolError `INVALID_ARGUMENT` for a lock file that is missing (but for approve) or refused, and for tools that
+ * @throws ToolError `INVALID_ARGUMENT` for a lock file that is missing (only verify needs one) or refused, and for tools that
  * are unknown or could be several.
  */
 export async function mcpPins(terminal: Dialog, action: PinsAction, tools: readonly string[], options: PinsOptions, cwd: string, list: ListServers = listServers): Promise<number> {
-  const file = resolve(cwd, options.lock ?? DEFAULT_LOCK_FILE);
   if (action === 'approve' && tools.length === 0 && options.all !== true) throw new ToolError('INVALID_ARGUMENT', 'expected the tools to approve, or --all, found neither');
   if (action === 'approve' && tools.length > 0 && options.all === true) throw new ToolError('INVALID_ARGUMENT', 'expected the tools to approve, or --all, found both');
-  const settings = await readMcpConfig(options.config, terminal, cwd);
-  // Before servers are started: a refused file needs none.
-  const pins = action === 'approve' && !existsSync(file) ? new DefinitionPins() : await DefinitionPins.load(file);
+  const { settings, lock } = await readMcpConfig(options.config, terminal, cwd);
+  const file = options.lock === undefined ? lock : resolve(cwd, options.lock);
+  // Before servers are started: a refused file needs none. Without one everything is new; for CI that is an error.
+  const pins = action !== 'verify' && !existsSync(file) ? new DefinitionPins() : await DefinitionPins.load(file);
   const interrupt = new AbortController();
   const stopListening = terminal.onInterrupt(() => interrupt.abort());
   try {
