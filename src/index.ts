@@ -3,6 +3,7 @@ export { isToolError, ToolError, type Issue, type ToolErrorCode } from './core/e
 export { askUser, fail, halt, ok, type ToolResult } from './tool/outcome.js';
 export { tool, type ToolDecorator } from './tool/tool-decorator.js';
 export { defineTool, type Execute, type ToolDefinition, type ToolEntry } from './tool/tool-definition.js';
+export { toolsFromJson, toolToJson, type CodePart, type RestoredTools, type ToolCode, type ToolHandler, type ToolJson } from './tool/tool-data.js';
 export type { ToolSource } from './tool/find-definitions.js';
 export type { ToolMetadata } from './tool/metadata/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/schema/standard-schema.js';

@@ -64,6 +64,8 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const fn = <T>() => z.custom<T>(isFunction, 'a function');
 const texts = z.array(z.string()).optional();
+/** Tools given past the chat would be run by the SDK, without policy and approval. */
+const OWN_OPTIONS: ReadonlySet<string> = new Set(['model', 'system', 'instructions', 'prompt', 'messages', 'tools', 'toolChoice', 'activeTools', 'stopWhen', 'prepareStep', 'abortSignal']);
 const schema = z.strictObject({
   model: z.custom<LanguageModel | ModelStep>((value) => isFunction(value) || typeof value === 'string' || (typeof value === 'object' && value !== null && 'doGenerate' in value), "a model of the AI SDK, or a function"),
   executor: z.custom<ToolExecutor>((value) => typeof value === 'object' && value !== null && 'executeAll' in value && 'registry' in value, 'a ToolExecutor').optional(),
@@ -79,7 +81,7 @@ const schema = z.strictObject({
   onToolError: z.union([z.enum(['continue', 'halt']), fn<Exclude<OnToolError, string>>()], { error: '"continue", "halt" or a function' }).default('continue'),
   encode: fn<Encode>().default(() => encodeValue),
   context: z.unknown().optional(),
-  modelOptions: z.record(z.string(), z.unknown()).default({}),
+  modelOptions: z.record(z.string().refine((option) => !OWN_OPTIONS.has(option), 'an option that is not the own of the chat'), z.unknown()).default({}),
   onEvent: fn<NonNullable<ChatEngine['onEvent']>>().optional(),
   clock: z.custom<Clock>((value) => typeof value === 'object' && value !== null, 'a clock').default(() => systemClock),
   principal: z.string().optional(),

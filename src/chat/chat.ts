@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { ToolError } from '../core/errors.js';
-import { describeValue } from '../core/plain-data.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
 import type { Approval } from '../safety/approvals.js';
-import { checkEngine, type ChatEngine, type CheckedEngine } from './chat-engine.js';
+import { checkEngine, type ChatEngine } from './chat-engine.js';
 import type { ChatEvent } from './chat-event.js';
 import type { ChatResult } from './chat-result.js';
 import { NO_CHAT, type CallProgress, type ChatState, type OpenTurn } from './chat-state.js';
-import { ChatRun, type RunOptions } from './loop/chat-run.js';
+import { ChatRun } from './loop/chat-run.js';
 import { eventStream } from './loop/event-stream.js';
 import { resultOf } from './loop/result-of.js';
 import { runChat } from './loop/run-chat.js';
 import { modelStepOf } from './model/model-step-of.js';
 import { errorOutput } from './thread/encode-output.js';
-import { callsIn, type ChatMessage } from './thread/chat-message.js';
+import { callsIn, type AssistantMessage, type ChatMessage } from './thread/chat-message.js';
 import { assertAnswered, readThread } from './thread/read-thread.js';
 
 /** A thread, and what to run it on. */
@@ -53,48 +53,53 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 }
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
-  return eventStream(options.signal, async (tell, signal) => {
-    const { messages = [], prompt, approvals = [], signal: _signal, ...rest } = options;
+  return eventStream(options?.signal instanceof AbortSignal ? options.signal : undefined, async (tell, signal) => {
+    const { messages = [], prompt, approvals = [], signal: given, ...rest } = options;
     const engine = checkEngine(rest);
-    if (prompt !== undefined && typeof prompt !== 'string') throw new ToolError('INVALID_ARGUMENT', `Expected prompt as text, found ${describeValue(prompt)}`);
-    const given: unknown = messages;
-    const thread = prompt === undefined || !Array.isArray(given) ? given : [...(given as readonly ChatMessage[]), { role: 'user', content: prompt }];
+    assertOption(prompt === undefined || typeof prompt === 'string', 'prompt as text', prompt);
+    assertOption(given === undefined || given instanceof AbortSignal, 'signal as an AbortSignal', given);
+    assertOption(Array.isArray(approvals) && approvals.every(isPlainObject), 'approvals as a list of what approve gives', approvals);
+    const before: unknown = messages;
+    const thread = prompt === undefined || !Array.isArray(before) ? before : [...(before as readonly ChatMessage[]), { role: 'user', content: prompt }];
     const state = stateOf(thread, approvals);
-    tell({ type: 'chat-completed', result: await runToResult(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? randomUUID() }) });
+    const run = new ChatRun(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? randomUUID() });
+    await runChat(run, await modelStepOf(engine));
+    run.tell({ type: 'chat-completed', result: resultOf(withoutHalfDone(run.state), engine, run.turns) });
   });
 }
 
-async function runToResult(state: ChatState, engine: CheckedEngine, options: RunOptions): Promise<ChatResult> {
-  const run = new ChatRun(state, engine, options);
-  await runChat(run, await modelStepOf(engine));
-  return resultOf(withoutHalfDone(run.state), engine, run.turns);
+function assertOption(isRight: boolean, expected: string, found: unknown): void {
+  if (!isRight) throw new ToolError('INVALID_ARGUMENT', `Expected ${expected}, found ${describeValue(found)}`);
 }
 
-function stateOf(messages: unknown, approvals: readonly Approval[]): ChatState {
-  const thread = readThread(messages);
-  if (thread.messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected messages or a prompt, found neither; a model has nothing to answer');
+function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
+  const thread = readThread(given);
+  const { messages } = thread;
+  if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected messages or a prompt, found neither; a model has nothing to answer');
   const approved = new Set(approvals.map(({ callId }) => callId));
-  const open = thread.open.filter(({ toolCallId }) => !approved.has(toolCallId));
-  if (open.length > 0 || thread.open.length === 0) {
-    assertAnswered({ ...thread, open });
-    return Object.freeze({ ...NO_CHAT, messages: thread.messages });
-  }
-  return Object.freeze({ ...NO_CHAT, ...lastTurnOf(thread.messages) });
+  const at = messages.findLastIndex(({ role }) => role === 'assistant');
+  const message = messages[at];
+  // What is approved runs before anything else: only the last turn can still be open.
+  const isLast = message?.role === 'assistant' && messages.slice(at + 1).every(({ role }) => role === 'tool');
+  const runnable = new Set(isLast ? callsIn(message).flatMap(({ toolCallId }) => (approved.has(toolCallId) ? [toolCallId] : [])) : []);
+  // An earlier turn may have used the same id.
+  const open = thread.open.filter((call) => !runnable.has(call.toolCallId) || thread.open.findLast(({ toolCallId }) => toolCallId === call.toolCallId) !== call);
+  assertAnswered({ messages, open });
+  if (thread.open.length === 0 || !isLast) return Object.freeze({ ...NO_CHAT, messages });
+  return Object.freeze({ ...NO_CHAT, messages: Object.freeze(messages.slice(0, at)), openTurn: openTurnOf(message, messages[at + 1]) });
 }
 
-/** The last turn, taken out of a thread in which some of its calls are still to be run. */
-function lastTurnOf(messages: readonly ChatMessage[]): { readonly messages: readonly ChatMessage[]; readonly openTurn: OpenTurn } {
-  const at = messages.findLastIndex(({ role }) => role === 'assistant');
-  const message = messages[at]!;
-  const results = messages[at + 1];
-  if (message.role !== 'assistant' || messages.length > at + (results?.role === 'tool' ? 2 : 1)) throw new ToolError('OPEN_TOOL_CALLS', 'Expected the calls to run in the last message of the assistant, found messages after it; every call before them needs a result');
+/** The last turn of a thread, some of whose calls are still to be run. */
+function openTurnOf(message: AssistantMessage, results: ChatMessage | undefined): OpenTurn {
   const outputs = new Map(results?.role === 'tool' ? results.content.map(({ toolCallId, output }) => [toolCallId, output]) : []);
   const progressOf = (callId: string): CallProgress => {
     const output = outputs.get(callId);
     return output === undefined ? { state: 'not_started' } : { state: 'settled', output };
   };
-  const calls = callsIn(message).map(({ toolCallId, toolName, input }) => Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progressOf(toolCallId)) }));
-  return { messages: Object.freeze(messages.slice(0, at)), openTurn: Object.freeze({ index: 0, message, calls: Object.freeze(calls), tools: Object.freeze([]) }) };
+  const calls = callsIn(message)
+    .filter(({ providerExecuted }) => providerExecuted !== true)
+    .map(({ toolCallId, toolName, input }) => Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progressOf(toolCallId)) }));
+  return Object.freeze({ index: 0, message, calls: Object.freeze(calls), tools: Object.freeze([]) });
 }
 
 /** Without a session nobody remembers how far a call was: when a chat is given up, the thread says so in the place of results. */

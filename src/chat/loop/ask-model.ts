@@ -43,7 +43,7 @@ export async function askModel(run: ChatRun, model: ModelStep, offer: Offer, mes
   if (answer === undefined) throw new ToolError('MODEL_FAILED', 'Expected an answer of the model, found that it ended without one');
   const { finishReason, usage } = answer;
   if (typeof finishReason !== 'string') throw new ToolError('MODEL_FAILED', `Expected the reason why the model ended as text, found ${describeValue(finishReason)}`);
-  const message = withUniqueIds(renamed(checked(answer.message), names.decode), turn, messages);
+  const message = withUniqueIds(renamed(checked(answer.message), names.decode), messages);
   return { message, finishReason, ...(usage && { usage }) };
 }
 

@@ -1,6 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
+import { untilAborted } from '../../execution/run/until-aborted.js';
 import type { ToolOutcome } from '../../execution/tool-outcome.js';
 import type { ToolCall } from '../../safety/tool-call.js';
 import type { ToolErrorDecision } from '../chat-engine.js';
@@ -15,14 +16,15 @@ interface Decided {
 }
 
 /** What becomes of a failed call, as `onToolError` says. One that fails itself, or says what is no decision, ends the run. */
-export async function decideOnError({ engine }: ChatRun, call: ToolCall, outcome: Failed): Promise<Decided> {
+export async function decideOnError({ engine, signal }: ChatRun, call: ToolCall, outcome: Failed): Promise<Decided> {
   const output = errorOutput(outcome.message);
   const goOn = { progress: { state: 'settled', output } } as const;
   const end = (error: string): Decided => ({ ...goOn, end: { reason: 'tool_error', callId: call.id, error } });
   let decision: ToolErrorDecision;
   try {
-    decision = typeof engine.onToolError === 'function' ? await engine.onToolError(Object.freeze({ ...call }), outcome) : engine.onToolError;
+    decision = typeof engine.onToolError === 'function' ? await untilAborted(Promise.resolve(engine.onToolError(Object.freeze({ ...call }), outcome)), signal, 'onToolError') : engine.onToolError;
   } catch (error) {
+    if (signal.aborted) return goOn; // Nobody waits for the decision any more; what the tool answered stays on record.
     return end(`${outcome.message}\nonToolError failed: ${publicMessage(error)}`);
   }
   if (decision === 'continue') return goOn;

@@ -3,8 +3,8 @@ import { callsIn, type ChatMessage, type ToolCallPart } from '../thread/chat-mes
 
 /** The names of tools as every model service allows them, and the way back. */
 export interface ModelNames {
-  encode(name: string): string;
-  decode(encoded: string): string;
+  readonly encode: (name: string) => string;
+  readonly decode: (encoded: string) => string;
 }
 
 /**

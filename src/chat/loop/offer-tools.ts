@@ -1,18 +1,30 @@
 import { ToolError } from '../../core/errors.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { isAvailable } from '../../registry/tool-filter.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { compilePermission } from '../../selection/permission.js';
 import { selectTools } from '../../selection/select-tools.js';
-import type { SelectedTool, Selection } from '../../selection/selection.js';
+import type { SelectionLimits, SelectionRequest } from '../../selection/selection-request.js';
+import type { Selection } from '../../selection/selection.js';
 import { createToolSearchTool } from '../../selection/tool-search-tool.js';
 import { highestLevel, renderTool, type RenderedTool, type SchemaLevel } from '../../tool/render/render-tool.js';
-import type { CheckedEngine } from '../chat-engine.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { CheckedEngine, SelectTools } from '../chat-engine.js';
 import type { ChatState } from '../chat-state.js';
 import type { ChatMessage } from '../thread/chat-message.js';
 
 /** What a model is shown in one turn. */
 export interface Offer {
-  readonly tools: readonly { readonly toolName: string; readonly level: SchemaLevel; readonly rendered: RenderedTool }[];
+  readonly tools: readonly OfferedTool[];
+  /** The tool that the model must call. */
+  readonly forced?: string;
+}
+
+interface OfferedTool {
+  readonly toolName: string;
+  readonly level: SchemaLevel;
+  readonly rendered: RenderedTool;
 }
 
 /** Chooses the tools of each turn, so that what was offered once stays, in its place and with its bytes: prompts stay cached. */
@@ -22,6 +34,7 @@ export class ToolOffers {
   readonly #search: { readonly name: string; readonly executor: ToolExecutor } | undefined;
   /** Found by the search in this run; the model may call them, so it is shown them from then on. */
   readonly #found = new Set<string>();
+  #hasOffered = false;
 
   /** @throws ToolError `DUPLICATE_TOOL` when another tool has the name of the tool that explains those shown in short. */
   constructor(engine: CheckedEngine) {
@@ -40,49 +53,89 @@ export class ToolOffers {
     return this.#search?.name === toolName ? this.#search.executor : this.#engine.executor;
   }
 
+  /** All tools that can be called, shown or not. */
+  names(): readonly string[] {
+    const names = [...this.#engine.registry].map(({ name }) => name);
+    return this.#search === undefined ? names : [...names, this.#search.name];
+  }
+
+  /** Whether the model was shown a tool that there is: what was not selected for it, it may not call. */
+  wasOffered(toolName: string, { offered }: ChatState): boolean {
+    const entry = this.#engine.registry.get(toolName);
+    if (this.#engine.selectTools === undefined || entry === undefined) return true;
+    if (!this.#hasOffered && offered.length === 0) return true; // The thread comes from elsewhere.
+    return offered.some((tool) => tool.toolName === entry.name);
+  }
+
   /** Remembers which tools an answer of the search named. */
   noteFound(toolName: string, value: unknown): void {
-    const entry = this.#engine.registry.get(toolName);
-    if (this.#search?.name !== toolName && entry?.metadata?.['toolSearch'] !== true) return;
-    const { found = [], tools = [] } = value as { found?: readonly { name?: unknown }[]; tools?: readonly { name?: unknown }[] };
-    for (const { name } of [...found, ...tools]) if (typeof name === 'string') this.#found.add(name);
+    const isSearch = this.#search?.name === toolName || this.#engine.registry.get(toolName)?.metadata?.['toolSearch'] === true;
+    if (!isSearch || !isPlainObject(value)) return;
+    for (const list of [value['found'], value['tools']]) {
+      for (const each of Array.isArray(list) ? (list as readonly unknown[]) : []) if (isPlainObject(each) && typeof each['name'] === 'string') this.#found.add(each['name']);
+    }
   }
 
   /** The tools of the next turn. */
   async next(state: ChatState, messages: readonly ChatMessage[], index: number): Promise<Offer> {
     const { registry, selectTools: select, toolChoice } = this.#engine;
-    const tools = select === undefined ? this.#everything(state) : await this.#select(state, messages, index);
+    const chosen = select === undefined ? this.#everything(state) : typeof select === 'function' ? await this.#asSaid(select, state, messages, index) : this.#select(select, state, messages);
+    this.#hasOffered = true;
+    // The search comes first: behind it the list can grow, and stays the beginning of the next.
     const search = this.#search && [...this.#search.executor.registry][0]!;
-    const all = search === undefined ? tools : [...tools, { toolName: search.name, level: 'full' as const, rendered: renderTool(search, 'full') }];
-    if (typeof toolChoice === 'string') return { tools: all };
+    const tools = search === undefined ? chosen : [shown(search, 'full'), ...chosen];
+    if (typeof toolChoice === 'string') return { tools };
+    if (toolChoice.toolName === search?.name) return { tools, forced: search.name };
+    const entry = registry.get(toolChoice.toolName);
+    if (entry === undefined) throw new ToolError('TOOL_NOT_FOUND', `Expected toolChoice to name a known tool, found ${describeValue(toolChoice.toolName)}`);
     // A tool that must be called must be understood without a question.
-    const { toolName } = toolChoice;
-    const forced = registry.get(toolName);
-    if (forced === undefined) throw new ToolError('TOOL_NOT_FOUND', `Expected toolChoice to name a known tool, found ${JSON.stringify(toolName)}`);
-    const full = { toolName: forced.name, level: 'full' as const, rendered: renderTool(forced, 'full') };
-    return { tools: all.some((tool) => tool.toolName === forced.name) ? all.map((tool) => (tool.toolName === forced.name ? full : tool)) : [...all, full] };
+    const full = shown(entry, 'full');
+    return { tools: tools.some(({ toolName }) => toolName === entry.name) ? tools.map((tool) => (tool.toolName === entry.name ? full : tool)) : [...tools, full], forced: entry.name };
   }
 
-  async #select(state: ChatState, messages: readonly ChatMessage[], index: number): Promise<readonly SelectedTool[]> {
-    const { registry, selectTools: select } = this.#engine;
-    const text = lastRequest(messages);
-    const previous = { tools: state.offered } as unknown as Selection;
-    if (typeof select === 'function') return (await select({ index, text, messages, previous: state.offered.length === 0 ? undefined : previous })).tools;
-    const include = [...(select?.include ?? []), ...[...this.#found].filter((name) => registry.has(name))];
-    const selection = selectTools(registry, { ...select, text, include, ...(state.offered.length > 0 && { previous }) });
-    if (selection.error !== undefined && this.#found.size === 0) throw selection.error;
-    return selection.tools;
+  /** As the user's own function selects; what the model found comes after it. */
+  async #asSaid(select: SelectTools, { offered }: ChatState, messages: readonly ChatMessage[], index: number): Promise<readonly OfferedTool[]> {
+    const previous = offered.length === 0 ? undefined : ({ tools: offered } as unknown as Selection);
+    const { tools } = await select({ index, text: lastRequest(messages), messages, previous });
+    return this.#withFound(tools);
+  }
+
+  /** What was shown before, then what is selected in addition, then what the model found. */
+  #select(select: Omit<SelectionRequest, 'text' | 'previous'>, { offered }: ChatState, messages: readonly ChatMessage[]): readonly OfferedTool[] {
+    const { registry } = this.#engine;
+    const refusalOf = compilePermission(registry, limitsOf(select));
+    const kept = offered.flatMap(({ toolName, level }) => {
+      const entry = registry.get(toolName);
+      return entry === undefined || entry.name !== toolName || refusalOf(entry) !== undefined ? [] : [shown(entry, level)];
+    });
+    const previous = { tools: kept } as unknown as Selection;
+    const selection = selectTools(registry, { ...select, text: lastRequest(messages), ...(kept.length > 0 && { previous }) });
+    if (selection.error !== undefined && kept.length === 0) throw selection.error;
+    const before = new Set(kept.map(({ toolName }) => toolName));
+    return this.#withFound([...kept, ...selection.tools.filter(({ toolName }) => !before.has(toolName))]);
+  }
+
+  /** The search finds nothing that the limits forbid; budgets do not count for what the model asked for. */
+  #withFound(tools: readonly OfferedTool[]): readonly OfferedTool[] {
+    const { registry } = this.#engine;
+    const before = new Set(tools.map(({ toolName }) => toolName));
+    const found = [...this.#found].flatMap((name) => registry.get(name) ?? []).filter((entry) => !before.has(entry.name) && isAvailable(entry));
+    return [...tools, ...[...new Set(found)].map((entry) => shown(entry, highestLevel(entry)))];
   }
 
   /** All available tools; what was offered before stays first, so that one that came since changes nothing before it. */
-  #everything({ offered }: ChatState): Offer['tools'] {
-    const available = new Map([...this.#engine.registry].filter(isAvailable).map((entry) => [entry.name, { entry, level: highestLevel(entry) }]));
+  #everything({ offered }: ChatState): readonly OfferedTool[] {
+    const available = new Map([...this.#engine.registry].filter(isAvailable).map((entry) => [entry.name, entry]));
     const kept = offered.flatMap(({ toolName, level }) => {
-      const tool = available.get(toolName);
-      return tool !== undefined && available.delete(toolName) ? [{ ...tool, level }] : [];
+      const entry = available.get(toolName);
+      return entry !== undefined && available.delete(toolName) ? [shown(entry, level)] : [];
     });
-    return [...kept, ...available.values()].map(({ entry, level }) => ({ toolName: entry.name, level, rendered: renderTool(entry, level) }));
+    return [...kept, ...[...available.values()].map((entry) => shown(entry, highestLevel(entry)))];
   }
+}
+
+function shown(entry: ToolEntry, level: SchemaLevel): OfferedTool {
+  return { toolName: entry.name, level, rendered: renderTool(entry, level) };
 }
 
 /** What the user said last. */
@@ -93,7 +146,7 @@ function lastRequest(messages: readonly ChatMessage[]): string {
   return typeof content === 'string' ? content : content.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join(' ');
 }
 
-function limitsOf(select: CheckedEngine['selectTools']): Record<string, unknown> {
+function limitsOf(select: CheckedEngine['selectTools']): SelectionLimits {
   if (select === undefined || typeof select === 'function') return {};
   const { exclude, maxDanger, maxCostTier, accessModes, filter } = select;
   return Object.fromEntries(Object.entries({ exclude, maxDanger, maxCostTier, accessModes, filter }).filter(([, value]) => value !== undefined));

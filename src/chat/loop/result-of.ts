@@ -38,7 +38,7 @@ function metadataOf({ openTurn, end: closed }: ChatState, { mode }: CheckedEngin
     ...(end?.reason === 'max_turns' && { maxTurns: end.maxTurns }),
     ...(end?.reason === 'halt_when' && { haltWhenTurnIndex: end.turn }),
     ...(end?.reason === 'halt' && { haltToolCallId: end.callId, haltResult: end.value }),
-    ...(end?.reason === 'tool_error' && { haltToolCallId: end.callId, error: { code: 'EXECUTION_FAILED', message: end.error } }),
+    ...(end?.reason === 'tool_error' && { haltToolCallId: end.callId, error: Object.freeze({ code: 'EXECUTION_FAILED', message: end.error }) }),
     ...(end?.reason === 'error' && { error: end.error }),
   };
 }

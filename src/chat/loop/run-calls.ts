@@ -1,5 +1,5 @@
 import { ToolError } from '../../core/errors.js';
-import { canonicalJson, cloneFrozen, type Json } from '../../core/plain-data.js';
+import { canonicalJson, type Json } from '../../core/plain-data.js';
 import { dangerRank } from '../../core/enum-order.js';
 import type { Confirmation } from '../../execution/executor-options.js';
 import { isRepeatable } from '../../execution/run/handler-runner.js';
@@ -9,7 +9,8 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 import type { PendingApproval } from '../../safety/pending.js';
 import { renderTool } from '../../tool/render/render-tool.js';
 import { withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
-import { encodeOutcome, errorOutput } from '../thread/encode-output.js';
+import { cloneMessage } from '../thread/data-depth.js';
+import { encodeOutcome } from '../thread/encode-output.js';
 import type { ChatRun } from './chat-run.js';
 import { decideOnError } from './decide-on-error.js';
 import { RESERVED_REASONS } from './halted-reason.js';
@@ -37,16 +38,26 @@ export async function runCalls(run: ChatRun): Promise<void> {
   if (openTurn === undefined) return;
   const runnable = runnableCalls(run.state, run.engine.registry);
   const groups = new Map<ToolExecutor, CallRecord[]>();
+  const refused: Promise<void>[] = [];
   for (const call of runnable) {
-    if (call.toolName === '') {
-      await settle(run, call, { state: 'settled', output: errorOutput('Expected the name of a tool, found none') });
-      continue;
+    const refusal = refusalOf(run, call);
+    if (refusal === undefined) {
+      const executor = run.offers.executorOf(call.toolName);
+      groups.set(executor, [...(groups.get(executor) ?? []), call]);
+    } else {
+      refused.push(takeOutcome(run, call, refusal, openTurn.index, false).catch((error: unknown) => run.fail(error)));
     }
-    const executor = run.offers.executorOf(call.toolName);
-    groups.set(executor, [...(groups.get(executor) ?? []), call]);
   }
-  await Promise.all([...groups].map(([executor, calls]) => executeAll(executor, calls, run, openTurn.index)));
+  await Promise.all([...refused, ...[...groups].map(([executor, calls]) => executeAll(executor, calls, run, openTurn.index))]);
   run.throwIfFailed();
+}
+
+/** The outcome of a call that no executor is asked for: without a name, or of a tool that the model was not shown. */
+function refusalOf(run: ChatRun, { callId, toolName, progress }: CallRecord): ToolOutcome | undefined {
+  const refuse = (message: string): ToolOutcome => Object.freeze({ callId, toolName, durationMs: 0, attempts: 0, cached: false, status: 'error', code: 'TOOL_NOT_FOUND', message });
+  if (toolName === '') return refuse('Expected the name of a tool, found none');
+  if (progress.state !== 'not_started' || run.offers.wasOffered(toolName, run.state)) return undefined;
+  return refuse(`Expected one of the tools that you see, found ${JSON.stringify(toolName.slice(0, 128))}, which is not among them`);
 }
 
 async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], run: ChatRun, turn: number): Promise<void> {
@@ -105,7 +116,7 @@ async function takeOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome,
   run.tell({ type: 'tool-completed', ...facts, outcome });
   const { progress, end } = await readOutcome(run, call, explained(run, outcome));
   await settle(run, call, progress, end);
-  if (wasStarted) run.offers.noteFound(call.toolName, outcome.status === 'ok' ? outcome.value : undefined);
+  if (wasStarted && outcome.status === 'ok') run.offers.noteFound(call.toolName, outcome.value);
   run.tell({ type: 'tool-encoded', ...facts, output: progress.output });
 }
 
@@ -138,7 +149,7 @@ async function readOutcome(run: ChatRun, { callId, toolName, input }: CallRecord
 
 function plainOrNull(value: unknown): Json {
   try {
-    return cloneFrozen(value === undefined ? null : value) as Json;
+    return cloneMessage(value === undefined ? null : value) as Json;
   } catch {
     return null; // What the model reads says why.
   }

@@ -1,5 +1,6 @@
 import { isToolError } from '../../core/errors.js';
 import { publicMessage } from '../../core/public-message.js';
+import { untilAborted } from '../../execution/run/until-aborted.js';
 import type { PendingManualCall } from '../../safety/pending.js';
 import type { ChatTurn } from '../chat-turn.js';
 import { withCall, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from '../chat-state.js';
@@ -27,14 +28,29 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
       const turn = noteTurn(run, openTurn);
       if (isSettled(openTurn)) await run.save(closeTurn(run.state));
       run.tell({ type: 'turn-completed', turn });
-      if (!isSettled(openTurn)) return run.isCancelled ? end(run, { reason: 'cancelled' }) : undefined;
+      if (!isSettled(openTurn)) return isGivenUp(run, openTurn) ? end(run, { reason: 'cancelled' }) : undefined;
       if (openTurn.end !== undefined) return;
-      if (haltWhen !== undefined && (await haltWhen(turn)) === true) return end(run, { reason: 'halt_when', turn: openTurn.index });
+      if (haltWhen !== undefined && (await orGivenUp(run, () => haltWhen(turn), 'haltWhen')) === true) return end(run, { reason: 'halt_when', turn: openTurn.index });
     }
     if (run.isCancelled) return end(run, { reason: 'cancelled' });
     if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
     const ended = await nextTurn(run, model, asked++);
     if (ended !== undefined) return end(run, ended);
+  }
+}
+
+/** Whether the caller gave up calls that would have run; to others somebody else gives their results. */
+function isGivenUp({ isCancelled }: ChatRun, { calls }: OpenTurn): boolean {
+  return isCancelled && calls.some(({ progress }) => progress.state !== 'waiting' && progress.state !== 'settled');
+}
+
+/** What a function of the caller's says; `undefined` when the caller gives up before, also if the function never ends. */
+async function orGivenUp<T>(run: ChatRun, ask: () => T | Promise<T>, name: string): Promise<T | undefined> {
+  try {
+    return await untilAborted(Promise.resolve(ask()), run.signal, name);
+  } catch (error) {
+    if (run.isCancelled) return undefined;
+    throw error;
   }
 }
 
@@ -52,7 +68,8 @@ async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
 /** Asks the model. @returns how the run ends; `undefined` when the model made calls, which are the open turn then. */
 async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
   const { messages } = run.state;
-  const offer = await run.offers.next(run.state, messages, index);
+  const offer = await orGivenUp(run, () => run.offers.next(run.state, messages, index), 'selectTools');
+  if (offer === undefined) return { reason: 'cancelled' };
   const offered = Object.freeze(offer.tools.map(({ toolName, level }) => Object.freeze({ toolName, level })));
   run.tell({ type: 'turn-started', turn: index, tools: offered.map(({ toolName }) => toolName) });
   let answer: Answer;
@@ -61,14 +78,16 @@ async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   } catch (error) {
     run.throwIfFailed();
     if (run.isCancelled) return { reason: 'cancelled' };
-    return { reason: 'error', error: { code: isToolError(error) ? error.code : 'MODEL_FAILED', message: publicMessage(error) } };
+    return { reason: 'error', error: Object.freeze({ code: isToolError(error) ? error.code : 'MODEL_FAILED', message: publicMessage(error) }) };
   }
   const { message, finishReason, usage } = answer;
   run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });
   run.turns.push(turnOf({ index, message, calls: [], tools: [] }, finishReason, usage));
   const calls = callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
   if (calls.length === 0) {
-    await run.save(Object.freeze({ ...run.state, offered, messages: Object.freeze([...messages, message]) }));
+    // Services refuse messages without content.
+    const isEmpty = message.content.length === 0;
+    await run.save(Object.freeze({ ...run.state, offered, messages: isEmpty ? messages : Object.freeze([...messages, message]) }));
     run.tell({ type: 'turn-completed', turn: run.turns.at(-1)! });
     return { reason: 'completed', finishReason };
   }
@@ -116,7 +135,7 @@ function noteTurn(run: ChatRun, openTurn: OpenTurn): ChatTurn {
 }
 
 function turnOf({ index, message, calls }: OpenTurn, finishReason: string, usage: ChatTurn['usage']): ChatTurn {
-  const toolCalls = callsIn(message);
+  const toolCalls = Object.freeze(callsIn(message));
   const manual = new Set(calls.flatMap(({ callId, progress }) => (progress.state === 'waiting' && progress.pending.kind === 'manual' ? [callId] : [])));
   return Object.freeze({
     index,

@@ -2,16 +2,13 @@ import { callsIn, type AssistantMessage, type ChatMessage, type ToolCallPart } f
 
 /**
  * The message with calls whose ids are unique in the thread: others are replaced, because results could not be told apart.
- *
- * @param turn makes ids where there are none.
  */
-export function withUniqueIds(message: AssistantMessage, turn: number, messages: readonly ChatMessage[]): AssistantMessage {
+export function withUniqueIds(message: AssistantMessage, messages: readonly ChatMessage[]): AssistantMessage {
   const calls = callsIn(message);
   const taken = new Set(messages.flatMap((each) => (each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [])));
   if (calls.every(({ toolCallId }) => isId(toolCallId) && !taken.has(toolCallId)) && new Set(calls.map(({ toolCallId }) => toolCallId)).size === calls.length) return message;
-  let missing = 0;
   const unique = (id: unknown): string => {
-    const base = isId(id) ? id : `call-${turn + 1}-${(missing += 1)}`;
+    const base = isId(id) ? id : 'call';
     let own = base;
     for (let copy = 2; taken.has(own); copy += 1) own = `${base}-${copy}`;
     taken.add(own);
@@ -25,8 +22,8 @@ export function withUniqueIds(message: AssistantMessage, turn: number, messages:
       if (part.providerExecuted === true) renamed.set(part.toolCallId, toolCallId);
       return Object.freeze({ ...part, toolCallId });
     }
-    const { toolCallId } = part as ToolCallPart;
-    return (part as { type: string }).type === 'tool-result' && renamed.has(toolCallId) ? Object.freeze({ ...(part as ToolCallPart), toolCallId: renamed.get(toolCallId)! }) : part;
+    const { toolCallId } = part;
+    return (part as { type: string }).type === 'tool-result' && renamed.has(toolCallId) ? Object.freeze({ ...(part), toolCallId: renamed.get(toolCallId)! }) : part;
   });
   return Object.freeze({ ...message, content: Object.freeze(content) });
 }

@@ -3,6 +3,7 @@ import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolS
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import type { AssistantMessage, ChatMessage } from '../thread/chat-message.js';
+import { withDistinctCalls } from './distinct-calls.js';
 import type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelUsage } from './model-step.js';
 
 /**
@@ -14,11 +15,12 @@ import type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelUsage } fr
  */
 export async function languageModelStep(model: LanguageModel, options: Readonly<Record<string, unknown>>): Promise<ModelStep> {
   const ai = await importSdk();
+  const own = typeof model === 'string' ? model : withDistinctCalls(model);
   const settings = (request: ModelRequest) => {
     const { system, messages } = withSystem(request);
     const { toolChoice, tools } = request;
     const chosen = tools.length === 0 ? {} : { tools: toolSet(tools, ai), toolChoice: typeof toolChoice === 'string' ? toolChoice : { type: 'tool' as const, toolName: toolChoice.toolName } };
-    return { ...options, model: model as AiLanguageModel, ...(system !== undefined && { system }), messages, ...chosen, abortSignal: request.signal };
+    return { ...options, model: own as AiLanguageModel, ...(system !== undefined && { system }), messages, ...chosen, abortSignal: request.signal };
   };
   return async function* (request): AsyncGenerator<ModelPart> {
     if (request.stream) {

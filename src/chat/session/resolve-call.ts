@@ -1,9 +1,12 @@
 import { ToolError } from '../../core/errors.js';
-import { canonicalJson, cloneFrozen, describeValue, digestOf, type Json } from '../../core/plain-data.js';
+import { canonicalJson, describeValue, digestOf, type Json } from '../../core/plain-data.js';
+import { publicMessage } from '../../core/public-message.js';
+import type { PendingApproval } from '../../safety/pending.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { withCall, type CallProgress, type CallRecord } from '../chat-state.js';
 import { closeTurn } from '../thread/close-turn.js';
 import type { ToolOutput } from '../thread/chat-message.js';
+import { cloneMessage } from '../thread/data-depth.js';
 import { deniedOutput, encodeValue, errorOutput } from '../thread/encode-output.js';
 import { withChat, type SessionData } from './session-data.js';
 
@@ -11,7 +14,7 @@ import { withChat, type SessionData } from './session-data.js';
 export type CallDecision =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'answer'; readonly answer: string }
-  | { readonly kind: 'approve'; readonly edited?: { readonly input: unknown } }
+  | { readonly kind: 'approve'; readonly edited?: { readonly input: unknown }; readonly pendingId?: string | undefined }
   | { readonly kind: 'deny'; readonly reason?: string };
 
 export interface Resolved {
@@ -20,50 +23,61 @@ export interface Resolved {
   readonly applied: boolean;
 }
 
+/** What a decision comes to: what the model reads, or the arguments with which the tool runs. */
+type Decision = { readonly output: ToolOutput } | { readonly input: Json | undefined };
+
 /**
  * Puts a decision about one call on record; a turn whose last call it settles joins the thread.
  *
  * @throws ToolError `UNKNOWN_CALL` for a call that never waited, `ALREADY_RESOLVED` for another decision than the one on
- * record, `INVALID_INPUT` for a decision that the call does not wait for; nothing is changed then.
+ * record, `INVALID_APPROVAL` for a yes to something else than what waits, `INVALID_INPUT` for a decision that the call does
+ * not wait for; nothing is changed then.
  */
 export function resolveCall(data: SessionData, callId: string, decision: CallDecision): Resolved {
   if (typeof callId !== 'string') throw new ToolError('INVALID_ARGUMENT', `Expected the id of a call as text, found ${describeValue(callId)}`);
-  const settled = outputOf(decision);
-  const digest = digestOf(settled === undefined ? inputOf(decision) : settled);
+  const decided = read(decision);
+  const digest = digestOf(decided);
+  const call = findCall(data, callId);
   const before = data.resolutions.find((each) => each.callId === callId);
-  const call = data.chat.openTurn?.calls.find((each) => each.callId === callId);
-  const isOpen = call?.progress.state === 'waiting' || call?.progress.state === 'started';
-  if (!isOpen) {
+  if (before?.digest === digest && call?.progress.state !== 'waiting') return { data, applied: false };
+  if (call === undefined || !isOpen(call.progress, decision)) {
     if (before === undefined) throw new ToolError('UNKNOWN_CALL', `Expected the id of a call that waits, found ${describeValue(callId)}${waitingFor(data)}`, { details: { callId } });
-    if (before.digest === digest) return { data, applied: false };
     throw new ToolError('ALREADY_RESOLVED', `Expected the decision on record about the call ${describeValue(callId)}, found another; what is decided stays`, { details: { callId } });
   }
-  const progress = progressAfter(call, decision, settled);
-  const chat = closeTurn(withCall(data.chat, callId, progress));
-  const resolutions = Object.freeze([...data.resolutions.filter((each) => each.callId !== callId), Object.freeze({ callId, digest })]);
+  const chat = closeTurn(withCall(data.chat, callId, progressAfter(call, decision, decided)));
+  const resolutions = Object.freeze([...data.resolutions.filter((each) => each !== before), Object.freeze({ callId, digest })]);
   return { data: Object.freeze({ ...withChat(data, chat), resolutions }), applied: true };
 }
 
 /** Lets a call run again of which nobody knows whether it ran. @throws ToolError `UNKNOWN_CALL`. */
 export function rerunCall(data: SessionData, callId: string): Resolved {
-  const call = data.chat.openTurn?.calls.find((each) => each.callId === callId);
+  const call = findCall(data, callId);
   if (call?.progress.state === 'not_started') return { data, applied: false };
   if (call?.progress.state !== 'started') throw new ToolError('UNKNOWN_CALL', `Expected the id of a call whose outcome is not known, found ${describeValue(callId)}${waitingFor(data)}`, { details: { callId } });
   return { data: withChat(data, withCall(data.chat, callId, { state: 'not_started' })), applied: true };
 }
 
-/** What the model will read; `undefined` when the tool is still to be run. */
-function outputOf(decision: CallDecision): ToolOutput | undefined {
+function findCall({ chat }: SessionData, callId: string): CallRecord | undefined {
+  return chat.openTurn?.calls.find((each) => each.callId === callId);
+}
+
+/** A no also counts for what has not begun: calls that a run left when it was given up. */
+function isOpen({ state }: CallProgress, { kind }: CallDecision): boolean {
+  return state === 'waiting' || state === 'started' || (state === 'not_started' && kind === 'deny');
+}
+
+function read(decision: CallDecision): Decision {
   switch (decision.kind) {
     case 'result':
-      return outputOfResult(decision.result);
+      return { output: outputOfResult(decision.result) };
     case 'answer':
       if (typeof decision.answer !== 'string') throw new ToolError('INVALID_INPUT', `Expected the answer as text, found ${describeValue(decision.answer)}`);
-      return encodeValue(decision.answer);
+      return { output: encodeValue(decision.answer) };
     case 'deny':
-      return deniedOutput(decision.reason ?? 'a person said no to this call');
+      if (decision.reason !== undefined && typeof decision.reason !== 'string') throw new ToolError('INVALID_INPUT', `Expected the reason as text, found ${describeValue(decision.reason)}`);
+      return { output: deniedOutput(decision.reason ?? 'a person said no to this call') };
     case 'approve':
-      return undefined;
+      return { input: decision.edited === undefined ? undefined : plainInput(decision.edited.input) };
   }
 }
 
@@ -76,34 +90,56 @@ function outputOfResult(result: unknown): ToolOutput {
   try {
     return encodeValue(result);
   } catch (error) {
-    throw new ToolError('INVALID_INPUT', `Expected plain data as the result of a call, found ${error instanceof Error ? error.message : 'something else'}`);
+    throw new ToolError('INVALID_INPUT', `Expected plain data as the result of a call, found ${publicMessage(error)}`);
   }
 }
 
-function inputOf(decision: CallDecision): Json {
-  if (decision.kind !== 'approve' || decision.edited === undefined) return 'approved';
+function plainInput(input: unknown): Json {
   try {
-    return cloneFrozen(decision.edited.input ?? {}) as Json;
+    return cloneMessage(input) as Json;
   } catch (error) {
-    throw new ToolError('INVALID_INPUT', `Expected arguments of plain data, found ${error instanceof Error ? error.message : 'something else'}`);
+    throw new ToolError('INVALID_INPUT', `Expected arguments of plain data, found ${publicMessage(error)}`);
   }
 }
 
-function progressAfter({ progress }: CallRecord, decision: CallDecision, output: ToolOutput | undefined): CallProgress {
-  const waitsFor = progress.state === 'waiting' ? progress.pending.kind : 'uncertain';
+function progressAfter(call: CallRecord, decision: CallDecision, decided: Decision): CallProgress {
+  const { progress } = call;
+  const pending = progress.state === 'waiting' ? progress.pending : undefined;
+  const waitsFor = pending?.kind ?? 'uncertain';
   const wrong = (what: string) => new ToolError('INVALID_INPUT', `Expected ${what}, found a decision of the kind ${decision.kind}`, { details: { waitsFor } });
-  if (progress.state === 'waiting' && decision.kind === 'approve') {
-    const { pending } = progress;
-    if (pending.kind !== 'approval') throw wrong(pending.kind === 'manual' ? 'the result of the call (submitToolResult), which waits for one' : 'an answer to the question of the call (answer)');
-    const input = inputOf(decision);
-    return decision.edited === undefined || canonicalJson(input) === canonicalJson(pending.input) ? { state: 'approved', pending } : { state: 'approved', pending, input };
+  if (decision.kind === 'deny') return { state: 'settled', output: progress.state === 'started' ? notRunAgain(decision) : outputOf(decided) };
+  switch (pending?.kind) {
+    case 'approval':
+      if (decision.kind !== 'approve') throw wrong('a yes or a no (approve, deny)');
+      return approved(call, pending, decided, decision.pendingId);
+    case 'question':
+      if (decision.kind !== 'answer') throw wrong('an answer to the question of the call (answer)');
+      assertOffered(decision.answer, pending.options);
+      return { state: 'settled', output: outputOf(decided) };
+    case 'manual':
+      if (decision.kind !== 'result') throw wrong('the result of the call (submitToolResult), which waits for one');
+      return { state: 'settled', output: outputOf(decided) };
+    case undefined:
+      if (decision.kind !== 'result') throw wrong('the result of the call (submitToolResult), or that it runs again (rerun)');
+      return { state: 'settled', output: outputOf(decided) };
   }
-  if (output === undefined) throw wrong('the result of the call (submitToolResult), or that it runs again (rerun)');
-  if (waitsFor === 'approval' && decision.kind !== 'deny') throw wrong('a yes or a no (approve, deny)');
-  if (waitsFor === 'question' && decision.kind === 'result') throw wrong('an answer to the question of the call (answer)');
-  if (waitsFor !== 'question' && decision.kind === 'answer') throw wrong('the result of the call (submitToolResult)');
-  if (decision.kind === 'answer' && progress.state === 'waiting' && progress.pending.kind === 'question') assertOffered(decision.answer, progress.pending.options);
-  return { state: 'settled', output };
+}
+
+function outputOf(decided: Decision): ToolOutput {
+  if (!('output' in decided)) throw new ToolError('INVALID_INPUT', 'Expected what the model reads of the call, found a yes');
+  return decided.output;
+}
+
+/** The model must not read that nothing was done. */
+function notRunAgain({ reason }: { readonly reason?: string }): ToolOutput {
+  return errorOutput(`Whether the call had its effect is not known; a person decided not to run it again${reason === undefined ? '' : `: ${reason}`}`);
+}
+
+/** A yes is to the arguments that the person was shown, or made of them; they need not be the model's any more. */
+function approved(call: CallRecord, pending: PendingApproval, decided: Decision, pendingId: string | undefined): CallProgress {
+  if (pendingId !== undefined && pendingId !== pending.id) throw new ToolError('INVALID_APPROVAL', `Expected a yes to what waits now, found one to something that was asked before; show the person what waits, and ask again`, { details: { callId: call.callId, pendingId: pending.id } });
+  const input = ('input' in decided ? decided.input : undefined) ?? pending.input;
+  return canonicalJson(input) === canonicalJson(call.input) ? { state: 'approved', pending } : { state: 'approved', pending, input };
 }
 
 function assertOffered(answer: string, options: readonly string[] | undefined): void {

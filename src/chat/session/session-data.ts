@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { ToolError } from '../../core/errors.js';
-import { cloneFrozen, describeValue, type Json } from '../../core/plain-data.js';
+import { describeValue, type Json } from '../../core/plain-data.js';
 import { NO_CHAT, pendingOf, type ChatState } from '../chat-state.js';
-import { readThread } from '../thread/read-thread.js';
+import { cloneMessage } from '../thread/data-depth.js';
+import type { ChatMessage } from '../thread/chat-message.js';
+import { readThread, type Thread } from '../thread/read-thread.js';
+import { checkOptions, newSessionOptions, sessionId } from './session-options.js';
 
 /** What a person or program decided about one call, so that the same decision twice is one. */
 export interface Resolution {
@@ -40,32 +43,38 @@ export function statusOf({ chat }: SessionData): SessionStatus {
 }
 
 export interface NewSession {
-  /** @default random */
+  /** 1 to 128 letters, digits, dots, colons, underscores and hyphens. @default random */
   readonly id?: string;
+  /** What the tools' work is told as `context.context`: plain data, at most 48 levels deep. */
   readonly context?: unknown;
-  readonly messages?: unknown;
+  /** A conversation so far; every call in it has its result. */
+  readonly messages?: readonly ChatMessage[];
 }
 
-const ID = /^[A-Za-z0-9._:-]{1,128}$/;
-
 /** @throws ToolError `INVALID_ARGUMENT` for what cannot be kept as JSON; `OPEN_TOOL_CALLS` for messages with open calls. */
-export function newSessionData({ id = randomUUID(), context, messages = [] }: NewSession): SessionData {
-  assertId(id);
-  const thread = readThread(messages);
-  if (thread.open.length > 0) throw new ToolError('OPEN_TOOL_CALLS', `Expected a result for every call of the messages, found none for ${thread.open[0]!.toolCallId}`, { details: { callIds: thread.open.map(({ toolCallId }) => toolCallId) } });
-  return Object.freeze({ id, rev: 0, ...(context !== undefined && { context: plainContext(context) }), chat: Object.freeze({ ...NO_CHAT, messages: thread.messages }), resolutions: Object.freeze([]) });
+export function newSessionData(options: NewSession): SessionData {
+  const { id = randomUUID(), context, messages = [] } = checkOptions(newSessionOptions, options, 'a session');
+  const chat = Object.freeze({ ...NO_CHAT, messages: closedMessages(messages) });
+  return Object.freeze({ id, rev: 0, ...(context !== undefined && { context: plainContext(context) }), chat, resolutions: Object.freeze([]) });
+}
+
+/** Messages that a model accepts. @throws ToolError `OPEN_TOOL_CALLS` for calls without result, and as `readThread` does. */
+export function closedMessages(given: unknown): Thread['messages'] {
+  const { messages, open } = readThread(given);
+  if (open.length > 0) throw new ToolError('OPEN_TOOL_CALLS', `Expected a result for every call of the messages, found none for ${describeValue(open[0]!.toolCallId)}`, { details: { callIds: open.map(({ toolCallId }) => toolCallId) } });
+  return messages;
 }
 
 /** @throws ToolError `INVALID_ARGUMENT`. */
 export function assertId(id: unknown): asserts id is string {
-  if (typeof id !== 'string' || !ID.test(id)) throw new ToolError('INVALID_ARGUMENT', `Expected the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens, found ${describeValue(id)}`);
+  if (!sessionId.safeParse(id).success) throw new ToolError('INVALID_ARGUMENT', `Expected the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens, found ${describeValue(id)}`);
 }
 
 function plainContext(context: unknown): Json {
   try {
-    return cloneFrozen(context) as Json;
+    return cloneMessage(context) as Json;
   } catch (error) {
-    throw new ToolError('INVALID_ARGUMENT', `Expected the context of a session as plain data, found ${error instanceof Error ? error.message : 'something else'}`);
+    throw new ToolError('INVALID_ARGUMENT', `Expected the context of a session as plain data, found ${error instanceof TypeError ? error.message : 'data that cannot be read'}`);
   }
 }
 

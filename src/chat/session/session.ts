@@ -1,5 +1,5 @@
 import { ToolError, isToolError } from '../../core/errors.js';
-import { describeValue } from '../../core/plain-data.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { checkEngine, type ChatEngine, type CheckedEngine } from '../chat-engine.js';
 import type { ChatResult } from '../chat-result.js';
@@ -11,11 +11,12 @@ import { runChat } from '../loop/run-chat.js';
 import { runnableCalls } from '../loop/run-calls.js';
 import { modelStepOf } from '../model/model-step-of.js';
 import type { ChatMessage } from '../thread/chat-message.js';
-import { readThread } from '../thread/read-thread.js';
+import { closeTurn } from '../thread/close-turn.js';
 import { resolveCall, rerunCall, type CallDecision, type Resolved } from './resolve-call.js';
-import { newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
-import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot } from './snapshot.js';
+import { closedMessages, newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
+import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot, type SignSnapshotOptions } from './snapshot.js';
 import { changedTools, type ChangedTool } from './changed-tools.js';
+import { approvalOptions, checkOptions, runSessionOptions } from './session-options.js';
 
 /** What a decision came to: the session after it, or why it is refused, which leaves the session as it was. */
 export type Decided =
@@ -32,8 +33,21 @@ export interface RunSessionOptions {
   readonly signal?: AbortSignal;
   /** Whether events of text are told piece by piece. @default false */
   readonly stream?: boolean;
-  /** Runs calls although their tools are declared otherwise than when the model made them. @default false */
+  /** Runs calls although their tools are declared otherwise than when the model made them; yeses to them are asked for again. @default false */
   readonly acceptChangedTools?: boolean;
+  /**
+   * Hears the session at every step of the run, and the run waits for it: no call begins before it was heard as begun.
+   * What it throws ends the run. For programs that keep sessions in files of their own; a `SessionStore` needs none.
+   */
+  readonly onCheckpoint?: (session: Session) => void | Promise<void>;
+}
+
+/** A yes to a call that waits for one. */
+export interface ApproveOptions {
+  /** Other arguments, when the person changed them. They are checked and judged like any: greater danger is asked about again. */
+  readonly input?: unknown;
+  /** The `id` of what the person was shown. A yes to something that was asked before is refused then. */
+  readonly pendingId?: string;
 }
 
 /** Keeps sessions where other processes find them. */
@@ -53,6 +67,9 @@ interface Kept {
  * Decisions about calls that wait (`submitToolResult`, `answer`, `approve`, `deny`) only put them on record, in any order
  * and in any process; `continue` goes on with the model when nothing waits any more. Data that do not fit come back as
  * `{ ok: false, error }`; an operation that the status does not allow throws `INVALID_STATE`.
+ *
+ * A value does not know what was done with it: who continues the same one twice runs its calls twice. Where that can
+ * happen, and where a process may end in the middle of a run, sessions belong into a `SessionStore`.
  *
  * ```ts
  * import { defineTool } from 'tooldex';
@@ -146,8 +163,8 @@ export class Session {
   }
 
   /** The session as plain JSON; with a key of at least 32 bytes it is signed, and any change shows when it is read with the key. */
-  snapshot(options: { readonly key?: Uint8Array } = {}): SessionSnapshot {
-    return writeSnapshot(this.#data, options.key);
+  snapshot(options: SignSnapshotOptions = {}): SessionSnapshot {
+    return writeSnapshot(this.#data, options);
   }
 
   toJSON(): SessionSnapshot {
@@ -161,8 +178,9 @@ export class Session {
 
   /** Gives several results; when one is refused, none is taken. */
   submitToolResults(results: readonly { readonly callId: string; readonly result: unknown }[]): Decided {
-    if (!Array.isArray(results)) throw new ToolError('INVALID_ARGUMENT', `Expected results as a list of { callId, result }, found ${describeValue(results)}`);
-    return this.#decide((results as readonly { readonly callId: string; readonly result: unknown }[]).map(({ callId, result }) => [callId, { kind: 'result', result }]));
+    const given: unknown = results;
+    if (!(Array.isArray(given) && given.every((each) => isPlainObject(each) && Object.hasOwn(each, 'result')))) throw new ToolError('INVALID_ARGUMENT', `Expected results as a list of { callId, result }, found ${describeValue(given)}`);
+    return this.#decide(results.map(({ callId, result }) => [callId, { kind: 'result', result }]));
   }
 
   /** Answers the question of a call; the answer is the call's result. With options it must be one of them. */
@@ -170,12 +188,13 @@ export class Session {
     return this.#decide([[callId, { kind: 'answer', answer }]]);
   }
 
-  /** Says yes to a call, with other arguments if `input` is given; it runs when the session goes on, if it is still what was shown. */
-  approve(callId: string, edited?: { readonly input: unknown }): Decided {
-    return this.#decide([[callId, edited === undefined ? { kind: 'approve' } : { kind: 'approve', edited }]]);
+  /** Says yes to a call; it runs when the session goes on, if it is still what was shown. */
+  approve(callId: string, options: ApproveOptions = {}): Decided {
+    const { input, pendingId } = checkOptions(approvalOptions, options, 'a yes');
+    return this.#decide([[callId, { kind: 'approve', ...(input !== undefined && { edited: { input } }), pendingId }]]);
   }
 
-  /** Says no to a call that waits; the model reads the reason. */
+  /** Says no to a call that waits, or that a run was given up before it began; the model reads the reason. */
   deny(callId: string, reason?: string): Decided {
     return this.#decide([[callId, reason === undefined ? { kind: 'deny' } : { kind: 'deny', reason }]]);
   }
@@ -188,14 +207,7 @@ export class Session {
   /** Begins, or goes on, with what the user says, or with messages. @throws ToolError `INVALID_STATE` while something waits. */
   async start(engine: ChatEngine, input: string | readonly ChatMessage[], options: RunSessionOptions = {}): Promise<Ran> {
     this.#assertStatus('start', ['idle', 'completed']);
-    if (this.#data.chat.openTurn !== undefined) throw new ToolError('INVALID_STATE', 'Expected no open turn, found one whose calls are decided; continue before you start anew');
-    const added: unknown = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-    if (!Array.isArray(added)) throw new ToolError('INVALID_ARGUMENT', `Expected text or a list of messages, found ${describeValue(input)}`);
-    const thread = readThread([...this.messages, ...(added as readonly ChatMessage[])]);
-    if (thread.messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected at least one message, found none; a model has nothing to answer');
-    if (thread.open.length > 0) throw new ToolError('OPEN_TOOL_CALLS', `Expected a result for every call of the messages, found none for ${thread.open[0]!.toolCallId}`, { details: { callIds: thread.open.map(({ toolCallId }) => toolCallId) } });
-    const { end: _end, ...chat } = this.#data.chat;
-    return this.#run({ ...chat, messages: thread.messages }, checkEngine(engine), options);
+    return this.#say(engine, typeof input === 'string' ? [{ role: 'user', content: input }] : input, options);
   }
 
   /**
@@ -205,7 +217,8 @@ export class Session {
    */
   async reply(engine: ChatEngine, text: string, options: RunSessionOptions = {}): Promise<Ran> {
     if (typeof text !== 'string') throw new ToolError('INVALID_ARGUMENT', `Expected what the user says as text, found ${describeValue(text)}`);
-    if (this.status !== 'awaiting_user') return this.start(engine, text, options);
+    this.#assertStatus('reply', ['idle', 'completed', 'awaiting_user']);
+    if (this.status !== 'awaiting_user') return this.#say(engine, [{ role: 'user', content: text }], options);
     const questions = this.pending.filter(({ kind }) => kind === 'question');
     if (questions.length > 1) throw new ToolError('INVALID_STATE', `Expected one question that waits, found ${questions.length}; answer each by its call: answer(callId, text)`);
     const checked = checkEngine(engine);
@@ -220,6 +233,7 @@ export class Session {
     const checked = checkEngine(engine);
     const onlyRepeatable = this.status === 'awaiting_tools' && this.pending.every((each) => each.kind === 'uncertain' && runnableCalls(this.#data.chat, checked.registry).some(({ callId }) => callId === each.callId));
     if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
+    if (this.messages.length === 0 && this.#data.chat.openTurn === undefined) throw new ToolError('INVALID_STATE', 'Expected a conversation to continue, found one without messages; start(engine, text)');
     return this.#run(this.#data.chat, checked, options);
   }
 
@@ -234,6 +248,14 @@ export class Session {
     if (this.#kept === undefined) return this;
     const { keeper, token } = this.#kept;
     return new Session(this.#data, { keeper, token: await keeper.keep(this.#data, token) });
+  }
+
+  async #say(engine: ChatEngine, added: unknown, options: RunSessionOptions): Promise<Ran> {
+    if (this.#data.chat.openTurn !== undefined) throw new ToolError('INVALID_STATE', 'Expected no open turn, found one whose calls are to be run; continue, or deny them, before you go on with something else');
+    if (!Array.isArray(added)) throw new ToolError('INVALID_ARGUMENT', `Expected text or a list of messages, found ${describeValue(added)}`);
+    const messages = closedMessages([...this.messages, ...(added as readonly ChatMessage[])]);
+    if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected at least one message, found none; a model has nothing to answer');
+    return this.#run({ ...this.#data.chat, messages }, checkEngine(engine), options);
   }
 
   #decide(decisions: readonly (readonly [string, CallDecision])[]): Decided {
@@ -259,24 +281,28 @@ export class Session {
     throw new ToolError('INVALID_STATE', `Expected the status ${allowed.join(' or ')} to ${operation}, found ${status}; ${WHAT_TO_DO[status]}`, { details: { status, callIds: this.pending.map(({ callId }) => callId) } });
   }
 
-  async #run(chat: ChatState, engine: CheckedEngine, { signal, stream = false, acceptChangedTools = false }: RunSessionOptions): Promise<Ran> {
+  async #run({ end: _end, ...chat }: ChatState, engine: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
+    const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(runSessionOptions, options, 'a run');
     const changed = acceptChangedTools ? [] : changedTools(chat, engine.registry);
     if (changed.length > 0) {
       throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, found ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}; deny the calls, or give acceptChangedTools`, { details: { changed } });
     }
     const model = await modelStepOf(engine);
     const { context } = this.#data;
-    let data = withChat(this.#data, Object.freeze(chat));
+    let data = this.#data;
     let kept = this.#kept;
-    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, {
-      stream,
-      conversationId: this.id,
-      signal,
-      keep: async (next) => {
-        data = withChat(data, next);
+    let keeping: Promise<void> = Promise.resolve();
+    // One after the other: each token follows the one before.
+    const keep = (next: ChatState) =>
+      (keeping = keeping.then(async () => {
+        // A turn whose last call is settled is closed in the same step: no process can end in between.
+        data = withChat(data, closeTurn(next));
         if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
-      },
-    });
+        await onCheckpoint?.(new Session(data, kept) as never);
+      }));
+    // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
+    await keep(Object.freeze(chat));
+    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, signal, keep });
     await runChat(run, model);
     const session = new Session(data, kept);
     const result = resultOf(data.chat, engine, run.turns);
@@ -289,7 +315,7 @@ const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {
   idle: 'continue, or start',
   completed: 'start or reply',
   awaiting_user: 'answer the question: reply(engine, text), or answer(callId, text)',
-  awaiting_tools: 'give the missing results first: submitToolResult(callId, result)',
+  awaiting_tools: 'give the missing results first: submitToolResult(callId, result); rerun(callId) runs a call again whose outcome is not known',
   awaiting_approval: 'decide first: approve(callId) or deny(callId)',
   error: 'retry',
 };

@@ -3,6 +3,7 @@ import { DangerLevel } from '../../core/enums.js';
 import type { Json } from '../../core/plain-data.js';
 import { SCHEMA_LEVELS } from '../../tool/render/render-tool.js';
 import { assistantSchema, messageSchema, outputSchema } from '../thread/message-schema.js';
+import { sessionId } from './session-options.js';
 
 const id = z.string().min(1).max(512);
 const toolName = z.string().max(512);
@@ -50,7 +51,7 @@ const openTurn = z.strictObject({
 export const snapshotSchema = z.strictObject({
   format: z.literal('tooldex.session'),
   version: z.literal(1),
-  id: z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'the id of a session'),
+  id: sessionId,
   rev: z.number().int().min(0),
   context: json.optional(),
   messages: z.array(messageSchema),

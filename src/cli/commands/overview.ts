@@ -6,6 +6,7 @@ import { plainJson } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 import { selectTools } from '../../selection/select-tools.js';
+import { exampleTurnToJson, runExampleTurn, showExampleTurn } from './chat/example-turn.js';
 import { exampleRunToJson, runExampleCalls, showExamplePlan, showHeldCalls } from '../execute/example-calls.js';
 import { keywordTable } from './search.js';
 import { printSelection, selectionToJson } from './select.js';
@@ -27,9 +28,9 @@ const MARGIN = 21;
 
 /**
  * Shows what a registry knows, on real tools: the catalogue, the derived sets, matches for a few requests, a selection, and
- * what becomes of a few calls.
+ * what becomes of a few calls, and one turn of a chat that waits for a person and goes on.
  *
- * @param runs whether the example calls are run; they are calls of the bundled tools.
+ * @param runs whether the examples are run; they are calls of the bundled tools, and a scripted model.
  */
 export async function overview(terminal: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
   const byName = (names: ReadonlySet<string>) => [...names];
@@ -51,8 +52,9 @@ export async function overview(terminal: Terminal, { registry }: LoadedRegistry,
   }));
   const selection = selectTools(registry, { text: SELECTED, maxTools: 6, tokenBudget: TOKEN_BUDGET });
   const calls = runs ? await runExampleCalls(registry) : undefined;
+  const turn = runs ? await runExampleTurn() : undefined;
   if (json) {
-    const all = { summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }) };
+    const all = { summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }), ...(turn && { turn: exampleTurnToJson(turn) }) };
     return terminal.out(plainJson(all, 2));
   }
 
@@ -84,6 +86,11 @@ export async function overview(terminal: Terminal, { registry }: LoadedRegistry,
     showExamplePlan(terminal, calls);
     heading('Approval', 'what a person is shown before a held call runs; nothing was written');
     showHeldCalls(terminal, calls);
+  }
+  if (turn !== undefined) {
+    heading('Chat', 'Session: a scripted model, and a tool whose calls a person answers; the turn waits as JSON and goes on');
+    showExampleTurn(terminal, turn);
+    terminal.out(paint(terminal, 'dim', '\nTalk to it:  npm start -- chat'));
   }
   terminal.out('');
   const hints = ['Your own request:  npm start -- search "which files mention the parser"', 'Everything else:  npm start -- --help'];

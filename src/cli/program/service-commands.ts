@@ -1,12 +1,21 @@
 import { Option } from 'commander';
+import { addChatOptions } from '../commands/chat/chat-options.js';
 import { wholeNumber } from '../options/filter-options.js';
 import { LINT_FORMATS } from '../lint-formats.js';
 import type { CommandHost } from './command-host.js';
 
 const repeated = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** Defines the commands that check manifests and serve the catalogue. */
-export function defineServiceCommands({ program, terminal, cwd, importOptions, alone }: CommandHost): void {
+/** Defines the commands that check manifests, serve the catalogue, and talk to a model. */
+export function defineServiceCommands({ program, terminal, cwd, importOptions, onTools, alone }: CommandHost): void {
+  onTools(
+    addChatOptions(program.command('chat [prompt...]').description('lets a model use the tools, and asks before they change something; without --model a scripted one')),
+    ['chat', 'chat "what is in this folder?"', 'chat --model ./model.mjs --session talk.json', 'chat --session talk.json --approve call-2'],
+    async () => {
+      const { chat } = await import('../commands/chat/chat.js');
+      return (loaded, options, words) => chat(terminal, loaded, words, options, cwd, importOptions);
+    },
+  );
   alone(
     program
       .command('validate <files...>')

@@ -15,7 +15,7 @@ const unique = (values: readonly string[]) => [...new Set(values)];
 /** Labels are compared, so they are stored as they are asked for: trimmed, with single blanks, in lower case, composed. */
 export function normalizeLabel(label: string): string {
   // Callers without types may pass anything; what is no text is nobody's label.
-  return typeof label === 'string' ? label.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase() : '';
+  return typeof label === 'string' ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC') : '';
 }
 const label = text(LIMITS.labelLength).transform(normalizeLabel);
 const labels = list(label).transform(unique);

@@ -1,0 +1,129 @@
+import { isDangerous } from '../../../core/enum-order.js';
+import { DangerLevel } from '../../../core/enums.js';
+import type { ChatEvent } from '../../../chat/chat-event.js';
+import { callsIn, textOf } from '../../../chat/thread/chat-message.js';
+import type { ToolOutcome } from '../../../execution/tool-outcome.js';
+import type { ToolMetadataRegistry } from '../../../registry/tool-metadata-registry.js';
+import { dangerStyle } from '../../axis-columns.js';
+import { durationText, STATUS_STYLES } from '../../execute/show-outcome.js';
+import { plainLine, plainText } from '../../plain-text.js';
+import { wrapWords } from '../../table.js';
+import { paint, type Terminal } from '../../terminal.js';
+
+/** Longer lines are hard to follow. */
+const LONGEST_LINE = 110;
+/** Of a line about a call, where no terminal gives the width. */
+const USUAL_LINE = 120;
+
+/** Shows a chat as it happens: the model's text as results, a line for each call as it starts and ends as diagnostics. */
+export class ChatView {
+  readonly #terminal: Terminal;
+  readonly #registry: ToolMetadataRegistry;
+  readonly #inputs = new Map<string, unknown>();
+  /** What came of the line that is being written. */
+  #line = '';
+  #hasText = false;
+
+  constructor(terminal: Terminal, registry: ToolMetadataRegistry) {
+    this.#terminal = terminal;
+    this.#registry = registry;
+  }
+
+  /** Says with which arguments a call will run, where the model did not say it in this view. */
+  noteInput(callId: string, input: unknown): void {
+    this.#inputs.set(callId, input);
+  }
+
+  show(event: ChatEvent): void {
+    switch (event.type) {
+      case 'turn-started':
+        this.#hasText = false;
+        return;
+      case 'text-delta':
+        return this.#write(event.text);
+      case 'model-answered':
+        if (!this.#hasText) this.#write(textOf(event.message)); // A model that tells nothing while it thinks.
+        this.flush();
+        for (const { toolCallId, input } of callsIn(event.message)) this.noteInput(toolCallId, input);
+        return;
+      case 'tool-started':
+        return this.#tell(`${paint(this.#terminal, 'dim', '▸')} ${this.#name(event.toolName)}`, JSON.stringify(this.#inputs.get(event.callId) ?? {}));
+      case 'tool-progress':
+        return this.#tell(`${paint(this.#terminal, 'dim', '·')} ${event.toolName}`, typeof event.progress === 'string' ? event.progress : JSON.stringify(event.progress));
+      case 'tool-completed':
+        return this.#tell(`${endMark(this.#terminal, event.outcome)} ${plainLine(event.toolName)}`, `${durationText(event.outcome.durationMs)}${event.outcome.cached ? ', cached' : ''} · ${briefly(event.outcome)}`);
+      default:
+        return;
+    }
+  }
+
+  /** Ends the line that is being written. */
+  flush(): void {
+    if (this.#line.trim() !== '') this.#emit(this.#line);
+    this.#line = '';
+  }
+
+  /** Shows whole lines: the terminal of a command has no others. */
+  #write(text: string): void {
+    if (text === '') return;
+    this.#hasText = true;
+    const lines = (this.#line + text).split('\n');
+    for (const line of lines.slice(0, -1)) this.#emit(line);
+    const full = wrapWords(lines.at(-1)!, this.#width);
+    for (const line of full.slice(0, -1)) this.#terminal.out(plainText(line));
+    this.#line = full.at(-1)!;
+  }
+
+  #emit(line: string): void {
+    for (const each of wrapWords(line, this.#width)) this.#terminal.out(plainText(each.trimEnd()));
+  }
+
+  get #width(): number {
+    const { columns } = this.#terminal;
+    return columns === Infinity ? Infinity : Math.min(columns, LONGEST_LINE);
+  }
+
+  /** The name in the colour of its danger, which is written out from medium on. */
+  #name(toolName: string): string {
+    const level = this.#registry.get(toolName)?.dangerLevel;
+    if (level === undefined) return plainLine(toolName);
+    const word = level === DangerLevel.MEDIUM || isDangerous(level) ? ` (${level})` : '';
+    return paint(this.#terminal, dangerStyle(level), plainLine(toolName) + word);
+  }
+
+  /** One line: a head, and as much of the rest as there is room for. */
+  #tell(head: string, rest: string): void {
+    const columns = Math.min(this.#terminal.columns, USUAL_LINE);
+    // eslint-disable-next-line no-control-regex
+    const room = columns - 6 - head.replace(/\u001b\[\d+m/g, '').length;
+    const line = plainLine(rest);
+    this.#terminal.err(`  ${head}  ${paint(this.#terminal, 'dim', line.length > room ? `${line.slice(0, Math.max(0, room - 1))}…` : line)}`);
+  }
+}
+
+function endMark(terminal: Terminal, { status }: ToolOutcome): string {
+  const mark = status === 'ok' || status === 'halt' ? '✓' : status === 'error' || status === 'denied' ? '✗' : '?';
+  return paint(terminal, STATUS_STYLES[status], mark);
+}
+
+/** What came of a call, as far as one line goes. */
+function briefly(outcome: ToolOutcome): string {
+  switch (outcome.status) {
+    case 'ok':
+    case 'halt':
+      return typeof outcome.value === 'string' ? outcome.value : (JSON.stringify(outcome.value, briefValue) ?? '');
+    case 'error':
+      return outcome.message;
+    case 'denied':
+      return outcome.reason;
+    case 'ask_user':
+      return outcome.question;
+    case 'manual':
+    case 'approval_required':
+      return '';
+  }
+}
+
+function briefValue(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

@@ -1,0 +1,95 @@
+import { isPlainObject, type Json } from '../../../../core/plain-data.js';
+import { scriptedModel, type ScriptedCall } from '../../../../chat/model/scripted-model.js';
+import type { ModelRequest, ModelStep } from '../../../../chat/model/model-step.js';
+import { callsIn, type ChatMessage, type ToolOutput } from '../../../../chat/thread/chat-message.js';
+import { defineTool, type ToolDefinition } from '../../../../tool/tool-definition.js';
+
+/** A tool that nobody's code answers: the person at the terminal does. */
+export const CHOOSE_NAME: ToolDefinition = defineTool({
+  name: 'choose_name',
+  description: 'Asks the person for the name of a new file',
+  inputSchema: { type: 'object', properties: { what: { type: 'string' } } },
+  manual: true,
+  accessMode: 'readonly',
+});
+
+const SHOWN = 400;
+
+interface Answer {
+  readonly text: string;
+  readonly calls?: readonly ScriptedCall[];
+}
+
+/**
+ * A model for a trial without a key. It says what a script has it say, and its calls are really made.
+ *
+ * With the bundled tools it lists the folder, lets the person name a file, and asks to write it. A request that names a tool,
+ * such as `git_status {}`, calls that tool. It knows how far it is from the thread alone, so it goes on in any process.
+ */
+export const demoModel: ModelStep = (request) => {
+  const calls = request.messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).length;
+  const { text, calls: asked = [] } = answerTo(request);
+  return scriptedModel([{ text, calls: asked.map((call, index) => ({ id: `call-${calls + index + 1}`, ...call })) }])(request);
+};
+
+function answerTo({ messages, tools }: ModelRequest): Answer {
+  const at = messages.findLastIndex(({ role }) => role === 'user');
+  const since = messages.slice(at + 1);
+  const step = since.filter(({ role }) => role === 'assistant').length;
+  const offered = new Set(tools.map(({ name }) => name));
+  const named = callIn(textOf(messages[at]), offered);
+  if (named !== undefined) return step === 0 ? named : { text: `It answered: ${shown(lastOutput(since, named.calls?.[0]?.name))}` };
+  if (!['list_directory', 'write_file', CHOOSE_NAME.name].every((name) => offered.has(name))) {
+    return { text: `I am a script and understand only the name of a tool with its arguments, like: ${tools[0]?.name ?? 'a_tool'} {}\nA real model is given with --model.` };
+  }
+  return [lookAround, writeDown, sayHow][Math.min(step, 2)]!(since);
+}
+
+function lookAround(): Answer {
+  return {
+    text: 'I look at what is here. Meanwhile, please choose a name for my notes.',
+    calls: [{ name: 'list_directory', input: {} }, { name: CHOOSE_NAME.name, input: { what: 'notes about this folder' } }],
+  };
+}
+
+function writeDown(since: readonly ChatMessage[]): Answer {
+  const path = lastOutput(since, CHOOSE_NAME.name);
+  if (path?.type !== 'text') return { text: 'Without a name there are no notes.' };
+  const listing = lastOutput(since, 'list_directory');
+  const entries = listing?.type === 'json' && isPlainObject(listing.value) && Array.isArray(listing.value['entries']) ? (listing.value['entries'] as readonly Json[]) : [];
+  const names = entries.flatMap((entry) => (isPlainObject(entry) && typeof entry['name'] === 'string' && !entry['name'].startsWith('.') ? [entry['name']] : []));
+  const content = ['# Notes', '', `${names.length} entries:`, ...names.slice(0, 10).map((name) => `- ${name}`), ...(names.length > 10 ? ['- …'] : []), ''].join('\n');
+  return { text: `There are ${names.length} entries. I write that down, if you let me.`, calls: [{ name: 'write_file', input: { path: path.value.trim(), content } }] };
+}
+
+function sayHow(since: readonly ChatMessage[]): Answer {
+  const output = lastOutput(since, 'write_file');
+  if (output?.type === 'execution-denied') return { text: 'Then I leave it.' };
+  if (output?.type === 'error-text') return { text: `That did not work: ${shown(output)}` };
+  return { text: 'The notes are written.' };
+}
+
+/** The call that a request spells out; nothing for other requests. */
+function callIn(text: string, offered: ReadonlySet<string>): Answer | undefined {
+  const [, name = '', json = ''] = /^\s*([\w.-]+)\s*(.*)$/s.exec(text) ?? [];
+  if (!offered.has(name) || (json !== '' && !json.startsWith('{'))) return undefined;
+  try {
+    return { text: '', calls: [{ name, input: json === '' ? {} : (JSON.parse(json) as Json) }] };
+  } catch {
+    return { text: `Expected the arguments of ${name} as JSON, like: ${name} {"text": "…"}` };
+  }
+}
+
+function textOf(message: ChatMessage | undefined): string {
+  return typeof message?.content === 'string' ? message.content : '';
+}
+
+function lastOutput(messages: readonly ChatMessage[], toolName: string | undefined): ToolOutput | undefined {
+  return messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).findLast((part) => part.toolName === toolName)?.output;
+}
+
+function shown(output: ToolOutput | undefined): string {
+  const value = output === undefined ? 'nothing' : 'value' in output ? output.value : (output.reason ?? 'no');
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}

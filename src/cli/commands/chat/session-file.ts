@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Session } from '../../../chat/session/session.js';
+import { ToolError } from '../../../core/errors.js';
+import { plainLine } from '../../plain-text.js';
+import { readBounded } from '../../read-bounded.js';
+
+/** Bytes: a conversation of many days. */
+const MAX_BYTES = 64 * 2 ** 20;
+
+/**
+ * A session in a file, which is whole at any time: each state is written beside it, and then takes its place.
+ *
+ * It is meant for one program at a time; when another one wrote the file meanwhile, that is noticed at the next change.
+ */
+export class SessionFile {
+  readonly #path: string;
+  readonly #name: string;
+  #token: string | undefined;
+
+  constructor(file: string, cwd: string) {
+    this.#path = resolve(cwd, file);
+    this.#name = JSON.stringify(file);
+  }
+
+  /** The session of the file, or a new one where there is none. @throws ToolError `INVALID_SNAPSHOT`, `INVALID_ARGUMENT`. */
+  async open(): Promise<Session> {
+    this.#token = await this.#read();
+    return this.#token === undefined ? Session.create() : Session.fromJSON(parse(this.#token, this.#name));
+  }
+
+  /** Puts a session in the place of what was read or kept last. @throws ToolError `STALE_SESSION`, `INVALID_ARGUMENT`. */
+  async keep(session: Session): Promise<void> {
+    if ((await this.#read()) !== this.#token) throw new ToolError('STALE_SESSION', `expected ${this.#name} as it was read, found that another program changed it; start again to go on with what it holds now`);
+    const text = `${JSON.stringify(session)}\n`;
+    const beside = join(dirname(this.#path), `.${basename(this.#path)}.${randomUUID()}.tmp`);
+    try {
+      await writeFile(beside, text, { flag: 'wx', mode: 0o600 }); // What was said is nobody else's.
+      await rename(beside, this.#path);
+    } catch (error) {
+      await rm(beside, { force: true });
+      throw new ToolError('INVALID_ARGUMENT', `expected --session as a file that can be written, found ${(error as NodeJS.ErrnoException).code ?? 'an error'} for ${this.#name}`, { cause: error });
+    }
+    this.#token = text;
+  }
+
+  async #read(): Promise<string | undefined> {
+    const found = await stat(this.#path).catch((error: NodeJS.ErrnoException) => error);
+    if (found instanceof Error && found.code === 'ENOENT') return undefined;
+    return readBounded(createReadStream(this.#path), MAX_BYTES, this.#name);
+  }
+}
+
+function parse(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new ToolError('INVALID_SNAPSHOT', `expected JSON in ${name}, found ${plainLine((error as SyntaxError).message)}`, { cause: error });
+  }
+}

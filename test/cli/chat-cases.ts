@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { chat } from '../../src/cli/commands/chat/chat.js';
+import { loadRegistry } from '../../src/cli/load/load-registry.js';
+import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry, type ToolDefinition } from '../../src/index.js';
+import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** A folder of the test, with files. */
+export function folderWith(files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tooldex-chat-'));
+  folders.push(folder);
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+  return folder;
+}
+
+/** What a test says to `tooldex chat`. */
+export interface ChatCase extends FakeTerminalOptions {
+  readonly prompt?: string;
+  readonly flags?: Readonly<Record<string, unknown>>;
+  /** Instead of the bundled tools. */
+  readonly tools?: readonly ToolDefinition[];
+  readonly terminal?: FakeTerminal;
+}
+
+/** Runs `tooldex chat` in a folder. */
+export async function chatIn(cwd: string, { prompt, flags, tools, terminal: given, ...options }: ChatCase) {
+  const terminal = given ?? new FakeTerminal(options);
+  const loaded = tools === undefined ? await loadRegistry({}, cwd) : { registry: new ToolMetadataRegistry(), problems: [], fileOf: new Map<string, string>() };
+  if (tools !== undefined) loaded.registry.registerAll(tools);
+  const more = tools === undefined ? {} : { tools: ['own'] };
+  const code = await chat(terminal, loaded, prompt === undefined ? [] : [prompt], { mode: 'default', ...more, ...flags }, cwd);
+  return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked, terminal };
+}
+
+/** Counts the calls that had their effect. */
+export class Effects {
+  readonly made: string[] = [];
+
+  readonly tools: readonly ToolDefinition[] = [
+    defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => this.note('look') }),
+    defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object', properties: { cents: { type: 'number' } } }, accessMode: AccessMode.WRITE, execute: ({ cents }) => this.note(`pay ${cents}`) }),
+    defineTool({ name: 'ask', description: 'Asks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => askUser('Which colour?', ['red', 'blue']) }),
+    defineTool({ name: 'sign', description: 'Signs', inputSchema: { type: 'object' }, manual: true }),
+    defineTool({ name: 'stop', description: 'Stops', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => halt('enough', 7) }),
+  ];
+
+  private note(effect: string): string {
+    this.made.push(effect);
+    return effect;
+  }
+}
+
+/** A model's file. Each request of the user is a JSON list of answers, which it gives one after the other: texts, or lists of calls. */
+export const MODEL_FILE = `
+export default async function* model({ messages }) {
+  const at = messages.findLastIndex(({ role }) => role === 'user');
+  const step = messages.slice(at + 1).filter(({ role }) => role === 'assistant').length;
+  const made = messages.flatMap(({ role, content }) => (role === 'assistant' && Array.isArray(content) ? content : [])).filter(({ type }) => type === 'tool-call').length;
+  const answer = JSON.parse(messages[at].content)[step] ?? 'done';
+  if (answer === 'fail') throw new Error('the service is down');
+  const content = typeof answer === 'string' ? [{ type: 'text', text: answer }] : answer.map(([toolName, input], index) => ({ type: 'tool-call', toolCallId: 'c' + (made + index + 1), toolName, input: input ?? {} }));
+  yield { type: 'answer', message: { role: 'assistant', content }, finishReason: 'stop' };
+}
+`;

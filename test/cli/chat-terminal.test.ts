@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatIn, Effects, folderWith, MODEL_FILE } from './chat-cases.js';
+import { CommandLine } from './command-line.js';
+import { RealTerminal } from './real-terminal.js';
+
+const cli = new CommandLine();
+beforeAll(() => cli.build());
+afterAll(() => cli.remove());
+
+/** What a person does at a terminal with the program. */
+async function at(args: readonly string[], folder: string, work: (terminal: RealTerminal) => Promise<void>) {
+  const terminal = new RealTerminal(cli, ['chat', ...args], folder);
+  try {
+    await work(terminal);
+  } finally {
+    terminal.close();
+  }
+}
+
+describe('tooldex chat in a terminal', () => {
+  it('runs the demonstration: a manual call is typed, a write is approved and really made', async () => {
+    const folder = folderWith({ 'a.txt': 'A' });
+    await at(['--session', 's.json'], folder, async (terminal) => {
+      await terminal.shows('›');
+      terminal.types('what is here?', 'Enter');
+      await terminal.shows('Result (JSON or text):');
+      terminal.types('notes.md', 'Enter');
+      await terminal.shows('Run it? [y/N/e]');
+      expect(existsSync(join(folder, 'notes.md'))).toBe(false);
+      terminal.types('y', 'Enter');
+      await terminal.shows('The notes are written.');
+      terminal.types('C-d');
+      await terminal.shows('ended with 0');
+    });
+    expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toContain('- a.txt');
+  });
+
+  it('stops a turn on Ctrl-C, leaves on the next one, and takes the turn up again in another process', async () => {
+    const folder = folderWith({ 'a.txt': 'A' });
+    await at(['--session', 's.json', 'what', 'is', 'here?'], folder, async (terminal) => {
+      await terminal.shows('Result (JSON or text):');
+      terminal.types('C-c');
+      await terminal.shows('An empty line goes on');
+      terminal.types('C-c');
+      await terminal.shows('ended with 4');
+    });
+    await at(['--session', 's.json'], folder, async (terminal) => {
+      await terminal.shows('Result (JSON or text):');
+      terminal.types('notes.md', 'Enter');
+      await terminal.shows('write_file  danger medium');
+      terminal.types('n', 'Enter');
+      await terminal.shows('Then I leave it.');
+    });
+    expect(existsSync(join(folder, 'notes.md'))).toBe(false);
+  });
+
+  it('survives being killed in the middle of a call, and does not make it twice', async () => {
+    const folder = folderWith({
+      'model.mjs': MODEL_FILE,
+      'tools.ts': `
+        import { appendFileSync } from 'node:fs';
+        import { defineTool } from ${JSON.stringify(join(import.meta.dirname, '../../src/index.ts'))};
+        const dies = () => { appendFileSync('paid.txt', 'once '); process.kill(process.pid, 'SIGKILL'); return new Promise(() => {}); };
+        export const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: 'write', execute: dies });`,
+      'package.json': '{ "type": "module" }',
+      'tsconfig.json': '{}',
+    });
+    const flags = ['chat', '--tools', 'tools.ts', '--model', './model.mjs', '--session', 's.json', '--yes', 'high'];
+    expect((await cli.run([...flags, '[[["pay"]],"thanks"]'], folder)).code).toBeNull();
+    const listed = await cli.run(flags, folder);
+    expect([listed.code, listed.err]).toEqual([4, expect.stringMatching(/pay {2}was started; whether it had its effect is not known\n[^]*--answer c1=… or --rerun c1/)]);
+    expect(await cli.run([...flags, '--answer', 'c1=it was paid'], folder)).toMatchObject({ code: 0, out: 'thanks\n' });
+    expect(readFileSync(join(folder, 'paid.txt'), 'utf8')).toBe('once ');
+  });
+});
+
+describe('a model of the AI SDK', () => {
+  it('is taken from a file, and its text is shown as it streams', async () => {
+    const sdk = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
+    const usage = '{ inputTokens: { total: 1 }, outputTokens: { total: 1 } }';
+    const chunks = (...parts: readonly string[]) => `{ stream: simulateReadableStream({ chunks: [{ type: 'stream-start', warnings: [] }, ${parts.join(', ')}] }) }`;
+    const folder = folderWith({
+      'model.mjs': `import sdk from '${sdk('ai')}'; import test from '${sdk('ai/test')}';
+        const { simulateReadableStream } = sdk;
+        export default new test.MockLanguageModelV3({ doStream: [
+          ${chunks("{ type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: '{}' }", `{ type: 'finish', finishReason: { unified: 'tool-calls' }, usage: ${usage} }`)},
+          ${chunks("{ type: 'text-start', id: '1' }", "{ type: 'text-delta', id: '1', delta: 'All ' }", "{ type: 'text-delta', id: '1', delta: 'good.' }", "{ type: 'text-end', id: '1' }", `{ type: 'finish', finishReason: { unified: 'stop' }, usage: ${usage} }`)},
+        ] });`,
+    });
+    const effects = new Effects();
+    expect(await chatIn(folder, { prompt: 'look', tools: effects.tools, flags: { model: './model.mjs' } })).toMatchObject({ code: 0, out: 'All good.\n' });
+    expect(effects.made).toEqual(['look']);
+  });
+});

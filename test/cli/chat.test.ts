@@ -1,0 +1,233 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Session } from '../../src/chat.js';
+import { AccessMode, defineTool, type ToolDefinition } from '../../src/index.js';
+import { chatIn, Effects, folderWith, MODEL_FILE, type ChatCase } from './chat-cases.js';
+import { FakeTerminal } from './fake-terminal.js';
+
+/** A chat with the tools of the test and a model that answers what the prompt lists. */
+function scripted(answers: readonly unknown[], { flags, ...more }: ChatCase = {}, { tools, cwd = folderWith({ 'model.mjs': MODEL_FILE }) }: { tools: readonly ToolDefinition[]; cwd?: string } = new Effects()) {
+  return chatIn(cwd, { prompt: JSON.stringify(answers), tools, ...more, flags: { model: './model.mjs', ...flags } });
+}
+
+/** What a person types: first answers to questions, then nothing more. */
+const types = (...answers: readonly string[]) => ({ answers });
+
+const sessionIn = (folder: string) => Session.fromJSON(JSON.parse(readFileSync(join(folder, 's.json'), 'utf8')));
+
+/** Work in the middle of which the person presses Ctrl-C. */
+function untilStopped(terminal: FakeTerminal, signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('stopped')));
+    terminal.interrupt();
+  });
+}
+
+describe('tooldex chat without a person', () => {
+  it('runs the bundled tools with a script, and lists what waits with how it is given', async () => {
+    const folder = folderWith({ 'a.txt': 'A' });
+    const { code, out, err } = await chatIn(folder, { prompt: 'what is here?' });
+    expect(code).toBe(4);
+    expect(out).toBe('I look at what is here. Meanwhile, please choose a name for my notes.\n');
+    expect(err).toMatch(/▸ list_directory {2}\{\}\n {2}✓ list_directory .*a\.txt/);
+    expect(err).toMatch(/choose_name {2}is for you to do\n[^]*--answer call-2=…\nWith --session/);
+  });
+
+  it('goes on from a file, call by call and process by process, until the model has answered', async () => {
+    const folder = folderWith({ 'a.txt': 'A' });
+    const flags = { session: 's.json' };
+    expect((await chatIn(folder, { prompt: 'what is here?', flags })).code).toBe(4);
+    const second = await chatIn(folder, { flags: { ...flags, answer: ['call-2=notes.md'] } });
+    expect([second.code, second.err]).toEqual([4, expect.stringMatching(/write_file {2}danger medium\n[^]*--approve call-3 or --deny call-3/)]);
+    expect(existsSync(join(folder, 'notes.md'))).toBe(false);
+    expect((await chatIn(folder, { flags })).code).toBe(4);
+    const third = await chatIn(folder, { flags: { ...flags, approve: ['call-3'] } });
+    expect([third.code, third.out]).toEqual([0, 'The notes are written.\n']);
+    expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toContain('- a.txt');
+    expect(sessionIn(folder).status).toBe('completed');
+    expect(readdirSync(folder).sort()).toEqual(['a.txt', 'notes.md', 's.json']);
+    expect(statSync(join(folder, 's.json')).mode & 0o077).toBe(0);
+  });
+
+  it('runs nothing twice when the same decisions are given again, and refuses others', async () => {
+    const effects = new Effects();
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    const first = await scripted([[['pay', { cents: 5 }], ['sign'], ['look']], 'thanks'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd });
+    expect([first.code, effects.made]).toEqual([4, ['look']]);
+    const go = (flags: Readonly<Record<string, unknown>>) => chatIn(cwd, { tools: effects.tools, flags: { model: './model.mjs', session: 's.json', ...flags } });
+    expect([(await go({ approve: ['c1'] })).code, effects.made]).toEqual([4, ['look']]);
+    expect((await go({ approve: ['c1'] })).code).toBe(4);
+    await expect(go({ deny: ['c1'] })).rejects.toMatchObject({ code: 'ALREADY_RESOLVED' });
+    await expect(go({ answer: ['c2={"ok":true}'], approve: ['c9'] })).rejects.toMatchObject({ code: 'UNKNOWN_CALL' });
+    expect(sessionIn(cwd).pending.map(({ callId }) => callId)).toEqual(['c2']);
+    expect(await go({ answer: ['c2={"ok":true}'] })).toMatchObject({ code: 0, out: 'thanks\n' });
+    expect(effects.made).toEqual(['look', 'pay 5']);
+    const { messages } = sessionIn(cwd);
+    expect(messages[2]).toMatchObject({ role: 'tool', content: [{ toolCallId: 'c1', output: { value: 'pay 5' } }, { toolCallId: 'c2', output: { type: 'json', value: { ok: true } } }, { toolCallId: 'c3' }] });
+    await expect(go({})).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('takes other arguments with an approval, a reason with a no, and answers of questions as text', async () => {
+    const effects = new Effects();
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    await scripted([[['pay', { cents: 5 }], ['pay', { cents: 6 }], ['ask']], 'bye'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd });
+    const flags = { model: './model.mjs', session: 's.json' };
+    for (const answer of ['c3=green', 'c3']) await expect(chatIn(cwd, { tools: effects.tools, flags: { ...flags, answer: [answer] } })).rejects.toMatchObject({ code: expect.stringMatching(/INVALID_INPUT|INVALID_ARGUMENT/) });
+    await expect(chatIn(cwd, { tools: effects.tools, flags: { ...flags, approve: ['c1={cents'] } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const { code } = await chatIn(cwd, { tools: effects.tools, flags: { ...flags, approve: ['c1={"cents":1}'], deny: ['c2=too much'], answer: ['c3=blue'] } });
+    expect([code, effects.made]).toEqual([0, ['pay 1']]);
+    expect(sessionIn(cwd).messages[2]).toMatchObject({ content: [{}, { output: { type: 'execution-denied', reason: 'too much' } }, { output: { type: 'text', value: 'blue' } }] });
+  });
+
+  it('answers the one question that waits with the next prompt', async () => {
+    const effects = new Effects();
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    await scripted([[['ask']], 'bye'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd });
+    expect(await chatIn(cwd, { prompt: 'red', tools: effects.tools, flags: { model: './model.mjs', session: 's.json' } })).toMatchObject({ code: 0, out: 'bye\n' });
+  });
+
+  it('prints every event as one line of JSON, and where the session stands', async () => {
+    const { code, out, err } = await scripted([[['look'], ['sign']], 'done'], { ...types('never'), flags: { json: true } });
+    const events = out.trim().split('\n').map((line) => JSON.parse(line) as { type: string });
+    expect([code, err]).toEqual([4, '']);
+    const of = (name: string) => events.filter((event) => 'toolName' in event && event.toolName === name).map(({ type }) => type);
+    expect([of('look'), of('sign')]).toEqual([['tool-started', 'tool-completed', 'tool-encoded'], ['tool-pending']]);
+    expect(events.filter((event) => !('toolName' in event)).map(({ type }) => type)).toEqual(['turn-started', 'model-answered', 'turn-completed', 'chat-completed', 'session']);
+    expect(events.at(-1)).toMatchObject({ status: 'awaiting_tools', haltedReason: 'manual_tool_calls', pending: [{ kind: 'manual', callId: 'c2' }] });
+  });
+
+  it('exits with 1 for a failing model and can be tried again, with 1 when the turns are used up, and with 0 for a tool that halts', async () => {
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    const effects = new Effects();
+    expect(await scripted(['fail'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd })).toMatchObject({ code: 1, err: expect.stringContaining('the service is down') });
+    writeFileSync(join(cwd, 'better.mjs'), MODEL_FILE.replace("'fail'", "'never'"));
+    expect(await chatIn(cwd, { tools: effects.tools, flags: { model: './better.mjs', session: 's.json' } })).toMatchObject({ code: 0, out: 'fail\n' });
+    expect(await scripted([[['look']], 'done'], { flags: { maxTurns: 1 } })).toMatchObject({ code: 1, err: expect.stringContaining('--max-turns') });
+    expect(await scripted([[['stop']], 'done'])).toMatchObject({ code: 0, err: expect.stringContaining('halt enough') });
+  });
+
+  it('runs no tool with --manual, and what --yes covers without a question', async () => {
+    const effects = new Effects();
+    expect([(await scripted([[['look']]], { flags: { manual: true } }, { tools: effects.tools })).code, effects.made]).toEqual([4, []]);
+    expect([(await scripted([[['pay', { cents: 2 }]], 'ok'], { flags: { yes: 'medium' } }, { tools: effects.tools })).code, effects.made]).toEqual([0, ['pay 2']]);
+  });
+
+  it('gives up on Ctrl-C, keeps what it knows, and does not run again what may have run', async () => {
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    const terminal = new FakeTerminal();
+    let runs = 0;
+    const slow = defineTool({ name: 'slow', description: 'Never ends', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => new Promise(() => void (runs++, terminal.interrupt())) });
+    expect((await scripted([[['slow']], 'done'], { terminal, flags: { session: 's.json', yes: 'high' } }, { tools: [slow], cwd })).code).toBe(130);
+    expect(terminal.listeners).toBe(0);
+    const go = (flags: Readonly<Record<string, unknown>>) => chatIn(cwd, { tools: [slow], flags: { model: './model.mjs', session: 's.json', ...flags } });
+    expect([await go({}), runs]).toEqual([expect.objectContaining({ code: 4, err: expect.stringContaining('--rerun c1') }), 1]);
+    expect(await go({ answer: ['c1=it went through'] })).toMatchObject({ code: 0, out: 'done\n' });
+    expect(runs).toBe(1);
+  });
+
+  it('does not run calls of tools that are declared otherwise now, unless it is told to', async () => {
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    const effects = new Effects();
+    await scripted([[['pay', { cents: 2 }]], 'ok'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd });
+    const tools = [...effects.tools.filter(({ name }) => name !== 'pay'), defineTool({ name: 'pay', description: 'Pays at once', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => effects.made.push('other') })];
+    const flags = { model: './model.mjs', session: 's.json', approve: ['c1'] };
+    await expect(chatIn(cwd, { tools, flags })).rejects.toMatchObject({ code: 'TOOL_CHANGED' });
+    const { code, err } = await chatIn(cwd, { tools, flags: { ...flags, acceptChanged: true } });
+    expect([code, effects.made]).toEqual([4, []]); // The yes was to another tool: it is asked anew.
+    expect(err).toContain('--approve c1');
+  });
+
+  it('refuses files that are no session, files of others, and models that are none', async () => {
+    const folder = folderWith({ 'text.json': 'Hello', 'other.json': '{"format":"other"}', 'no-model.mjs': 'export default 7;', 'throws.mjs': 'throw new Error("broken")' });
+    const refused = (flags: Readonly<Record<string, unknown>>) => chatIn(folder, { prompt: 'hi', flags }).then(() => 'accepted', (error: { code: string }) => error.code);
+    expect(await Promise.all([{ session: 'text.json' }, { session: 'other.json' }, { session: '.' }, { session: 'no/folder/s.json' }].map(refused))).toEqual(['INVALID_SNAPSHOT', 'INVALID_SNAPSHOT', 'INVALID_ARGUMENT', 'INVALID_ARGUMENT']);
+    expect(await Promise.all([{ model: './no-model.mjs' }, { model: './throws.mjs' }, { model: './missing.mjs' }, { model: 'gpt' }].map(refused))).toEqual(Array(4).fill('INVALID_ARGUMENT'));
+    await expect(chatIn(folder, {})).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('notices that another program went on with the same file', async () => {
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    await scripted([[['sign']]], { flags: { session: 's.json' } }, { tools: new Effects().tools, cwd });
+    const other = readFileSync(join(cwd, 's.json'), 'utf8').replace('"rev":', '"rev":1');
+    const meddling = [...new Effects().tools.filter(({ name }) => name !== 'look'), defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => writeFileSync(join(cwd, 's.json'), other) })];
+    await chatIn(cwd, { tools: meddling, flags: { model: './model.mjs', session: 's.json', answer: ['c1=1'] } });
+    await expect(scripted([[['look']]], { flags: { session: 's.json' } }, { tools: meddling, cwd })).rejects.toMatchObject({ code: 'STALE_SESSION' });
+    expect(readFileSync(join(cwd, 's.json'), 'utf8')).toBe(other);
+  });
+});
+
+describe('tooldex chat with a person', () => {
+  it('asks for what calls wait for, in their order, and goes on', async () => {
+    const effects = new Effects();
+    const { code, out, err, asked } = await scripted([[['sign'], ['pay', { cents: 5 }], ['ask']], 'all done'], types('{"signed":true}', 'y', '2'), effects);
+    expect([code, out, effects.made]).toEqual([0, 'all done\n', ['pay 5']]);
+    expect(asked.map(({ question }) => question)).toEqual(['Result (JSON or text): ', 'Run it? [y/N/e] ', 'Answer (1–2): ', '› ']);
+    expect(err).toMatch(/pay {2}danger medium\n[^]*cents │ 5/);
+  });
+
+  it('runs edited arguments after they were shown again, and nothing after a no', async () => {
+    const effects = new Effects();
+    const { code, err } = await scripted([[['pay', { cents: 5 }], ['pay', { cents: 6 }]], 'ok'], types('e', '{"cents":1}', 'y', 'n'), effects);
+    expect([code, effects.made]).toEqual([0, ['pay 1']]);
+    expect(err).toMatch(/▸ pay \(medium\) {2}\{"cents":1\}/);
+  });
+
+  it('leaves calls open when nobody answers, keeps them, and asks again next time', async () => {
+    const effects = new Effects();
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    const first = await scripted([[['sign']], 'ok'], { answers: [() => undefined], flags: { session: 's.json' } }, { tools: effects.tools, cwd });
+    expect(first.code).toBe(4);
+    const second = await chatIn(cwd, { answers: ['', 'signed'], tools: effects.tools, flags: { model: './model.mjs', session: 's.json' } });
+    expect([second.code, second.out]).toEqual([0, 'ok\n']);
+    expect(second.asked.map(({ question }) => question)).toEqual(['Result (JSON or text): ', 'Result (JSON or text): ', '› ']);
+  });
+
+  it('stops a turn on Ctrl-C; an empty line goes on with it, and text drops its calls without running them', async () => {
+    const made: string[] = [];
+    const terminal: FakeTerminal = new FakeTerminal({ answers: ['', 'r', '["thanks"]'] });
+    const write = { inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE } as const;
+    const slow = defineTool({ ...write, name: 'slow', description: 'Stops once', execute: (_, { signal }) => (made.push('slow'), untilStopped(terminal, signal!)) });
+    const next = defineTool({ ...write, name: 'next', description: 'Comes after it', execute: () => void made.push('next') });
+    const flags = { yes: 'high' };
+    // The empty line asks what came of it: it runs again (r), and is stopped again; then there is other text.
+    const { code, err, out } = await scripted([[['slow'], ['next']], 'done'], { terminal, flags }, { tools: [slow, next] });
+    expect([code, made, out]).toEqual([0, ['slow', 'slow'], 'thanks\n']);
+    expect(err).toContain('An empty line goes on');
+    expect(err).toMatch(/✗ next .*gave this turn up/);
+    expect(terminal.listeners).toBe(0);
+  });
+
+  it('leaves on a second Ctrl-C', async () => {
+    const terminal: FakeTerminal = new FakeTerminal({ answers: ['never asked'] });
+    const slow = defineTool({ name: 'slow', description: 'Never ends', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => new Promise(() => (terminal.interrupt(), terminal.interrupt())) });
+    expect([(await scripted([[['slow']]], { terminal }, { tools: [slow] })).code, terminal.asked]).toEqual([130, []]);
+  });
+
+  it('goes on after an error of the model: an empty line tries again, and text asks something else', async () => {
+    const { code, out, err } = await scripted(['fail'], types('', '["better"]'));
+    expect([code, out]).toEqual([0, 'better\n']);
+    expect(err.match(/the service is down/g)).toHaveLength(2);
+  });
+
+  it('lets the script be told which tool to call, and says what it understands', async () => {
+    const folder = folderWith({ 'a.txt': 'Hello' });
+    const { out } = await chatIn(folder, { ...types('read_file {"path":', 'nothing of that') , prompt: 'read_file {"path":"a.txt"}' });
+    expect(out).toMatch(/^It answered: \{"path":"a\.txt","text":"Hello"/);
+    expect(out).toContain('Expected the arguments of read_file as JSON');
+    expect((await chatIn(folder, { prompt: 'anything', tools: new Effects().tools })).out).toContain('understand only the name of a tool');
+  });
+
+  it('shows no character of a model or a tool that steers the terminal', async () => {
+    const tool = defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => '\u001b[2Jgone\u202e' });
+    const { out, err } = await scripted([[['look', { a: '\u001b[2J' }]], 'a\u001b[2Jb'], {}, { tools: [tool] });
+    // eslint-disable-next-line no-control-regex
+    expect(out + err).not.toMatch(/[\u001b\u202e]/);
+  });
+
+  it('breaks long text between words as it comes', async () => {
+    const { out } = await scripted([`${'word '.repeat(40)}\n\nend`], { columns: 50 });
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(50);
+    expect(out).toMatch(/word\n\nend\n$/);
+  });
+});
