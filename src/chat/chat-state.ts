@@ -16,13 +16,13 @@ export interface UncertainCall {
 /** Something a chat waits for. */
 export type ChatPending = Pending | UncertainCall;
 
-/** How far one call of the open turn is. */
+/** How far one call of the open turn is; `input` are other arguments than the model's, where a person changed them. */
 export type CallProgress =
-  | { readonly state: 'not_started' }
+  | { readonly state: 'not_started'; readonly input?: Json }
   /** Its outcome is not known: it runs, or the process that ran it is gone. */
-  | { readonly state: 'started'; readonly startedAt: number }
+  | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
   | { readonly state: 'waiting'; readonly pending: Pending }
-  /** A person said yes; it runs when the chat goes on. `input` are other arguments, when the person changed them. */
+  /** A person said yes; it runs when the chat goes on. */
   | { readonly state: 'approved'; readonly pending: PendingApproval; readonly input?: Json }
   | { readonly state: 'settled'; readonly output: ToolOutput };
 
@@ -80,11 +80,17 @@ export function withCall(state: ChatState, callId: string, progress: CallProgres
   return Object.freeze({ ...state, openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(calls) }) });
 }
 
+/** The arguments with which a call is run, or was started. */
+export function argumentsOf({ input, progress }: CallRecord): Json {
+  return 'input' in progress && progress.input !== undefined ? progress.input : input;
+}
+
 /** What the open turn waits for, in the order of its calls. */
 export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
-  return (openTurn?.calls ?? []).flatMap(({ callId, toolName, input, progress }): readonly ChatPending[] => {
+  return (openTurn?.calls ?? []).flatMap((call): readonly ChatPending[] => {
+    const { callId, toolName, progress } = call;
     if (progress.state === 'waiting') return [progress.pending];
-    if (progress.state === 'started') return [Object.freeze({ kind: 'uncertain', callId, toolName, input, startedAt: progress.startedAt })];
+    if (progress.state === 'started') return [Object.freeze({ kind: 'uncertain', callId, toolName, input: argumentsOf(call), startedAt: progress.startedAt })];
     return [];
   });
 }

@@ -451,6 +451,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'streamChat',
     ],
     types: [
+      'ApproveOptions',
       'AssistantMessage',
       'ChangedTool',
       'ChatEngine',
@@ -483,6 +484,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'SessionSnapshot',
       'SessionStatus',
       'SessionStoreOptions',
+      'SignSnapshotOptions',
       'TextPart',
       'ToolCallPart',
       'ToolChoice',

@@ -34,8 +34,8 @@ export class ChatRun {
   readonly signal: AbortSignal;
   #state: ChatState;
   #failure: { readonly error: unknown } | undefined;
-  /** The newest state that is being kept, and the one after it that waits. */
-  #keeping: Promise<void> | undefined;
+  /** What is being kept, or was kept last, and what is kept after it. */
+  #keeping: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
   constructor(state: ChatState, engine: CheckedEngine, options: RunOptions) {
@@ -64,9 +64,7 @@ export class ChatRun {
     this.throwIfFailed();
     if (this.#options.keep === undefined) return;
     try {
-      // What many calls change at the same time is kept together: only one state is being written, and one waits.
-      if (this.#keeping === undefined) await this.#keep();
-      else await (this.#next ??= this.#keeping.catch(() => undefined).then(() => this.#keep()));
+      await (this.#next ??= this.#keepAfter(this.#keeping));
     } catch (error) {
       this.fail(error);
       throw error;
@@ -94,14 +92,13 @@ export class ChatRun {
     throw this.#failure.error instanceof Error ? this.#failure.error : new ToolError('EXECUTION_FAILED', 'Expected the state of the chat to be kept, found that it cannot be', { cause: this.#failure.error });
   }
 
-  async #keep(): Promise<void> {
-    const kept = this.#options.keep!(this.#state);
-    this.#keeping = kept;
-    this.#next = undefined;
-    try {
-      await kept;
-    } finally {
-      if (this.#keeping === kept) this.#keeping = undefined;
-    }
+  /** One state is kept at a time, and the newest of those that wait: what many calls change meanwhile is kept together. */
+  #keepAfter(before: Promise<void>): Promise<void> {
+    const kept = before.then(() => {
+      this.#next = undefined;
+      return this.#options.keep!(this.#state);
+    });
+    kept.catch(() => undefined); // Whoever saves hears of it.
+    return (this.#keeping = kept);
   }
 }

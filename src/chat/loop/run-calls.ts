@@ -8,7 +8,7 @@ import type { ToolOutcome } from '../../execution/tool-outcome.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { PendingApproval } from '../../safety/pending.js';
 import { renderTool } from '../../tool/render/render-tool.js';
-import { withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
+import { argumentsOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
 import { cloneMessage } from '../thread/data-depth.js';
 import { encodeOutcome } from '../thread/encode-output.js';
 import type { ChatRun } from './chat-run.js';
@@ -71,7 +71,7 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
   const { principal, scopes, persona, policyMode, context } = engine;
   try {
     await executor.executeAll(
-      calls.map(({ callId, toolName, input, progress }) => ({ id: callId, name: toolName, input: progress.state === 'approved' && progress.input !== undefined ? progress.input : input })),
+      calls.map((call) => ({ id: call.callId, name: call.toolName, input: argumentsOf(call) })),
       {
         ...(principal !== undefined && { principal }),
         ...(scopes !== undefined && { scopes }),
@@ -83,7 +83,9 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
         ...(run.approvals.length > 0 && { approvals: run.approvals }),
         confirm: (pending) => answerOf(byId.get(pending.callId), pending),
         onStart: async ({ id, name }) => {
-          await run.save(withCall(run.state, id, { state: 'started', startedAt: engine.clock.now() }));
+          const { progress } = byId.get(id)!;
+          const edited = 'input' in progress ? progress.input : undefined;
+          await run.save(withCall(run.state, id, { state: 'started', startedAt: engine.clock.now(), ...(edited !== undefined && { input: edited }) }));
           started.add(id);
           run.tell({ type: 'tool-started', turn, callId: id, toolName: name });
         },

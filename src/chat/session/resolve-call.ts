@@ -54,7 +54,8 @@ export function rerunCall(data: SessionData, callId: string): Resolved {
   const call = findCall(data, callId);
   if (call?.progress.state === 'not_started') return { data, applied: false };
   if (call?.progress.state !== 'started') throw new ToolError('UNKNOWN_CALL', `Expected the id of a call whose outcome is not known, found ${describeValue(callId)}${waitingFor(data)}`, { details: { callId } });
-  return { data: withChat(data, withCall(data.chat, callId, { state: 'not_started' })), applied: true };
+  const { input } = call.progress;
+  return { data: withChat(data, withCall(data.chat, callId, { state: 'not_started', ...(input !== undefined && { input }) })), applied: true };
 }
 
 function findCall({ chat }: SessionData, callId: string): CallRecord | undefined {

@@ -291,15 +291,12 @@ export class Session {
     const { context } = this.#data;
     let data = this.#data;
     let kept = this.#kept;
-    let keeping: Promise<void> = Promise.resolve();
-    // One after the other: each token follows the one before.
-    const keep = (next: ChatState) =>
-      (keeping = keeping.then(async () => {
-        // A turn whose last call is settled is closed in the same step: no process can end in between.
-        data = withChat(data, closeTurn(next));
-        if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
-        await onCheckpoint?.(new Session(data, kept) as never);
-      }));
+    const keep = async (next: ChatState) => {
+      // A turn whose last call is settled is closed in the same step: no process can end in between.
+      data = withChat(data, closeTurn(next));
+      if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
+      await onCheckpoint?.(new Session(data, kept) as never);
+    };
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
     await keep(Object.freeze(chat));
     const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, signal, keep });

@@ -20,8 +20,8 @@ const pending = z.discriminatedUnion('kind', [
 ]);
 
 const progress = z.discriminatedUnion('state', [
-  z.strictObject({ state: z.literal('not_started') }),
-  z.strictObject({ state: z.literal('started'), startedAt: time }),
+  z.strictObject({ state: z.literal('not_started'), input: json.optional() }),
+  z.strictObject({ state: z.literal('started'), startedAt: time, input: json.optional() }),
   z.strictObject({ state: z.literal('waiting'), pending }),
   z.strictObject({ state: z.literal('approved'), pending: approval, input: json.optional() }),
   z.strictObject({ state: z.literal('settled'), output: outputSchema }),

@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fail, halt } from '../../src/index.js';
+import { chat, encodeValue, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
+import { DEEPEST_MESSAGE, isDeeper } from '../../src/chat/thread/data-depth.js';
+import { LONGEST_RESULT } from '../../src/chat/thread/encode-output.js';
+import { messageSchema } from '../../src/chat/thread/message-schema.js';
+import { outputsOf, toolOf } from './chat-cases.js';
+
+async function readOf(value: unknown, options: Partial<ChatOptions> = {}) {
+  const tools = [toolOf('t', () => value)];
+  const result = await chat({ model: scriptedModel([{ calls: [{ id: 'a', name: 't' }] }, 'ok']), tools, prompt: 'x', ...options });
+  expect(messageSchema.array().safeParse(result.messages).success).toBe(true);
+  return { output: outputsOf(result.messages)['a'] as { type: string; value: unknown }, result };
+}
+
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+
+describe('a result', () => {
+  it('of any plain data is read as JSON that parses back to it, and twice the same', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const output = encodeValue(value) as { type: string; value: unknown };
+        expect(output.type).toBe(typeof value === 'string' ? 'text' : 'json');
+        expect(JSON.stringify(output.value)).toBe(JSON.stringify(value));
+        expect(encodeValue(value)).toEqual(output);
+      }),
+    );
+  });
+
+  it('is as JSON would have it: dates as text, nothing for undefined, −0 as 0', () => {
+    expect(encodeValue({ at: new Date(0), gone: undefined, zero: -0, list: [undefined] })).toEqual({ type: 'json', value: { at: '1970-01-01T00:00:00.000Z', zero: 0, list: [null] } });
+  });
+
+  it.each<readonly [string, unknown]>([
+    ['a Map', new Map([['a', 1]])],
+    ['a Set', new Set([1])],
+    ['an Error', new Error('x')],
+    ['a promise', { later: Promise.resolve(1) }],
+    ['a regular expression', [/x/]],
+    ['not a number', { n: Number.NaN }],
+    ['a big integer', { n: 1n }],
+    ['a function', { run: () => 1 }],
+  ])('with %s in it is an error: JSON would lose it without a word', (_what, value) => {
+    expect(() => encodeValue(value)).toThrow(TypeError);
+  });
+
+  it('that cannot be shown says so to the model; the tool has run, and the chat goes on', async () => {
+    const { output, result } = await readOf(new Map());
+    expect(output).toEqual({ type: 'error-text', value: expect.stringContaining('t ran, but its result cannot be shown') });
+    expect(result.haltedReason).toBe('completed');
+  });
+
+  it('tells no secrets of a value that fails when it is read', async () => {
+    const { output } = await readOf({ toJSON: () => { throw new Error('cannot read /home/ada/keys.txt with token=abcdefgh12345678'); } });
+    expect(JSON.stringify(output)).not.toMatch(/ada|abcdefgh/);
+  });
+
+  it('of more than 64 KiB is cut, and says by how much', async () => {
+    const { output } = await readOf('ä'.repeat(LONGEST_RESULT + 5));
+    expect((output.value as string).length).toBe(LONGEST_RESULT);
+    expect(output).toMatchObject({ type: 'text', value: expect.stringMatching(/\n… cut: \d+ more characters$/) });
+    const data = await readOf({ list: Array.from({ length: 20_000 }, (_, at) => at) });
+    expect(data.output).toMatchObject({ type: 'text', value: expect.stringMatching(/^\{"list":\[0,1,2.*more characters$/s) });
+    const { output: whole } = await readOf('x'.repeat(LONGEST_RESULT));
+    expect(whole).toEqual({ type: 'text', value: 'x'.repeat(LONGEST_RESULT) });
+  });
+
+  it('is never cut in the middle of a character', () => {
+    for (let shift = 0; shift < 4; shift += 1) {
+      const { value } = encodeValue('x'.repeat(shift) + '😀'.repeat(LONGEST_RESULT)) as { value: string };
+      expect(value).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
+    }
+  });
+
+  it('nested too deep for a thread is text', async () => {
+    for (const levels of [10, 40, 50, 63, 64, 70, 200]) {
+      const { output, result } = await readOf(nested(levels));
+      expect(JSON.stringify(output.value).includes('['.repeat(Math.min(levels, 20)))).toBe(true);
+      expect(output.type).toBe(levels > 43 ? 'text' : 'json');
+      expect(isDeeper(result.messages[2], DEEPEST_MESSAGE)).toBe(false);
+    }
+  });
+
+  it('of any depth is in a session that can be stored and read', async () => {
+    for (const levels of [40, 43, 44, 60]) {
+      const tools = [toolOf('t', () => nested(levels)), toolOf('charge', undefined, { manual: true })];
+      const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start({ model: scriptedModel([{ calls: [{ id: 'a', name: 't' }, { id: 'b', name: 'charge' }] }]), tools }, 'x');
+      expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).pending.length).toBe(1);
+    }
+  });
+
+  it('of a failed tool is its message, however long', async () => {
+    const { output } = await readOf(fail('no '.repeat(LONGEST_RESULT)));
+    expect(output).toMatchObject({ type: 'error-text', value: expect.stringMatching(/^no no .*more characters$/s) });
+  });
+
+  it('of a tool that halts is read, and given to the caller', async () => {
+    const { output, result } = await readOf(halt('done', { a: [1] }));
+    expect([output, result.metadata.haltResult]).toEqual([{ type: 'json', value: { a: [1] } }, { a: [1] }]);
+    const strange = await readOf(halt('done', new Map()));
+    expect([strange.output.type, strange.result.haltedReason, strange.result.metadata.haltResult]).toEqual(['error-text', 'done', null]);
+  });
+});
+
+describe('an encoder of the caller', () => {
+  it('makes what the model reads of values, and of what onToolError gives instead', async () => {
+    const encode = (value: unknown) => ({ type: 'text' as const, value: `<${JSON.stringify(value)}>` });
+    expect((await readOf({ a: 1 }, { encode })).output).toEqual({ type: 'text', value: '<{"a":1}>' });
+    expect((await readOf(fail('x'), { encode, onToolError: () => ({ continue: 7 }) })).output).toEqual({ type: 'text', value: '<7>' });
+    expect((await readOf(fail('x'), { encode })).output).toEqual({ type: 'error-text', value: 'x' });
+  });
+
+  it('may give parts such as pictures', async () => {
+    const picture = { type: 'content' as const, value: [{ type: 'media', data: 'AQID', mediaType: 'image/png' }] };
+    expect((await readOf('x', { encode: () => picture })).output).toEqual(picture);
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ['throws', () => { throw new Error('broken'); }],
+    ['gives nothing', () => undefined],
+    ['gives text', () => 'text'],
+    ['gives a promise', () => Promise.resolve({ type: 'text', value: 'x' })],
+    ['gives another type', () => ({ type: 'video', value: 'x' })],
+    ['gives what is no JSON', () => ({ type: 'json', value: new Map() })],
+    ['gives what is too deep', () => ({ type: 'json', value: nested(60) })],
+    ['gives more fields', () => ({ type: 'text', value: 'x', secret: 1 })],
+  ])('that %s makes the result an error; it is asked once', async (_what, encode) => {
+    let asked = 0;
+    const { output, result } = await readOf('x', { encode: () => ((asked += 1), encode() as never) });
+    expect(output).toEqual({ type: 'error-text', value: expect.stringContaining('t ran') });
+    expect([asked, result.haltedReason]).toEqual([1, 'completed']);
+  });
+});

@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Session, SessionStore, type ChatPending, type Decided, type ToolOutput } from '../../src/chat.js';
+import { isToolError, type ToolExecutor } from '../../src/index.js';
+import { MemoryStateStore, type StateStore } from '../../src/state.js';
+import { seededRandom } from '../../src/testing.js';
+import { resultsIn } from './session-thread.js';
+import { assertSendable, callId, KINDS, kindOf, newExecutor, scriptOf, World, type Kind, type Script } from './session-world.js';
+
+/** Kinds whose work is never begun. */
+const NEVER_BEGUN: ReadonlySet<Kind> = new Set(['manual', 'unknown', 'invalid']);
+
+/** A process that can be killed at one of its writes: before the write, or after it and before the answer. */
+class Process {
+  dead = false;
+  readonly sessions: SessionStore;
+  readonly executor: ToolExecutor;
+  #left = Infinity;
+  #afterWriting = false;
+  #die: () => void = () => undefined;
+
+  constructor(shared: StateStore, world: World) {
+    const compareAndSet: StateStore['compareAndSet'] = async (...given) => {
+      if (this.dead) return never();
+      const isLast = (this.#left -= 1) === 0;
+      if (isLast && !this.#afterWriting) return this.#end();
+      const answer = await shared.compareAndSet(...given);
+      return isLast ? this.#end() : answer;
+    };
+    this.sessions = new SessionStore({ store: { ...operationsOf(shared), compareAndSet } });
+    this.executor = newExecutor(world, this);
+  }
+
+  /** Does something; `died` when the process is killed over it, at its write number `at`. */
+  async run<T>(work: () => Promise<T>, at: number, afterWriting: boolean): Promise<T | 'died'> {
+    const died = new Promise<'died'>((resolve) => (this.#die = () => resolve('died')));
+    this.#left = at;
+    this.#afterWriting = afterWriting;
+    try {
+      return await Promise.race([work(), died]);
+    } finally {
+      this.#left = Infinity;
+    }
+  }
+
+  #end(): Promise<never> {
+    this.dead = true;
+    this.#die();
+    return never();
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
+function operationsOf(store: StateStore): StateStore {
+  return {
+    get: (key) => store.get(key),
+    compareAndSet: (...given) => store.compareAndSet(...given),
+    increment: (...given) => store.increment(...given),
+    expire: (...given) => store.expire(...given),
+    publish: (...given) => store.publish(...given),
+    subscribe: (...given) => store.subscribe(...given),
+    onAvailability: (listener) => store.onAvailability(listener),
+    close: () => store.close(),
+  };
+}
+
+interface Played {
+  readonly session: Session;
+  readonly world: World;
+  readonly deaths: number;
+  readonly cancels: number;
+  /** Calls of which nobody knew whether they had run. */
+  readonly uncertain: ReadonlySet<string>;
+}
+
+/** Plays a script in one process after the other, with random people and accidents, until the model has said its last word. */
+async function play(script: Script, seed: number): Promise<Played> {
+  const random = seededRandom(seed);
+  const chance = (of: number) => random() < of;
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+  const world = new World();
+  const shared = new MemoryStateStore();
+  const counts = { deaths: 0, cancels: 0 };
+  const uncertain = new Set<string>();
+  let here = new Process(shared, world);
+  let session = here.sessions.create({ id: 's' });
+  const elsewhere = async (): Promise<Session> => {
+    here = new Process(shared, world);
+    return (await here.sessions.open('s')) ?? here.sessions.create({ id: 's' });
+  };
+
+  for (let step = 0; step < 500; step += 1) {
+    assertHealthy(session, script, world);
+    if (session.status === 'completed' && session.haltedReason === 'completed') return { session, world, uncertain, ...counts };
+    if (session.pending.length > 0 && !chance(0.1)) {
+      session = decide(session, pick(session.pending));
+      if (chance(0.5)) session = await session.save(); // Without it the decision is lost with the process.
+      if (chance(0.2)) session = await elsewhere();
+      continue;
+    }
+    session = await run(session);
+  }
+  throw new Error(`the session does not end: ${JSON.stringify(session)}`);
+
+  function decide(from: Session, pending: ChatPending): Session {
+    const { callId } = pending;
+    if (pending.kind === 'uncertain') uncertain.add(callId);
+    const take = decisionOn(pending);
+    const once = take(from);
+    expect(once).toMatchObject({ ok: true, applied: true });
+    const twice = take(once.session);
+    expect(twice).toMatchObject({ ok: true, applied: false });
+    expect(twice.session).toBe(once.session);
+    expect(from.pending).toContainEqual(pending);
+    expect(once.session.submitToolResult('nobody', 1)).toMatchObject({ ok: false, error: { code: 'UNKNOWN_CALL' } });
+    if (pending.kind !== 'uncertain') expect(once.session.submitToolResult(callId, { other: seed })).toMatchObject({ ok: false, error: { code: 'ALREADY_RESOLVED' } });
+    return once.session;
+  }
+
+  function decisionOn(pending: ChatPending): (on: Session) => Decided {
+    const { callId } = pending;
+    if (chance(0.15)) return (on) => on.deny(callId, 'not now');
+    switch (pending.kind) {
+      case 'manual':
+        return (on) => on.submitToolResult(callId, { by: 'hand', callId });
+      case 'question':
+        return (on) => on.answer(callId, pending.options?.[0] ?? `answer to ${callId}`);
+      case 'approval': {
+        const amount = pick([undefined, 5, 5000]);
+        return (on) => on.approve(callId, amount === undefined ? {} : { input: { of: callId, amount }, pendingId: pending.id });
+      }
+      case 'uncertain': {
+        if (chance(0.5)) return (on) => on.submitToolResult(callId, { by: 'hand', callId });
+        world.rerun(callId);
+        return (on) => on.rerun(callId);
+      }
+    }
+  }
+
+  async function run(from: Session): Promise<Session> {
+    const dies = counts.deaths < 4 && chance(0.4);
+    const givenUp = new AbortController();
+    let events = counts.cancels < 4 && chance(0.25) ? Math.floor(random() * 12) : Infinity;
+    const engine = {
+      model: scriptOf(script),
+      executor: here.executor,
+      onToolError: chance(0.3) ? ('halt' as const) : ('continue' as const),
+      onEvent: () => {
+        if ((events -= 1) < 0) givenUp.abort();
+      },
+    };
+    const options = { signal: givenUp.signal };
+    const go = () => (from.status === 'error' ? from.retry(engine, options) : from.messages.length === 0 ? from.start(engine, 'Go', options) : from.continue(engine, options));
+    try {
+      const ended = await here.run(go, dies ? 1 + Math.floor(random() * 8) : Infinity, chance(0.5));
+      if (givenUp.signal.aborted) counts.cancels += 1;
+      if (ended !== 'died') return ended.session;
+    } catch (error) {
+      // It was tried although something waits.
+      if (from.pending.length > 0 && isToolError(error, 'INVALID_STATE')) return from;
+      throw error;
+    }
+    counts.deaths += 1;
+    return elsewhere();
+  }
+}
+
+/** What holds at any time: the thread can be sent, the snapshot is the session, and nothing ran twice that nobody had run again. */
+function assertHealthy(session: Session, script: Script, world: World): void {
+  assertSendable(session.messages);
+  const copy = JSON.parse(JSON.stringify(session)) as unknown;
+  expect(JSON.parse(JSON.stringify(Session.fromJSON(copy)))).toEqual(copy);
+  for (const [id, starts] of world.starts) {
+    const kind = kindOf(script, id);
+    if (kind !== 'idempotent' && starts > 1 + (world.reruns.get(id) ?? 0)) throw new Error(`${id} (${kind}) ran ${starts} times`);
+    if (NEVER_BEGUN.has(kind)) throw new Error(`${id} (${kind}) ran`);
+  }
+}
+
+/** What the model may read of a call, by what it does and by what people may have said. */
+function assertResult(script: Script, id: string, output: ToolOutput, byHand: ReadonlySet<string>): void {
+  const expected: Readonly<Record<Kind, readonly unknown[]>> = {
+    auto: [{ did: id }],
+    idempotent: [{ did: id }],
+    slow: [{ did: id }],
+    pay: [{ did: id }],
+    halt: [{ did: id }],
+    manual: [{ by: 'hand', callId: id }],
+    ask: [`answer to ${id}`],
+    choose: ['red'],
+    payAsk: [`answer to ${id}`],
+    fail: [`${id} cannot`],
+    throw: ['broken'],
+    unknown: [expect.stringContaining('nobody')],
+    invalid: [expect.stringContaining('of')],
+  };
+  const said = byHand.has(id) ? [{ by: 'hand', callId: id }] : [];
+  const denied = output.type === 'execution-denied' || (output.type === 'error-text' && output.value.includes('a person decided not to run it again'));
+  if (denied) return;
+  expect('value' in output && [...expected[kindOf(script, id)], ...said].some((each) => matches(output.value, each)), `${id} ${kindOf(script, id)} ${JSON.stringify(output)}`).toBe(true);
+}
+
+function matches(found: unknown, expected: unknown): boolean {
+  try {
+    expect(found).toEqual(expected);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const scripts: fc.Arbitrary<Script> = fc.array(fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 });
+
+describe('any conversation', () => {
+  it('comes to its end through deaths, cancels and people: each call has one result, in order, and each effect happened at most once', async () => {
+    let deaths = 0;
+    let cancels = 0;
+    let uncertain = 0;
+    await fc.assert(
+      fc.asyncProperty(scripts, fc.integer(), async (script, seed) => {
+        const played = await play(script, seed);
+        const results = resultsIn(played.session.messages);
+        expect(results.map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
+        for (const [id, output] of results) assertResult(script, id, output, played.uncertain);
+        deaths += played.deaths;
+        cancels += played.cancels;
+        uncertain += played.uncertain.size;
+      }),
+      { numRuns: 500 },
+    );
+    // So that the accidents really happened.
+    expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(50);
+  }, 60_000);
+});

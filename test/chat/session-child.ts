@@ -1,0 +1,39 @@
+import { appendFileSync } from 'node:fs';
+import { SessionStore, type Decided, type Session } from '../../src/chat.js';
+import { RedisStateStore } from '../../src/state.js';
+import { newExecutor, scriptOf, World, type Script } from './session-world.js';
+
+/**
+ * One of several processes, each killed at some time, that go on with the session of its arguments until it is completed.
+ *
+ * It writes a line into a file for each effect, and prints one at each checkpoint. Of a call that may have run it says so.
+ */
+const [url = '', file = '', scriptJson = '[]'] = process.argv.slice(2);
+const script = JSON.parse(scriptJson) as Script;
+
+class WrittenWorld extends World {
+  override begin(callId: string, input: unknown): void {
+    appendFileSync(file, `${callId}\n`);
+    super.begin(callId, input);
+  }
+}
+
+const store = await RedisStateStore.connect({ url, timeoutMs: 10_000 });
+const sessions = new SessionStore({ store });
+const engine = { model: scriptOf(script), executor: newExecutor(new WrittenWorld()) };
+const options = { onCheckpoint: () => console.log('checkpoint') };
+
+let session = (await sessions.open('s')) ?? sessions.create({ id: 's' });
+while (session.haltedReason !== 'completed') {
+  for (const { kind, callId } of session.pending) session = sessionOf(kind === 'approval' ? session.approve(callId) : kind === 'question' ? session.answer(callId, 'red') : session.submitToolResult(callId, kind === 'uncertain' ? 'may have run' : 'by hand'));
+  session = await session.save();
+  console.log('decided');
+  ({ session } = session.messages.length === 0 ? await session.start(engine, 'Go', options) : await session.continue(engine, options));
+}
+console.log('completed');
+await store.close();
+
+function sessionOf(decided: Decided): Session {
+  if (!decided.ok) throw decided.error;
+  return decided.session;
+}

@@ -1,0 +1,236 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { scriptedModel, Session, type Decided } from '../../src/chat.js';
+import { AccessMode, askUser, defineTool, fail, halt, ok, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+import { call, codeOf, newCase } from './session-cases.js';
+import { resultsIn } from './session-thread.js';
+
+const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
+const codeIn = (decided: Decided): string => (decided.ok ? (decided.applied ? 'applied' : 'no change') : decided.error.code);
+
+function sessionOf(decided: Decided): Session {
+  if (!decided.ok) throw decided.error;
+  return decided.session;
+}
+
+async function waiting(...calls: Parameters<typeof call>[]) {
+  const made = newCase([{ calls: calls.map((each) => call(...each)) }, 'done', 'more']);
+  const { session } = await Session.create({ id: 's' }).start(made.engine, 'Go');
+  return { ...made, session };
+}
+
+describe('calls that wait', () => {
+  it('are resolved in any order, each after a trip through JSON, and read in the order of the calls', async () => {
+    const kinds = ['manual', 'pay', 'auto', 'ask', 'manual'] as const;
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray([0, 1, 3, 4], { minLength: 4 }), async (order) => {
+        const { engine, session: first, world } = await waiting(...kinds.map((kind, at): Parameters<typeof call> => [`c${at}`, kind]));
+        expect(first.pending.map(({ callId }) => callId)).toEqual(['c0', 'c1', 'c3', 'c4']);
+        let session = copyOf(first);
+        for (const at of order) {
+          const id = `c${at}`;
+          session = copyOf(sessionOf(kinds[at] === 'pay' ? session.approve(id) : kinds[at] === 'ask' ? session.answer(id, 'blue') : session.submitToolResult(id, { by: id })));
+        }
+        const { session: last, result } = await session.continue(engine);
+        expect(result.text).toBe('done');
+        expect(resultsIn(last.messages)).toEqual([
+          ['c0', { type: 'json', value: { by: 'c0' } }],
+          ['c1', { type: 'json', value: { did: 'c1' } }],
+          ['c2', { type: 'json', value: { did: 'c2' } }],
+          ['c3', { type: 'text', value: 'blue' }],
+          ['c4', { type: 'json', value: { by: 'c4' } }],
+        ]);
+        expect([...world.starts.values()]).toEqual([1, 1, 1]);
+      }),
+      { numRuns: 24 },
+    );
+  });
+
+  it('take the same decision twice as one, and no other, also when their turn is closed', async () => {
+    const { engine, session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose'], ['d', 'pay']);
+    const decide: Readonly<Record<string, (on: Session) => Decided>> = {
+      m: (on) => on.submitToolResult('m', { b: 1, a: [2] }),
+      p: (on) => on.approve('p'),
+      q: (on) => on.answer('q', 'red'),
+      d: (on) => on.deny('d', 'too much'),
+    };
+    let decided = session;
+    for (const [id, take] of Object.entries(decide)) {
+      decided = sessionOf(take(decided));
+      expect([id, codeIn(take(decided))]).toEqual([id, 'no change']);
+      expect(sessionOf(take(decided))).toBe(decided);
+    }
+    const { session: closed } = await decided.continue(engine);
+    for (const on of [decided, closed, copyOf(closed)]) {
+      for (const [id, take] of Object.entries(decide)) expect([id, codeIn(take(on))]).toEqual([id, 'no change']);
+      expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // Equal data, whatever the order of keys.
+      const others = [on.submitToolResult('m', { b: 2 }), on.deny('m'), on.deny('p'), on.approve('p', { input: { of: 'x' } }), on.submitToolResult('p', 1), on.answer('q', 'blue'), on.deny('d', 'another reason'), on.approve('d')];
+      expect(others.map(codeIn)).toEqual(others.map(() => 'ALREADY_RESOLVED'));
+      for (const other of others) expect(other.session).toBe(on);
+    }
+  });
+
+  it('are known by their ids, also by those that every object has', async () => {
+    const { session } = await waiting(['__proto__', 'manual'], ['constructor', 'manual'], ['a', 'auto']);
+    expect(session.pending.map(({ callId }) => callId)).toEqual(['__proto__', 'constructor']);
+    for (const id of ['toString', '', 'a', 'b', 'hasOwnProperty']) {
+      for (const decided of [session.submitToolResult(id, 1), session.answer(id, 'x'), session.approve(id), session.deny(id), session.rerun(id)]) {
+        expect(decided).toMatchObject({ ok: false, error: { code: 'UNKNOWN_CALL' } });
+        expect(decided.session).toBe(session);
+      }
+    }
+    const resolved = sessionOf(copyOf(sessionOf(session.submitToolResult('__proto__', 1))).submitToolResult('constructor', 2));
+    expect(resultsIn(resolved.messages).map(([id, output]) => [id, 'value' in output && output.value])).toEqual([['__proto__', 1], ['constructor', 2], ['a', { did: 'a' }]]);
+  });
+
+  it('refuse what they do not wait for, and say what they do', async () => {
+    const { session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose']);
+    const wrong = [session.approve('m'), session.answer('m', 'x'), session.submitToolResult('p', 1), session.answer('p', 'yes'), session.submitToolResult('q', 'red'), session.approve('q'), session.answer('q', 'green'), session.answer('q', 7 as never), session.deny('q', 7 as never), session.submitToolResult('m', () => 1), session.submitToolResult('m', askUser('?')), session.submitToolResult('m', halt('x', 1)), session.approve('p', { input: () => 1 })];
+    expect(wrong.map(codeIn)).toEqual(wrong.map(() => 'INVALID_INPUT'));
+    for (const each of wrong) expect(each.session).toBe(session);
+    expect(session.submitToolResult('p', 1)).toMatchObject({ error: { message: expect.stringContaining('approve, deny') as string } });
+    expect(() => session.approve('p', { edited: 1 } as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+  });
+
+  it('take values, ok and fail as results', async () => {
+    const { session } = await waiting(['a', 'manual'], ['b', 'manual'], ['c', 'manual'], ['d', 'manual']);
+    const resolved = sessionOf(session.submitToolResults([{ callId: 'a', result: undefined }, { callId: 'b', result: 'text' }, { callId: 'c', result: ok({ x: 1 }) }, { callId: 'd', result: fail('no') }]));
+    expect(resultsIn(resolved.messages).map(([, output]) => output)).toEqual([{ type: 'json', value: null }, { type: 'text', value: 'text' }, { type: 'json', value: { x: 1 } }, { type: 'error-text', value: 'no' }]);
+  });
+
+  it('take several results at once, or none of them', async () => {
+    const { session } = await waiting(['a', 'manual'], ['b', 'manual']);
+    expect(session.submitToolResults([{ callId: 'a', result: 1 }, { callId: 'z', result: 1 }])).toMatchObject({ ok: false, session, error: { code: 'UNKNOWN_CALL', details: { callId: 'z' } } });
+    expect(session.submitToolResults([{ callId: 'a', result: 1 }, { callId: 'a', result: 2 }])).toMatchObject({ ok: false, session, error: { code: 'ALREADY_RESOLVED' } });
+    expect(session.submitToolResults([])).toEqual({ ok: true, session, applied: false });
+    for (const junk of [null, 'a', [null], [1], [{ callId: 'a' }], { callId: 'a', result: 1 }]) expect(() => session.submitToolResults(junk as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+    const one = sessionOf(session.submitToolResults([{ callId: 'b', result: 2 }, { callId: 'a', result: 1 }]));
+    const other = sessionOf(sessionOf(session.submitToolResult('b', 2)).submitToolResult('a', 1));
+    expect(one.toJSON()).toEqual(other.toJSON());
+  });
+});
+
+describe('a yes', () => {
+  it('to other arguments is checked as any call is', async () => {
+    const { engine, session, world } = await waiting(['p', 'pay']);
+    const { session: refused } = await sessionOf(session.approve('p', { input: { of: 1 } })).continue(engine);
+    expect(resultsIn(refused.messages)).toEqual([['p', { type: 'error-text', value: expect.stringContaining('of: expected string, found 1') as string }]]);
+    expect(world.starts.size).toBe(0);
+  });
+
+  it('to arguments of more danger is asked about again, as edited, and runs after another yes with just these', async () => {
+    const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
+    const { session: again, result } = await sessionOf(session.approve('p', { input: { of: 'p', amount: 5000 } })).continue(engine);
+    expect(result.haltedReason).toBe('approval_required');
+    expect(world.starts.size).toBe(0);
+    expect(again.pending).toMatchObject([{ kind: 'approval', input: { of: 'p', amount: 5000 }, danger: 'critical' }]);
+    const { session: last } = await sessionOf(copyOf(again).approve('p')).continue(engine);
+    expect(last.status).toBe('completed');
+    expect(world.inputs).toEqual([{ of: 'p', amount: 5000 }]);
+  });
+
+  it('counts for what was shown: one that comes late, when something else is asked, can be told apart', async () => {
+    const { engine, session } = await waiting(['p', 'pay']);
+    const shown = session.pending[0]!;
+    const pendingId = 'id' in shown ? shown.id : '';
+    const { session: again } = await sessionOf(session.approve('p', { input: { of: 'p', amount: 5000 }, pendingId })).continue(engine);
+    expect(again.approve('p', { pendingId })).toMatchObject({ ok: false, error: { code: 'INVALID_APPROVAL' } });
+    expect(codeIn(again.approve('p', { pendingId: (again.pending[0] as { id: string }).id }))).toBe('applied');
+  });
+
+  it('does not run a tool that is declared otherwise by now; when that is accepted, it is asked for again', async () => {
+    const ran: string[] = [];
+    const executorOf = (description: string, names: { readonly name?: string; readonly aliases?: readonly string[] } = {}) => {
+      const registry = new ToolMetadataRegistry();
+      registry.register(defineTool({ name: 'pay', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, ...names, description, execute: () => void ran.push(description) }));
+      return new ToolExecutor({ registry });
+    };
+    const { engine } = newCase([{ calls: [{ id: 'p', name: 'pay', input: {} }] }, 'done'], { executor: executorOf('Pays') });
+    const { session } = await Session.create({ id: 's' }).start(engine, 'Go');
+    const approved = sessionOf(session.approve('p'));
+    const changed = { ...engine, executor: executorOf('Pays twice') };
+    expect(approved.changedTools(changed.executor.registry)).toEqual([{ toolName: 'pay', change: 'changed' }]);
+    expect(approved.changedTools(new ToolMetadataRegistry())).toEqual([{ toolName: 'pay', change: 'missing' }]);
+    expect(approved.changedTools(executorOf('Steals', { name: 'steal', aliases: ['pay'] }).registry)).toEqual([{ toolName: 'steal', change: 'changed' }]);
+    expect(await codeOf(approved.continue(changed))).toBe('TOOL_CHANGED');
+    const { session: again } = await approved.continue(changed, { acceptChangedTools: true });
+    expect(again.status).toBe('awaiting_approval');
+    expect(ran).toEqual([]);
+    const { session: last } = await sessionOf(again.approve('p')).continue(changed);
+    expect([last.status, ran]).toEqual(['completed', ['Pays twice']]);
+  });
+
+  it('does not stop the policy from forbidding the call when it is to run', async () => {
+    const { engine, session, world } = await waiting(['p', 'pay']);
+    const forbidding = new ToolExecutor({ registry: engine.executor.registry, policy: { decide: () => ({ verdict: 'deny', rule: 'closed', reason: 'closed for today', danger: 'low' }) } });
+    const { session: last } = await sessionOf(session.approve('p')).continue({ ...engine, executor: forbidding });
+    expect(resultsIn(last.messages)).toEqual([['p', { type: 'execution-denied', reason: 'closed for today' }]]);
+    expect(world.starts.size).toBe(0);
+  });
+
+  it('does not get round a budget', async () => {
+    const { engine, session, world } = await waiting(['p', 'pay'], ['q', 'pay']);
+    const { registry } = engine.executor;
+    const policy: Policy = { decide: () => ({ verdict: 'confirm', rule: 'test', reason: 'it pays', danger: 'medium' }) };
+    const poor = new ToolExecutor({ registry, policy, budgets: [{ per: 'conversation', calls: 1 }] });
+    const { session: last } = await sessionOf(sessionOf(session.approve('p')).approve('q')).continue({ ...engine, executor: poor });
+    expect(resultsIn(last.messages).map(([, { type }]) => type)).toEqual(['json', 'error-text']);
+    expect([...world.starts]).toEqual([['p', 1]]);
+  });
+});
+
+describe('a no', () => {
+  it('settles a call without running it', async () => {
+    const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
+    const { session: last } = await sessionOf(sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q')).continue(engine);
+    expect(resultsIn(last.messages).map(([, output]) => output)).toEqual([
+      { type: 'execution-denied', reason: 'a person said no to this call' },
+      { type: 'execution-denied', reason: 'not here' },
+      { type: 'execution-denied', reason: 'a person said no to this call' },
+    ]);
+    expect([...world.starts.keys()]).toEqual(['q']);
+  });
+
+  it('keeps a call from beginning that a run left when it was given up', async () => {
+    const stop = new AbortController();
+    const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto')] }, 'done'], { onEvent: ({ type }) => type === 'model-answered' && stop.abort() });
+    const { session } = await Session.create().start(engine, 'Go', { signal: stop.signal });
+    expect([session.status, session.haltedReason, session.pending]).toEqual(['idle', 'cancelled', []]);
+    const { session: last } = await sessionOf(session.deny('a', 'no need')).continue({ ...engine, onEvent: () => undefined });
+    expect([...world.starts.keys()]).toEqual(['b']);
+    expect(resultsIn(last.messages)[0]).toEqual(['a', { type: 'execution-denied', reason: 'no need' }]);
+  });
+});
+
+describe('arguments that a person changed', () => {
+  it('are those of a call whose outcome nobody knows, and those it runs with again', async () => {
+    const paid: number[] = [];
+    const pay = (execute: (input: { amount: number }) => unknown) => defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ amount: z.number() }), accessMode: AccessMode.WRITE, execute });
+    const dying = new Error('the process is gone');
+    const script = [{ calls: [{ id: 'c1', name: 'pay', input: { amount: 9 } }] }, 'Paid.'];
+    const { session } = await Session.create().start({ tools: [pay(() => 'never')], model: scriptedModel(script) }, 'Pay 9');
+    const approved = session.approve('c1', { input: { amount: 5 } }).session;
+    let lost: unknown;
+    await approved
+      .continue(
+        { tools: [pay(({ amount }) => void paid.push(amount))], model: scriptedModel([]) },
+        {
+          onCheckpoint: (at) => {
+            if (at.pending.some(({ kind }) => kind === 'uncertain')) {
+              lost = JSON.parse(JSON.stringify(at));
+              throw dying;
+            }
+          },
+        },
+      )
+      .catch((error: unknown) => expect(error).toBe(dying));
+    const resumed = Session.fromJSON(lost);
+    expect(resumed.pending).toMatchObject([{ kind: 'uncertain', input: { amount: 5 } }]);
+    const engine = { tools: [pay(({ amount }) => void paid.push(amount))], model: scriptedModel(['Paid.']) };
+    const asked = (await resumed.rerun('c1').session.continue(engine)).session;
+    expect(asked.pending).toMatchObject([{ kind: 'approval', input: { amount: 5 } }]);
+    await Session.fromJSON(JSON.parse(JSON.stringify(asked.approve('c1').session))).continue(engine);
+    expect(paid).toEqual([5]);
+  });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import { scriptedModel, Session, SessionStore, type ChatEngine, type Ran } from '../../src/chat.js';
+import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { MemoryStateStore, type StateStore } from '../../src/state.js';
+import { seededRandom } from '../../src/testing.js';
+import { call, codeOf, newCase } from './session-cases.js';
+import { resultsIn } from './session-thread.js';
+import { assertSendable, newExecutor, World } from './session-world.js';
+
+const kinds = ['auto', 'slow', 'pay', 'manual', 'fail', 'idempotent'] as const;
+const mixed = { calls: kinds.map((kind, at) => call(`c${at}`, kind)) };
+
+/** Settles all that waits as a person would, until the model has its last word. */
+async function finish(from: Session, engine: ChatEngine): Promise<Session> {
+  let session = from;
+  for (let step = 0; step < 20 && !(session.status === 'completed' && session.haltedReason === 'completed'); step += 1) {
+    for (const { kind, callId } of session.pending) {
+      const decided = kind === 'approval' ? session.approve(callId) : session.submitToolResult(callId, 'by hand');
+      if (!decided.ok) throw decided.error;
+      ({ session } = decided);
+    }
+    ({ session } = session.messages.length === 0 ? await session.start(engine, 'Go') : await session.continue(engine));
+  }
+  return session;
+}
+
+describe('a run that is given up', () => {
+  it('at any event or checkpoint leaves a session that can go on, and nothing begins afterwards', async () => {
+    /** Gives up at the n-th thing that happens. @returns how many things happened. */
+    const run = async (stopAt: number): Promise<number> => {
+      const world = new World();
+      const stop = new AbortController();
+      let things = 0;
+      const next = () => {
+        things += 1;
+        if (things === stopAt) stop.abort();
+      };
+      const { engine } = newCase([mixed, 'done', 'done'], { onEvent: next }, world);
+      let session = Session.create({ id: 's' });
+      const go = async (work: () => Promise<Ran>) => {
+        ({ session } = await work());
+        assertSendable(session.messages);
+        return session;
+      };
+      const options = { signal: stop.signal, onCheckpoint: next };
+      await go(() => session.start(engine, 'Go', options));
+      if (!stop.signal.aborted) {
+        for (const { kind, callId } of session.pending) session = (kind === 'approval' ? session.approve(callId) : session.submitToolResult(callId, 'by hand')).session;
+        await go(() => session.continue(engine, options));
+      }
+      const begun = world.inputs.length;
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      expect(world.inputs.length).toBe(begun);
+      const last = await finish(Session.fromJSON(session.toJSON()), { ...newCase([], {}, world).engine, model: modelGoingOn() });
+      expect(resultsIn(last.messages).map(([id]) => id)).toEqual(kinds.map((_, at) => `c${at}`));
+      for (const [id, starts] of world.starts) expect([stopAt, id, starts <= (id === 'c5' ? 2 : 1)]).toEqual([stopAt, id, true]);
+      return things;
+    };
+    const total = await run(Infinity);
+    expect(total).toBeGreaterThan(30);
+    for (let stopAt = 1; stopAt <= total; stopAt += 1) await run(stopAt);
+  });
+
+  /** Asks for the calls unless they were made, as a model that sees only the thread. */
+  function modelGoingOn(): ChatEngine['model'] {
+    return async function* ({ messages }) {
+      await Promise.resolve();
+      const asked = messages.some(({ role }) => role === 'tool');
+      yield { type: 'answer', message: { role: 'assistant', content: asked ? 'done' : mixed.calls.map(({ id, name, input }) => ({ type: 'tool-call' as const, toolCallId: id, toolName: name, input: input as never })) }, finishReason: 'stop' };
+    };
+  }
+
+  it('before it begins keeps what the user said', async () => {
+    const { engine } = newCase(['hello']);
+    const { session } = await Session.create().start(engine, 'Hi', { signal: AbortSignal.abort() });
+    expect([session.status, session.haltedReason, session.messages]).toEqual(['completed', 'cancelled', [{ role: 'user', content: 'Hi' }]]);
+    expect((await session.continue(engine)).result.text).toBe('hello');
+  });
+});
+
+describe('a checkpoint', () => {
+  it('comes before each call begins, and what it throws lets none begin', async () => {
+    for (let failAt = 1; failAt <= 12; failAt += 1) {
+      const world = new World();
+      let checkpoints = 0;
+      let begunBefore = 0;
+      const { engine } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto'), call('c', 'slow')] }, 'done'], {}, world);
+      const onCheckpoint = () => {
+        checkpoints += 1;
+        if (checkpoints < failAt) return;
+        if (checkpoints === failAt) begunBefore = world.inputs.length;
+        throw new Error('the disk is full');
+      };
+      const code = await codeOf(Session.create().start(engine, 'Go', { onCheckpoint }));
+      if (checkpoints < failAt) continue;
+      expect([failAt, code]).toEqual([failAt, 'Error: the disk is full']);
+      expect([failAt, world.inputs.length]).toEqual([failAt, begunBefore]);
+    }
+  });
+
+  it('has what is lost when haltWhen fails', async () => {
+    let kept: Session | undefined;
+    const { engine, world } = newCase([{ calls: [call('a', 'auto')] }, 'done'], { haltWhen: () => Promise.reject(new Error('halting is broken')) });
+    expect(await codeOf(Session.create().start(engine, 'Go', { onCheckpoint: (session) => void (kept = session) }))).toBe('Error: halting is broken');
+    const { session } = await kept!.continue({ ...engine, haltWhen: () => false });
+    expect([session.status, resultsIn(session.messages).length, world.starts.get('a')]).toEqual(['completed', 1, 1]);
+  });
+});
+
+describe('a call that was begun by a process that is gone', () => {
+  async function uncertain(kind: 'auto' | 'idempotent') {
+    const world = new World();
+    const made = newCase([{ calls: [call('c', kind), call('m', 'manual')] }, 'done'], {}, world);
+    let last: Session | undefined;
+    await Session.create({ id: 's' }).start(made.engine, 'Go', { onCheckpoint: (session) => void (session.pending.some((each) => each.kind === 'uncertain') && session.pending.length === 1 && (last ??= session)) });
+    return { ...made, session: Session.fromJSON(last!.toJSON()) };
+  }
+
+  it('waits to be told what became of it', async () => {
+    const { session, engine, world } = await uncertain('auto');
+    expect(session.pending).toMatchObject([{ kind: 'uncertain', callId: 'c', toolName: 'auto', input: { of: 'c' } }]);
+    expect(await codeOf(session.continue(engine))).toBe('INVALID_STATE');
+    const last = await finish(session.submitToolResult('c', 'it had run').session, engine);
+    expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([['c', { type: 'text', value: 'it had run' }], 1]);
+  });
+
+  it('runs again when a person says so', async () => {
+    const { session, engine, world } = await uncertain('auto');
+    const again = session.rerun('c');
+    expect(again.session.rerun('c')).toMatchObject({ ok: true, applied: false });
+    await finish((await again.session.continue(engine)).session, engine);
+    expect(world.starts.get('c')).toBe(2);
+  });
+
+  it('reads as unknown when a person leaves it so', async () => {
+    const { session, engine } = await uncertain('auto');
+    const last = await finish((await session.deny('c', 'looked at it').session.continue(engine)).session, engine);
+    expect(resultsIn(last.messages)[0]).toEqual(['c', { type: 'error-text', value: 'Whether the call had its effect is not known; a person decided not to run it again: looked at it' }]);
+  });
+
+  it('runs again by itself when its tool is idempotent', async () => {
+    const { session, engine, world } = await uncertain('idempotent');
+    const last = await finish((await session.continue(engine)).session, engine);
+    expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([['c', { type: 'json', value: { did: 'c' } }], 2]);
+  });
+});
+
+describe('calls that run at the same time', () => {
+  it('are kept one after the other, however fast the store and they are', async () => {
+    const random = seededRandom(11);
+    const ticks = async () => {
+      for (let left = Math.floor(random() * 6); left > 0; left -= 1) await Promise.resolve();
+    };
+    const registry = new ToolMetadataRegistry();
+    registry.register(defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: ticks }));
+    for (let run = 0; run < 100; run += 1) {
+      const shared = new MemoryStateStore();
+      const store: StateStore = Object.assign(Object.create(shared) as StateStore, {
+        get: (key: string) => shared.get(key),
+        compareAndSet: async (...given: Parameters<StateStore['compareAndSet']>) => (await ticks(), shared.compareAndSet(...given)),
+      });
+      const engine = { executor: new ToolExecutor({ registry, cacheEntries: 0 }), model: scriptedModel([{ calls: Array.from({ length: 8 }, (_, at) => ({ name: 'look', input: { at } })) }, 'done']) };
+      const { session } = await new SessionStore({ store }).create({ id: 's' }).start(engine, 'Go');
+      expect((await new SessionStore({ store: shared }).open('s'))!.toJSON()).toEqual(session.toJSON());
+    }
+  });
+});
+
+describe('of two that go on with the same session', () => {
+  it('one wins, and the other begins no call and asks no model', async () => {
+    const world = new World();
+    const sessions = new SessionStore({ store: new MemoryStateStore() });
+    const first = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }], {}, world);
+    await sessions.create({ id: 's' }).start(first.engine, 'Go');
+    const copies = await Promise.all([0, 1].map(async () => (await sessions.open('s'))!.approve('p').session.approve('q').session));
+    const models = copies.map(() => scriptedModel(['done']));
+    const codes = await Promise.all(copies.map((copy, at) => codeOf(copy.continue({ ...newCase([], {}, world).engine, model: models[at]! }))));
+    expect(codes.sort()).toEqual(['STALE_SESSION', 'fine']);
+    expect([...world.starts]).toEqual([['p', 1], ['q', 1]]);
+    expect(models.map(({ requests }) => requests.length).sort()).toEqual([0, 1]);
+    expect((await sessions.open('s'))!.status).toBe('completed');
+  });
+
+  it('who decides on an old copy is told when it is kept', async () => {
+    const sessions = new SessionStore({ store: new MemoryStateStore() });
+    const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
+    await sessions.create({ id: 's' }).start(engine, 'Go');
+    const [one, other] = [(await sessions.open('s'))!, (await sessions.open('s'))!];
+    const kept = await one.submitToolResult('m', 1).session.save();
+    expect(await codeOf(other.submitToolResult('m', 2).session.save())).toBe('STALE_SESSION');
+    expect(await codeOf(sessions.create({ id: 's' }).start(engine, 'Anew'))).toBe('STALE_SESSION');
+    expect((await kept.continue(engine)).session.status).toBe('completed');
+  });
+});
+
+describe('a thousand calls that wait in one turn', () => {
+  it('are resolved in random order, with trips through JSON and through the store', async () => {
+    const random = seededRandom(7);
+    const sessions = new SessionStore({ store: new MemoryStateStore() });
+    const world = new World();
+    const waiting = ['manual', 'ask', 'pay'] as const;
+    const calls = Array.from({ length: 1000 }, (_, at) => call(`c${at}`, waiting[at % 3]!));
+    const { engine } = newCase([{ calls }, 'done'], {}, world);
+    let { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
+    expect(session.pending).toHaveLength(1000);
+    const order = [...session.pending].map((pending) => ({ pending, at: random() })).sort((a, b) => a.at - b.at);
+    for (const [done, { pending: { kind, callId } }] of order.entries()) {
+      const decided = kind === 'manual' ? session.submitToolResult(callId, callId) : kind === 'question' ? session.answer(callId, callId) : session.approve(callId);
+      expect(decided).toMatchObject({ ok: true, applied: true });
+      ({ session } = decided);
+      if (done % 100 === 99) {
+        expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).toJSON()).toEqual(session.toJSON());
+        await session.save();
+        session = (await sessions.open('s'))!;
+      }
+    }
+    const { session: last } = await session.continue({ ...engine, executor: newExecutor(world) });
+    expect(last.status).toBe('completed');
+    expect(resultsIn(last.messages).map(([id]) => id)).toEqual(calls.map(({ id }) => id));
+    expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
+  }, 60_000);
+});

@@ -1,0 +1,120 @@
+import { deepEqual, equal } from 'node:assert/strict';
+import { modelMessageSchema } from 'ai';
+import { callsIn, isOwnCall } from './session-thread.js';
+import type { ChatMessage, ModelStep, ScriptedCall } from '../../src/chat.js';
+import { AccessMode, askUser, DangerLevel, defineTool, fail, halt, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+
+/** What a call of a script does. */
+export const KINDS = ['auto', 'idempotent', 'manual', 'ask', 'choose', 'halt', 'fail', 'throw', 'slow', 'pay', 'payAsk', 'unknown', 'invalid'] as const;
+export type Kind = (typeof KINDS)[number];
+export type Script = readonly (readonly Kind[])[];
+
+/** What outlives every process of a test: how often each call's work was begun. */
+export class World {
+  readonly starts = new Map<string, number>();
+  /** How often a person had a call run again. */
+  readonly reruns = new Map<string, number>();
+
+  /** The arguments of each start. */
+  readonly inputs: unknown[] = [];
+
+  begin(callId: string, input: unknown): void {
+    this.inputs.push(input);
+    this.starts.set(callId, (this.starts.get(callId) ?? 0) + 1);
+  }
+
+  rerun(callId: string): void {
+    this.reruns.set(callId, (this.reruns.get(callId) ?? 0) + 1);
+  }
+}
+
+/** A process of a test: when it is dead, nothing in it goes on. */
+export interface Life {
+  readonly dead: boolean;
+}
+
+const never = () => new Promise<never>(() => undefined);
+
+const policy: Policy = {
+  decide: ({ name, input }) => {
+    const amount = (input as { amount?: number }).amount ?? 0;
+    const danger = amount >= 1000 ? DangerLevel.CRITICAL : DangerLevel.MEDIUM;
+    return name.startsWith('pay') ? { verdict: 'confirm', rule: 'test', reason: 'it pays', danger } : { verdict: 'allow', rule: 'test', reason: 'harmless', danger: DangerLevel.LOW };
+  },
+};
+
+/** Fresh tools and a fresh executor, as a new process has them. */
+export function newExecutor(world: World, life: Life = { dead: false }): ToolExecutor {
+  const registry = new ToolMetadataRegistry();
+  const inputSchema = { type: 'object', properties: { of: { type: 'string' }, amount: { type: 'number' } }, required: ['of'] } as const;
+  const add = (name: Kind, work: ((callId: string) => unknown) | undefined, idempotencyKey = false) =>
+    registry.register(
+      defineTool({
+        name,
+        description: `Does ${name}`,
+        inputSchema,
+        accessMode: AccessMode.WRITE,
+        allowParallel: true,
+        manual: work === undefined,
+        idempotencyKey,
+        ...(work && {
+          execute: async (input: unknown, { callId = '' }) => {
+            if (life.dead) return never();
+            world.begin(callId, input);
+            const result = await work(callId);
+            return life.dead ? never() : result;
+          },
+        }),
+      }),
+    );
+  add('auto', (callId) => ({ did: callId }));
+  add('idempotent', (callId) => ({ did: callId }), true);
+  add('manual', undefined);
+  add('ask', (callId) => askUser(`What about ${callId}?`));
+  add('choose', () => askUser('Which?', ['red', 'blue']));
+  add('halt', (callId) => halt('enough', { did: callId }));
+  add('fail', (callId) => fail(`${callId} cannot`));
+  add('throw', () => {
+    throw new Error('broken');
+  });
+  add('slow', async (callId) => {
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    return { did: callId };
+  });
+  add('pay', (callId) => ({ did: callId }));
+  add('payAsk', () => askUser('Which account?'));
+  return new ToolExecutor({ registry, policy, maxRepeats: Number.MAX_SAFE_INTEGER });
+}
+
+export const callId = (turn: number, at: number): string => `c${turn}-${at}`;
+
+/** Which work a call is, by its id. */
+export function kindOf(script: Script, id: string): Kind {
+  const [turn, at] = id.slice(1).split('-').map(Number);
+  return script[turn!]![at!]!;
+}
+
+/** A model that goes by the thread alone, as a real one: so it answers the same in every process. It refuses threads that services refuse. */
+export function scriptOf(script: Script): ModelStep {
+  return async function* ({ messages }) {
+    assertSendable(messages);
+    const turn = messages.filter((message) => message.role === 'assistant' && callsIn(message).length > 0).length;
+    await Promise.resolve();
+    const calls = (script[turn] ?? []).map((kind, at): ScriptedCall & { id: string } => ({ id: callId(turn, at), name: kind === 'unknown' ? 'nobody' : kind === 'invalid' ? 'auto' : kind, input: kind === 'invalid' ? { of: 1 } : { of: callId(turn, at) } }));
+    const content = calls.length === 0 ? 'done' : calls.map(({ id, name, input = {} }) => ({ type: 'tool-call' as const, toolCallId: id, toolName: name, input }));
+    yield { type: 'answer', message: { role: 'assistant', content }, finishReason: calls.length === 0 ? 'stop' : 'tool-calls' };
+  };
+}
+
+/** That a model accepts a thread: each call has one result, in the order of the calls, right after them. */
+export function assertSendable(messages: readonly ChatMessage[]): void {
+  const schema = modelMessageSchema.array().safeParse(messages);
+  if (!schema.success) throw new Error(`not what the AI SDK takes: ${schema.error.message}`);
+  for (const [at, message] of messages.entries()) {
+    const next = messages[at + 1];
+    if (message.role === 'assistant') {
+      const asked = callsIn(message).filter(isOwnCall).map(({ toolCallId }) => toolCallId);
+      deepEqual(next?.role === 'tool' ? next.content.map(({ toolCallId }) => toolCallId) : [], asked);
+    } else if (message.role === 'tool') equal(messages[at - 1]?.role, 'assistant');
+  }
+}
