@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
-import { describeValue } from '../core/plain-data.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import type { ToolOutcome } from '../execution/tool-outcome.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
@@ -28,7 +27,7 @@ export type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unkno
 export interface ChatEngine extends Omit<CallContext, 'mode'> {
   /** A model of the AI SDK, or a function that stands for one. */
   readonly model: LanguageModel | ModelStep;
-  /** Runs the tools. Without one they run under the default policy, and nothing is remembered from one run to the next. */
+  /** Runs the tools. Without one they run under the default policy, and what ran is remembered for as long as `tools` is the same object. */
   readonly executor?: ToolExecutor;
   /** The tools, when no executor is given: a registry, or what can be registered in one. */
   readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
@@ -65,7 +64,7 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 const fn = <T>() => z.custom<T>(isFunction, 'a function');
 const texts = z.array(z.string()).optional();
 /** Tools given past the chat would be run by the SDK, without policy and approval. */
-const OWN_OPTIONS: ReadonlySet<string> = new Set(['model', 'system', 'instructions', 'prompt', 'messages', 'tools', 'toolChoice', 'activeTools', 'stopWhen', 'prepareStep', 'abortSignal']);
+const OWN_OPTIONS: ReadonlySet<string> = new Set(['model', 'system', 'instructions', 'prompt', 'messages', 'tools', 'toolChoice', 'activeTools', 'experimental_activeTools', 'stopWhen', 'prepareStep', 'experimental_prepareStep', 'abortSignal']);
 const schema = z.strictObject({
   model: z.custom<LanguageModel | ModelStep>((value) => isFunction(value) || typeof value === 'string' || (typeof value === 'object' && value !== null && 'doGenerate' in value), "a model of the AI SDK, or a function"),
   executor: z.custom<ToolExecutor>((value) => typeof value === 'object' && value !== null && 'executeAll' in value && 'registry' in value, 'a ToolExecutor').optional(),
@@ -109,9 +108,21 @@ export function checkEngine(engine: ChatEngine): CheckedEngine {
   return { ...checked, executor, registry: executor.registry };
 }
 
-function executorOf(tools: ChatEngine['tools']): ToolExecutor {
-  if (tools === undefined || tools instanceof ToolMetadataRegistry) return new ToolExecutor({ registry: tools ?? new ToolMetadataRegistry() });
-  if (typeof tools === 'string') throw new ToolError('INVALID_ARGUMENT', `Expected tools as a registry or a list, found ${describeValue(tools)}`);
+/** Executors of tools that were given without one: what they remember, such as calls that ran, lasts as long as the tools. */
+const executors = new WeakMap<object, { readonly tools: readonly ToolSource[]; readonly executor: ToolExecutor }>();
+
+function executorOf(tools: ChatEngine['tools'] = []): ToolExecutor {
+  if (!Array.isArray(tools) && !(tools instanceof ToolMetadataRegistry)) return newExecutor(tools);
+  const list = Array.isArray(tools) ? (tools as readonly ToolSource[]) : [];
+  const known = executors.get(tools);
+  if (known !== undefined && known.tools.length === list.length && known.tools.every((tool, at) => tool === list[at])) return known.executor;
+  const executor = newExecutor(tools as ToolMetadataRegistry | Iterable<ToolSource>);
+  executors.set(tools, { tools: Object.freeze([...list]), executor });
+  return executor;
+}
+
+function newExecutor(tools: ToolMetadataRegistry | Iterable<ToolSource>): ToolExecutor {
+  if (tools instanceof ToolMetadataRegistry) return new ToolExecutor({ registry: tools });
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
   return new ToolExecutor({ registry });

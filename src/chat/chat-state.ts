@@ -18,7 +18,8 @@ export type ChatPending = Pending | UncertainCall;
 
 /** How far one call of the open turn is; `input` are other arguments than the model's, where a person changed them. */
 export type CallProgress =
-  | { readonly state: 'not_started'; readonly input?: Json }
+  /** `rerunOf` is when it was started before, if somebody lets it run again. */
+  | { readonly state: 'not_started'; readonly input?: Json; readonly rerunOf?: number }
   /** Its outcome is not known: it runs, or the process that ran it is gone. */
   | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
   | { readonly state: 'waiting'; readonly pending: Pending }

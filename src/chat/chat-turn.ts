@@ -3,7 +3,7 @@ import type { AssistantMessage, ToolCallPart, ToolOutput } from './thread/chat-m
 
 /** One answer of the model, and what became of its calls. */
 export interface ChatTurn {
-  /** Counted from 0 in this run. */
+  /** Counted from 0 in each run; one that goes on with a turn that was held counts on from it. */
   readonly index: number;
   readonly message: AssistantMessage;
   readonly text: string;

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../core/clock.js';
 import { DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
-import type { Json } from '../core/plain-data.js';
+import { digestOf, type Json } from '../core/plain-data.js';
 import { suggestNames } from '../core/suggest-names.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
@@ -18,6 +18,7 @@ import { missingCredentials } from '../safety/built-in-checks.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import type { ToolCall } from '../safety/tool-call.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
+import type { StateStore } from '../state/state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { isCacheable, ResultCache } from './cache/result-cache.js';
@@ -36,6 +37,9 @@ import { copyAllOptions, copyCalls, copyOptions, type OnOutcome } from './run/co
 import { RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/until-aborted.js';
 import type { OutcomeBody, ToolOutcome } from './tool-outcome.js';
+
+/** How long claims are remembered: a day. */
+const CLAIM_MS = 86_400_000;
 
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
   /** Yeses to some of the calls; each finds its call by `callId`. */
@@ -82,6 +86,7 @@ export class ToolExecutor {
   readonly #policy: Policy;
   readonly #clock: Clock;
   readonly #listeners = new Listeners<ToolEvent>();
+  readonly #state: StateStore;
   readonly #desk: ApprovalDesk;
   readonly #worker: CallWorker;
   readonly #budgets: Budgets | undefined;
@@ -102,6 +107,7 @@ export class ToolExecutor {
     this.#clock = clock;
     this.#policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
     const state = store ?? new MemoryStateStore({ clock });
+    this.#state = state;
     const approvals = new Approvals({ store: state, clock, ttlMs: checked.approvalTtlMs, ...(checked.approvalKey && { key: checked.approvalKey }) });
     this.#desk = new ApprovalDesk({ approvals, listeners: this.#listeners, clock, ttlMs: checked.approvalTtlMs });
     this.#budgets = checked.budgets.length === 0 ? undefined : new Budgets(checked.budgets, state, clock);
@@ -217,6 +223,16 @@ export class ToolExecutor {
    */
   async deny(pending: PendingApproval): Promise<void> {
     await this.#desk.deny(pending);
+  }
+
+  /**
+   * Whether a deed is claimed for the first time in a day, by anybody who shares the store: of copies of one stored call,
+   * one is run.
+   *
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
+  async claim(deed: Json): Promise<boolean> {
+    return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: CLAIM_MS });
   }
 
   /** How the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */

@@ -37,9 +37,10 @@ describe('of several reasons to stand still', () => {
     for (const limits of [{}, { haltWhen: true }, { maxTurns: 1 }, { haltWhen: true, maxTurns: 1 }]) expect((await runTurn([one, other], limits)).haltedReason).toBe(expected([one, other], limits));
   });
 
+  // Not more than four calls: the fifth equal one is taken for a loop.
   it('the order holds for any calls in any order, watched or not; nothing that waits is lost', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 6 }), fc.boolean(), fc.boolean(), fc.boolean(), async (calls, haltWhen, once, stream) => {
+      fc.asyncProperty(fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }), fc.boolean(), fc.boolean(), fc.boolean(), async (calls, haltWhen, once, stream) => {
         const limits = { haltWhen, maxTurns: once ? 1 : 8 };
         const result = await runTurn(calls, { ...limits, stream });
         expect(result.haltedReason).toBe(expected(calls, limits));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { scriptedModel, Session, SessionStore, type ChatEngine, type Ran } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
@@ -219,4 +220,27 @@ describe('a thousand calls that wait in one turn', () => {
     expect(resultsIn(last.messages).map(([id]) => id)).toEqual(calls.map(({ id }) => id));
     expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
   }, 60_000);
+});
+
+describe('a snapshot that is gone on with twice', () => {
+  it('runs an approved call once, whoever goes on first; the other copy waits to be told what became of it', async () => {
+    const paid: string[] = [];
+    const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({}), accessMode: AccessMode.WRITE, execute: () => void paid.push('paid') });
+    const tools = [pay];
+    const engine = () => ({ tools, model: scriptedModel(['Paid.']) });
+    const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) }, 'Pay');
+    const stored = JSON.stringify(session.approve('c1').session);
+    const first = await Session.fromJSON(JSON.parse(stored)).continue(engine());
+    expect(first.result.text).toBe('Paid.');
+    const second = await Session.fromJSON(JSON.parse(stored)).continue(engine());
+    expect(second.session.pending).toMatchObject([{ kind: 'uncertain', callId: 'c1', toolName: 'pay' }]);
+    expect(paid).toEqual(['paid']);
+    const told = await second.session.submitToolResult('c1', 'paid already').session.continue(engine());
+    expect(told.result.text).toBe('Paid.');
+    // Who wants it to happen again says so, and is asked again.
+    const again = await second.session.rerun('c1').session.continue(engine());
+    expect(again.session.pending).toMatchObject([{ kind: 'approval' }]);
+    await again.session.approve('c1').session.continue(engine());
+    expect(paid).toEqual(['paid', 'paid']);
+  });
 });

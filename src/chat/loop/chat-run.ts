@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly stream: boolean;
   readonly conversationId: string;
   readonly signal?: AbortSignal | undefined;
+  /** By which copies of one stored chat are known; its calls are claimed under it. */
+  readonly origin?: string;
   /** Approvals of calls that are open at the start. */
   readonly approvals?: readonly Approval[];
   /** Hears everything as it happens. */
@@ -24,6 +26,7 @@ export class ChatRun {
   readonly engine: CheckedEngine;
   readonly offers: ToolOffers;
   readonly conversationId: string;
+  readonly origin: string | undefined;
   readonly approvals: readonly Approval[];
   readonly stream: boolean;
   /** Turns of this run whose calls are settled, and the last one as far as it came. */
@@ -44,6 +47,7 @@ export class ChatRun {
     this.#options = options;
     this.offers = new ToolOffers(engine);
     this.conversationId = options.conversationId;
+    this.origin = options.origin;
     this.approvals = options.approvals ?? [];
     this.stream = options.stream;
     this.signal = options.signal === undefined ? this.#stop.signal : AbortSignal.any([options.signal, this.#stop.signal]);

@@ -7,9 +7,23 @@ import type { ChatEvent } from '../chat-event.js';
  * The work begins when the first event is asked for, and does not wait for who reads them. When the reader leaves, the
  * work's signal fires, and the generator ends when the work has.
  */
-export async function* eventStream(signal: AbortSignal | undefined, work: (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>): AsyncGenerator<ChatEvent, void> {
-  const waiting: ChatEvent[] = [];
+export function eventStream(signal: AbortSignal | undefined, work: Work): AsyncGenerator<ChatEvent, void> {
   const reader = new AbortController();
+  const events = readEvents(signal, reader, work);
+  // A generator itself hears of it at its next event, which a model that hangs never tells; a web stream leaves in between.
+  const leave = events.return.bind(events);
+  return Object.assign(events, {
+    return: (value: void | PromiseLike<void>) => {
+      reader.abort();
+      return leave(value);
+    },
+  });
+}
+
+type Work = (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
+
+async function* readEvents(signal: AbortSignal | undefined, reader: AbortController, work: Work): AsyncGenerator<ChatEvent, void> {
+  const waiting: ChatEvent[] = [];
   const stopListening = onAbort(signal, () => reader.abort());
   if (signal?.aborted === true) reader.abort();
   let wake = () => {};

@@ -32,7 +32,7 @@ export class ToolOffers {
   readonly #engine: CheckedEngine;
   /** The tool that finds others, when the user's registry has none; run apart from the user's tools. */
   readonly #search: { readonly name: string; readonly executor: ToolExecutor } | undefined;
-  /** Found by the search in this run; the model may call them, so it is shown them from then on. */
+  /** Found by the search in this run or before; the model may call them, so it is shown them from then on. */
   readonly #found = new Set<string>();
   #hasOffered = false;
 
@@ -79,6 +79,7 @@ export class ToolOffers {
   /** The tools of the next turn. */
   async next(state: ChatState, messages: readonly ChatMessage[], index: number): Promise<Offer> {
     const { registry, selectTools: select, toolChoice } = this.#engine;
+    for (const message of messages) if (message.role === 'tool') for (const { toolName, output } of message.content) if (output.type === 'json') this.noteFound(toolName, output.value);
     const chosen = select === undefined ? this.#everything(state) : typeof select === 'function' ? await this.#asSaid(select, state, messages, index) : this.#select(select, state, messages);
     this.#hasOffered = true;
     // The search comes first: behind it the list can grow, and stays the beginning of the next.
@@ -115,11 +116,12 @@ export class ToolOffers {
     return this.#withFound([...kept, ...selection.tools.filter(({ toolName }) => !before.has(toolName))]);
   }
 
-  /** The search finds nothing that the limits forbid; budgets do not count for what the model asked for. */
+  /** Budgets do not count for what the model asked for; limits do, because a thread may come from elsewhere. */
   #withFound(tools: readonly OfferedTool[]): readonly OfferedTool[] {
-    const { registry } = this.#engine;
+    const { registry, selectTools: select } = this.#engine;
     const before = new Set(tools.map(({ toolName }) => toolName));
-    const found = [...this.#found].flatMap((name) => registry.get(name) ?? []).filter((entry) => !before.has(entry.name) && isAvailable(entry));
+    const refusalOf = compilePermission(registry, limitsOf(select));
+    const found = [...this.#found].flatMap((name) => registry.get(name) ?? []).filter((entry) => !before.has(entry.name) && isAvailable(entry) && refusalOf(entry) === undefined);
     return [...tools, ...[...new Set(found)].map((entry) => shown(entry, highestLevel(entry)))];
   }
 

@@ -86,6 +86,7 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
           const { progress } = byId.get(id)!;
           const edited = 'input' in progress ? progress.input : undefined;
           await run.save(withCall(run.state, id, { state: 'started', startedAt: engine.clock.now(), ...(edited !== undefined && { input: edited }) }));
+          await claim(executor, byId.get(id)!, run);
           started.add(id);
           run.tell({ type: 'tool-started', turn, callId: id, toolName: name });
         },
@@ -97,17 +98,32 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
   }
 }
 
-/** What the person said, if it was about exactly this: the tool, its arguments, and no greater danger. */
+/**
+ * Makes sure that no other copy of the session has run this call: a snapshot can be read, and gone on with, twice.
+ *
+ * @throws ToolError `ALREADY_RESOLVED`; the call stays on record as one whose outcome is not known here.
+ */
+async function claim(executor: ToolExecutor, call: CallRecord, { origin, engine }: ChatRun): Promise<void> {
+  const { callId, toolName, progress } = call;
+  const entry = engine.registry.get(toolName);
+  if (origin === undefined || entry === undefined || isRepeatable(entry)) return;
+  const again = progress.state === 'approved' ? progress.pending.id : progress.state === 'not_started' ? (progress.rerunOf ?? null) : null;
+  if (await executor.claim([origin, callId, entry.name, argumentsOf(call), again])) return;
+  throw new ToolError('ALREADY_RESOLVED', `Expected a call of ${entry.name} that was not started, found that another copy of this session has started it`, { details: { callId } });
+}
+
+/** What the person said, if it was about exactly this: the tool, its arguments, on whose behalf, and no greater danger. */
 function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, input } = call.progress;
-  const asked = input ?? shown.input;
-  const isSame = pending.definitionDigest === shown.definitionDigest && canonicalJson(pending.input) === canonicalJson(asked) && dangerRank(pending.danger) <= dangerRank(shown.danger);
+  const asked = input === undefined ? shown.input : input;
+  const isSame = pending.definitionDigest === shown.definitionDigest && pending.principal === shown.principal && canonicalJson(pending.input) === canonicalJson(asked) && dangerRank(pending.danger) <= dangerRank(shown.danger);
   return isSame ? true : 'later';
 }
 
 async function takeOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome, turn: number, wasStarted: boolean): Promise<void> {
   const facts = { turn, callId: call.callId, toolName: outcome.toolName };
+  if (outcome.status === 'error' && outcome.code === 'ALREADY_RESOLVED' && outcome.attempts === 0 && !wasStarted) return; // Its outcome is on record elsewhere.
   if (outcome.status === 'error' && outcome.code === 'ABORTED' && run.signal.aborted) return; // It stays as it is on record: not started, or started with an outcome that nobody knows.
   if (outcome.status === 'manual' || outcome.status === 'approval_required' || outcome.status === 'ask_user') {
     if (outcome.status === 'ask_user') run.tell({ type: 'tool-completed', ...facts, outcome });
@@ -136,16 +152,18 @@ interface Read {
   readonly end?: TurnEnd;
 }
 
-async function readOutcome(run: ChatRun, { callId, toolName, input }: CallRecord, outcome: ToolOutcome): Promise<Read> {
+async function readOutcome(run: ChatRun, record: CallRecord, outcome: ToolOutcome): Promise<Read> {
   const { encode } = run.engine;
+  const { callId, toolName } = record;
+  const call = { id: callId, name: toolName, input: argumentsOf(record) };
   if (outcome.status === 'halt') {
     if (RESERVED_REASONS.has(outcome.reason)) {
-      return decideOnError(run, { id: callId, name: toolName, input }, { ...outcome, status: 'error', code: 'INVALID_RESULT', message: `${toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}; expected a reason of the tool's own` });
+      return decideOnError(run, call, { ...outcome, status: 'error', code: 'INVALID_RESULT', message: `${toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}; expected a reason of the tool's own` });
     }
     const output = encodeOutcome(outcome, encode)!;
     return { progress: { state: 'settled', output }, end: { reason: 'halt', haltedReason: outcome.reason, callId, value: plainOrNull(outcome.value) } };
   }
-  if (outcome.status === 'error') return decideOnError(run, { id: callId, name: toolName, input }, outcome);
+  if (outcome.status === 'error') return decideOnError(run, call, outcome);
   return { progress: { state: 'settled', output: encodeOutcome(outcome, encode)! } };
 }
 

@@ -3,7 +3,7 @@ import { publicMessage } from '../../core/public-message.js';
 import { untilAborted } from '../../execution/run/until-aborted.js';
 import type { PendingManualCall } from '../../safety/pending.js';
 import type { ChatTurn } from '../chat-turn.js';
-import { withCall, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from '../chat-state.js';
+import { argumentsOf, withCall, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from '../chat-state.js';
 import type { ModelStep } from '../model/model-step.js';
 import { callsIn, textOf, type ToolCallPart } from '../thread/chat-message.js';
 import { closeTurn, isSettled } from '../thread/close-turn.js';
@@ -21,9 +21,10 @@ import { runCalls } from './run-calls.js';
 export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
   const { maxTurns, haltWhen } = run.engine;
   await reopen(run);
-  for (let asked = 0; ; ) {
+  const first = run.state.openTurn === undefined ? 0 : run.state.openTurn.index + 1;
+  for (let asked = 0; ; asked += 1) {
     if (run.state.openTurn !== undefined) {
-      await runCalls(run);
+      await (run.engine.mode === 'manual' ? holdCalls(run, run.state.openTurn) : runCalls(run));
       const { openTurn } = run.state;
       const turn = noteTurn(run, openTurn);
       if (isSettled(openTurn)) await run.save(closeTurn(run.state));
@@ -34,7 +35,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
     }
     if (run.isCancelled) return end(run, { reason: 'cancelled' });
     if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
-    const ended = await nextTurn(run, model, asked++);
+    const ended = await nextTurn(run, model, first + asked);
     if (ended !== undefined) return end(run, ended);
   }
 }
@@ -95,7 +96,6 @@ async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   const tools = Object.freeze([...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })));
   const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => recordOf(call))), tools });
   await run.save(Object.freeze({ ...run.state, offered, openTurn }));
-  if (run.engine.mode === 'manual') await waitForAll(run, openTurn);
   return undefined;
 }
 
@@ -103,17 +103,19 @@ function recordOf({ toolCallId, toolName, input }: ToolCallPart): CallRecord {
   return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze({ state: 'not_started' as const }) });
 }
 
-/** In the mode `manual` every call waits for the program, whatever its tool says. */
-async function waitForAll(run: ChatRun, { index, calls }: OpenTurn): Promise<void> {
+/** In the mode `manual` every call that would run waits for the program, whatever its tool or a person says. */
+async function holdCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<void> {
   const { engine, conversationId } = run;
   let state: ChatState = run.state;
-  for (const { callId, toolName, input } of calls) {
+  for (const call of calls) {
+    if (call.progress.state !== 'not_started' && call.progress.state !== 'approved') continue;
+    const { callId, toolName } = call;
     const pending: PendingManualCall = Object.freeze({
       kind: 'manual',
       id: `manual:${callId}`,
       callId,
       toolName,
-      input,
+      input: argumentsOf(call),
       definitionDigest: engine.registry.get(toolName)?.digest ?? '',
       conversationId,
       ...(engine.principal !== undefined && { principal: engine.principal }),

@@ -54,8 +54,8 @@ export function rerunCall(data: SessionData, callId: string): Resolved {
   const call = findCall(data, callId);
   if (call?.progress.state === 'not_started') return { data, applied: false };
   if (call?.progress.state !== 'started') throw new ToolError('UNKNOWN_CALL', `Expected the id of a call whose outcome is not known, found ${describeValue(callId)}${waitingFor(data)}`, { details: { callId } });
-  const { input } = call.progress;
-  return { data: withChat(data, withCall(data.chat, callId, { state: 'not_started', ...(input !== undefined && { input }) })), applied: true };
+  const { input, startedAt } = call.progress;
+  return { data: withChat(data, withCall(data.chat, callId, { state: 'not_started', rerunOf: startedAt, ...(input !== undefined && { input }) })), applied: true };
 }
 
 function findCall({ chat }: SessionData, callId: string): CallRecord | undefined {
@@ -139,7 +139,7 @@ function notRunAgain({ reason }: { readonly reason?: string }): ToolOutput {
 /** A yes is to the arguments that the person was shown, or made of them; they need not be the model's any more. */
 function approved(call: CallRecord, pending: PendingApproval, decided: Decision, pendingId: string | undefined): CallProgress {
   if (pendingId !== undefined && pendingId !== pending.id) throw new ToolError('INVALID_APPROVAL', `Expected a yes to what waits now, found one to something that was asked before; show the person what waits, and ask again`, { details: { callId: call.callId, pendingId: pending.id } });
-  const input = ('input' in decided ? decided.input : undefined) ?? pending.input;
+  const input = 'input' in decided && decided.input !== undefined ? decided.input : pending.input;
   return canonicalJson(input) === canonicalJson(call.input) ? { state: 'approved', pending } : { state: 'approved', pending, input };
 }
 

@@ -17,6 +17,8 @@ export interface Resolution {
 /** All that a session is: plain data. */
 export interface SessionData {
   readonly id: string;
+  /** Random, and the same in every copy of the session. */
+  readonly origin: string;
   /** Rises with every change. */
   readonly rev: number;
   /** Handed to the tools' work as `context.context`, where the engine gives none. */
@@ -55,7 +57,7 @@ export interface NewSession {
 export function newSessionData(options: NewSession): SessionData {
   const { id = randomUUID(), context, messages = [] } = checkOptions(newSessionOptions, options, 'a session');
   const chat = Object.freeze({ ...NO_CHAT, messages: closedMessages(messages) });
-  return Object.freeze({ id, rev: 0, ...(context !== undefined && { context: plainContext(context) }), chat, resolutions: Object.freeze([]) });
+  return Object.freeze({ id, origin: randomUUID(), rev: 0, ...(context !== undefined && { context: plainContext(context) }), chat, resolutions: Object.freeze([]) });
 }
 
 /** Messages that a model accepts. @throws ToolError `OPEN_TOOL_CALLS` for calls without result, and as `readThread` does. */

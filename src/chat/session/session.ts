@@ -299,7 +299,7 @@ export class Session {
     };
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
     await keep(Object.freeze(chat));
-    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, signal, keep });
+    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, origin: this.#data.origin, signal, keep });
     await runChat(run, model);
     const session = new Session(data, kept);
     const result = resultOf(data.chat, engine, run.turns);

@@ -20,7 +20,7 @@ const pending = z.discriminatedUnion('kind', [
 ]);
 
 const progress = z.discriminatedUnion('state', [
-  z.strictObject({ state: z.literal('not_started'), input: json.optional() }),
+  z.strictObject({ state: z.literal('not_started'), input: json.optional(), rerunOf: time.optional() }),
   z.strictObject({ state: z.literal('started'), startedAt: time, input: json.optional() }),
   z.strictObject({ state: z.literal('waiting'), pending }),
   z.strictObject({ state: z.literal('approved'), pending: approval, input: json.optional() }),
@@ -52,6 +52,7 @@ export const snapshotSchema = z.strictObject({
   format: z.literal('tooldex.session'),
   version: z.literal(1),
   id: sessionId,
+  origin: z.string().min(1).max(128),
   rev: z.number().int().min(0),
   context: json.optional(),
   messages: z.array(messageSchema),
