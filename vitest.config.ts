@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const builtPackage = ['test/package/**/*.test.ts', 'test/types/**/*.test.ts'];
@@ -7,6 +8,8 @@ export default defineConfig({
   esbuild: { target: 'es2022' },
   test: {
     testTimeout: 20_000,
+    // By default one core is left free, which halves the speed of machines with two.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       { extends: true, test: { name: 'source', include: ['test/**/*.test.ts'], exclude: [...builtPackage, '**/node_modules/**'] } },
       // These look at dist, as a user's project would.

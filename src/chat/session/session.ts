@@ -225,12 +225,15 @@ export class Session {
     const answered = this.answer(questions[0]!.callId, text);
     if (!answered.ok) throw answered.error;
     if (answered.session.pending.length > 0) return { session: await answered.session.save(), result: resultOf(answered.session.#data.chat, checked, []) };
-    return answered.session.continue(engine, options);
+    return answered.session.#continue(checked, options);
   }
 
   /** Goes on after decisions, or where a process left off. @throws ToolError `INVALID_STATE` while something waits. */
   async continue(engine: ChatEngine, options: RunSessionOptions = {}): Promise<Ran> {
-    const checked = checkEngine(engine);
+    return this.#continue(checkEngine(engine), options);
+  }
+
+  async #continue(checked: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
     const onlyRepeatable = this.status === 'awaiting_tools' && this.pending.every((each) => each.kind === 'uncertain' && runnableCalls(this.#data.chat, checked.registry).some(({ callId }) => callId === each.callId));
     if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     if (this.messages.length === 0 && this.#data.chat.openTurn === undefined) throw new ToolError('INVALID_STATE', 'Expected a conversation to continue, found one without messages; start(engine, text)');
