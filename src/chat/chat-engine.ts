@@ -27,7 +27,7 @@ export type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unkno
 export interface ChatEngine extends Omit<CallContext, 'mode'> {
   /** A model of the AI SDK, or a function that stands for one. */
   readonly model: LanguageModel | ModelStep;
-  /** Runs the tools. Without one they run under the default policy, and what ran is remembered for as long as `tools` is the same object. */
+  /** Runs the tools. Without one they run under the default policy, and which calls of sessions ran is remembered for as long as `tools` is the same object; no answers are. */
   readonly executor?: ToolExecutor;
   /** The tools, when no executor is given: a registry, or what can be registered in one. */
   readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
@@ -43,7 +43,10 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
   readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
   /** Which tools the model sees: what is asked of `selectTools` beside the text, or a function. @default all that are available */
   readonly selectTools?: Omit<SelectionRequest, 'text' | 'previous'> | SelectTools;
-  /** Whether the model is offered a tool that finds and explains others. @default when tools are shown in short, or not all of them */
+  /**
+   * Whether the model is offered a tool that finds and explains others, within the limits of `selectTools`; what it finds may
+   * be called. @default when tools are shown in short, or not all of them; not when a function selects
+   */
   readonly toolSearch?: boolean;
   /** @default 'auto' */
   readonly toolChoice?: ToolChoice;
@@ -108,7 +111,11 @@ export function checkEngine(engine: ChatEngine): CheckedEngine {
   return { ...checked, executor, registry: executor.registry };
 }
 
-/** Executors of tools that were given without one: what they remember, such as calls that ran, lasts as long as the tools. */
+/**
+ * Executors of tools that were given without one: what they remember, such as calls that ran, lasts as long as the tools.
+ *
+ * They keep no answers: runs with the same tools may be of different people, told apart by nothing but `context`.
+ */
 const executors = new WeakMap<object, { readonly tools: readonly ToolSource[]; readonly executor: ToolExecutor }>();
 
 function executorOf(tools: ChatEngine['tools'] = []): ToolExecutor {
@@ -122,8 +129,8 @@ function executorOf(tools: ChatEngine['tools'] = []): ToolExecutor {
 }
 
 function newExecutor(tools: ToolMetadataRegistry | Iterable<ToolSource>): ToolExecutor {
-  if (tools instanceof ToolMetadataRegistry) return new ToolExecutor({ registry: tools });
+  if (tools instanceof ToolMetadataRegistry) return new ToolExecutor({ registry: tools, cacheEntries: 0 });
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
-  return new ToolExecutor({ registry });
+  return new ToolExecutor({ registry, cacheEntries: 0 });
 }

@@ -25,7 +25,7 @@ export type CallProgress =
   | { readonly state: 'waiting'; readonly pending: Pending }
   /** A person said yes; it runs when the chat goes on. */
   | { readonly state: 'approved'; readonly pending: PendingApproval; readonly input?: Json }
-  | { readonly state: 'settled'; readonly output: ToolOutput };
+  | { readonly state: 'settled'; readonly output: ToolOutput; readonly input?: Json };
 
 /** One call that the model made in the open turn. */
 export interface CallRecord {

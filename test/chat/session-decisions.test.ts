@@ -234,3 +234,14 @@ describe('arguments that a person changed', () => {
     expect(paid).toEqual([5]);
   });
 });
+
+it('the model reads the arguments that a person changed, beside the result that they led to', async () => {
+  const tools = [defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number() }), accessMode: AccessMode.WRITE, execute: ({ cents }) => `paid ${cents}` })];
+  const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 500 } }] }]) }, 'Pay');
+  const model = scriptedModel(['Paid.']);
+  await Session.fromJSON(JSON.parse(JSON.stringify(session.approve('c1', { input: { cents: 1 } }).session))).continue({ tools, model });
+  expect(model.requests[0]!.messages.slice(1)).toMatchObject([
+    { role: 'assistant', content: [{ type: 'tool-call', input: { cents: 1 } }] },
+    { role: 'tool', content: [{ output: { value: 'paid 1' } }] },
+  ]);
+});

@@ -117,6 +117,13 @@ describe('the tools of each turn', () => {
     await expect(run(['never'], { tools: registry })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
   });
 
+  it('are nothing but what a function of the caller says, unless the search is asked for', async () => {
+    const registry = zoo();
+    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], { tools: registry, selectTools: () => selectTools(registry, { text: 'cat', maxTools: 1 }) });
+    expect(requests.map(namesOf)).toEqual([['feed_cat'], ['feed_cat'], ['feed_cat']]);
+    expect(outputsOf(result.messages)['f']).toMatchObject({ type: 'error-text' });
+  });
+
   it('are what a function of the caller says, and what was found', async () => {
     const asked: unknown[] = [];
     const registry = zoo();
@@ -124,7 +131,7 @@ describe('the tools of each turn', () => {
       asked.push([index, text, messages.length, previous?.tools.map(({ toolName }) => toolName)]);
       return selectTools(registry, { text: 'cat', maxTools: 1 });
     };
-    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], { tools: registry, selectTools: select });
+    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], { tools: registry, selectTools: select, toolSearch: true });
     expect(asked).toEqual([[0, 'Feed the cat and the dog', 1, undefined], [1, 'Feed the cat and the dog', 3, ['find_tools', 'feed_cat']], [2, 'Feed the cat and the dog', 5, expect.arrayContaining(['feed_fox']) as string[]]]);
     expect(requests.map((request) => namesOf(request).slice(0, 2))).toEqual([['find_tools', 'feed_cat'], ['find_tools', 'feed_cat'], ['find_tools', 'feed_cat']]);
     expect(requests.map((request) => namesOf(request).includes('feed_fox'))).toEqual([false, true, true]);

@@ -78,7 +78,8 @@ export class ChatRun {
   tell(event: ChatEvent): void {
     for (const listener of [this.#options.tell, this.engine.onEvent]) {
       try {
-        listener?.(event);
+        const returned: unknown = listener?.(event);
+        if (returned instanceof Promise) returned.catch(() => undefined);
       } catch {
         // Who watches a chat cannot stop it.
       }

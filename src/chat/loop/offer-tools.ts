@@ -39,7 +39,7 @@ export class ToolOffers {
   /** @throws ToolError `DUPLICATE_TOOL` when another tool has the name of the tool that explains those shown in short. */
   constructor(engine: CheckedEngine) {
     this.#engine = engine;
-    const { registry, toolSearch = engine.selectTools !== undefined || [...registry].some(({ compact }) => compact) } = engine;
+    const { registry, toolSearch = typeof engine.selectTools === 'object' || (engine.selectTools === undefined && [...registry].some(({ compact }) => compact)) } = engine;
     if (!toolSearch || [...registry].some(({ metadata }) => metadata?.['toolSearch'] === true)) return;
     const tool = createToolSearchTool(registry, limitsOf(engine.selectTools));
     if (registry.has(tool.name)) throw new ToolError('DUPLICATE_TOOL', `Expected no tool called ${tool.name}, found one: the chat adds a tool of this name that explains tools shown in short; rename yours, or set toolSearch: false`);

@@ -133,7 +133,8 @@ async function takeOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome,
   }
   run.tell({ type: 'tool-completed', ...facts, outcome });
   const { progress, end } = await readOutcome(run, call, explained(run, outcome));
-  await settle(run, call, progress, end);
+  const edited = 'input' in call.progress ? call.progress.input : undefined;
+  await settle(run, call, edited === undefined ? progress : { ...progress, input: edited }, end);
   if (wasStarted && outcome.status === 'ok') run.offers.noteFound(call.toolName, outcome.value);
   run.tell({ type: 'tool-encoded', ...facts, output: progress.output });
 }

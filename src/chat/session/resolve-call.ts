@@ -116,14 +116,20 @@ function progressAfter(call: CallRecord, decision: CallDecision, decided: Decisi
     case 'question':
       if (decision.kind !== 'answer') throw wrong('an answer to the question of the call (answer)');
       assertOffered(decision.answer, pending.options);
-      return { state: 'settled', output: outputOf(decided) };
+      return settledWith(call, outputOf(decided));
     case 'manual':
       if (decision.kind !== 'result') throw wrong('the result of the call (submitToolResult), which waits for one');
-      return { state: 'settled', output: outputOf(decided) };
+      return settledWith(call, outputOf(decided));
     case undefined:
       if (decision.kind !== 'result') throw wrong('the result of the call (submitToolResult), or that it runs again (rerun)');
-      return { state: 'settled', output: outputOf(decided) };
+      return settledWith(call, outputOf(decided));
   }
+}
+
+/** A call that somebody else settled; it was run with other arguments than the model's where a person had changed them. */
+function settledWith({ input, progress }: CallRecord, output: ToolOutput): CallProgress {
+  const ranWith = progress.state === 'waiting' ? progress.pending.input : progress.state === 'started' ? progress.input : undefined;
+  return ranWith === undefined || canonicalJson(ranWith) === canonicalJson(input) ? { state: 'settled', output } : { state: 'settled', output, input: ranWith };
 }
 
 function outputOf(decided: Decision): ToolOutput {

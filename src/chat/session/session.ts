@@ -300,9 +300,9 @@ export class Session {
       if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
       await onCheckpoint?.(new Session(data, kept) as never);
     };
+    const run = new ChatRun(Object.freeze(chat), context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, origin: this.#data.origin, signal, keep });
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
-    await keep(Object.freeze(chat));
-    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, origin: this.#data.origin, signal, keep });
+    await keep(run.state);
     await runChat(run, model);
     const session = new Session(data, kept);
     const result = resultOf(data.chat, engine, run.turns);

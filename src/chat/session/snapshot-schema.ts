@@ -24,7 +24,7 @@ const progress = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('started'), startedAt: time, input: json.optional() }),
   z.strictObject({ state: z.literal('waiting'), pending }),
   z.strictObject({ state: z.literal('approved'), pending: approval, input: json.optional() }),
-  z.strictObject({ state: z.literal('settled'), output: outputSchema }),
+  z.strictObject({ state: z.literal('settled'), output: outputSchema, input: json.optional() }),
 ]);
 
 const halt = z.strictObject({ reason: z.literal('halt'), haltedReason: z.string(), callId: id, value: json });

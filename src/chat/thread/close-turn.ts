@@ -1,5 +1,5 @@
 import type { ChatState, OpenTurn } from '../chat-state.js';
-import type { AssistantMessage, ChatMessage, ToolMessage, ToolResultPart } from './chat-message.js';
+import type { AssistantMessage, ChatMessage, ToolCallPart, ToolMessage, ToolResultPart } from './chat-message.js';
 
 /** The results of a turn that are there, as one message in the order of the calls; `undefined` when there is none. */
 export function resultsOf({ calls }: OpenTurn): ToolMessage | undefined {
@@ -10,7 +10,19 @@ export function resultsOf({ calls }: OpenTurn): ToolMessage | undefined {
 /** The messages of a turn as far as they go. */
 export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMessage)[] {
   const results = resultsOf(turn);
-  return results === undefined ? [turn.message] : [turn.message, results];
+  const message = asRun(turn);
+  return results === undefined ? [message] : [message, results];
+}
+
+/** The model's message, with the arguments that calls were run with: it would take the results for those of its own. */
+function asRun({ message, calls }: OpenTurn): AssistantMessage {
+  const changed = new Map(calls.flatMap(({ callId, progress }) => (progress.state === 'settled' && progress.input !== undefined ? [[callId, progress.input] as const] : [])));
+  if (changed.size === 0 || typeof message.content === 'string') return message;
+  const content = message.content.map((part) => {
+    const input = part.type === 'tool-call' ? changed.get((part as ToolCallPart).toolCallId) : undefined;
+    return input === undefined ? part : Object.freeze({ ...part, input });
+  });
+  return Object.freeze({ ...message, content: Object.freeze(content) });
 }
 
 /** Whether every call of the open turn has its result. */
