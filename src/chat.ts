@@ -9,7 +9,7 @@ export type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelTool, Mode
 export { encodeValue, type Encode } from './chat/thread/encode-output.js';
 export type { AssistantMessage, ChatMessage, OtherPart, TextPart, ToolCallPart, ToolMessage, ToolOutput, ToolResultPart } from './chat/thread/chat-message.js';
 export { Session, type ApproveOptions, type Decided, type Ran, type RunSessionOptions, type SessionKeeper } from './chat/session/session.js';
-export type { NewSession, SessionStatus } from './chat/session/session-data.js';
+export type { NewSession, SessionData, SessionStatus } from './chat/session/session-data.js';
 export { SessionStore, type SessionStoreOptions } from './chat/session/session-store.js';
 export type { ReadSnapshotOptions, SessionSnapshot, SignSnapshotOptions } from './chat/session/snapshot.js';
 export type { ChangedTool } from './chat/session/changed-tools.js';

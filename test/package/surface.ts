@@ -480,6 +480,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ScriptedCall',
       'ScriptedModel',
       'SelectTools',
+      'SessionData',
       'SessionKeeper',
       'SessionSnapshot',
       'SessionStatus',
