@@ -1,3 +1,4 @@
+import type { Json } from '../core/plain-data.js';
 import type { Pending } from '../safety/pending.js';
 import type { ToolOutcome } from '../execution/tool-outcome.js';
 import type { ModelUsage } from './model/model-step.js';
@@ -22,7 +23,7 @@ export type ChatEvent =
   | { readonly type: 'turn-started'; readonly turn: number; readonly tools: readonly string[] }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly turn: number; readonly text: string }
   | { readonly type: 'model-answered'; readonly turn: number; readonly message: AssistantMessage; readonly finishReason: string; readonly usage?: ModelUsage }
-  | (CallFacts & { readonly type: 'tool-started' })
+  | (CallFacts & { readonly type: 'tool-started'; /** With which it runs: a person may have changed the model's. */ readonly input: Json })
   | (CallFacts & { readonly type: 'tool-progress'; readonly progress: unknown })
   | (CallFacts & { readonly type: 'tool-completed'; readonly outcome: ToolOutcome })
   | (CallFacts & { readonly type: 'tool-encoded'; readonly output: ToolOutput })

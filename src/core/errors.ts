@@ -70,6 +70,12 @@ export class ToolError extends Error {
     this.details = Object.freeze({ ...options.details });
     Object.defineProperty(this, BRAND, { value: true });
   }
+
+  /** What can be sent to others: without stack and cause. */
+  toJSON(): { readonly name: string; readonly code: ToolErrorCode; readonly message: string; readonly details: Readonly<Record<string, unknown>> } {
+    const { name, code, message, details } = this;
+    return { name, code, message, details };
+  }
 }
 
 /** Whether a value is a `ToolError`, from this or another copy of the package. */

@@ -235,6 +235,11 @@ export class ToolExecutor {
     return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: CLAIM_MS });
   }
 
+  /** Forgets which calls were repeated in a conversation: something was said in it, after which equal calls are no loop. */
+  resetRepeats(conversationId: string): void {
+    this.#repeats.forget(conversationId);
+  }
+
   /** How the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#runner.providers(this.#registry.get(toolName)?.name ?? toolName);

@@ -115,7 +115,9 @@ describe('a yes', () => {
   it('to other arguments is checked as any call is', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const { session: refused } = await sessionOf(session.approve('p', { input: { of: 1 } })).continue(engine);
-    expect(resultsIn(refused.messages)).toEqual([['p', { type: 'error-text', value: expect.stringContaining('of: expected string, found 1') as string }]]);
+    // The model did not make this mistake, and reads nothing of it.
+    expect(resultsIn(refused.messages)).toEqual([]);
+    expect(refused.pending).toMatchObject([{ kind: 'approval', callId: 'p' }]);
     expect(world.starts.size).toBe(0);
   });
 

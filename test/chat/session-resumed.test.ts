@@ -25,7 +25,7 @@ describe('a yes', () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done']);
     const { session } = await Session.create().start(engine, 'pay');
     const { session: done } = await session.approve('a', { input: null }).session.continue(engine);
-    expect(outputsOf(done.messages)).toMatchObject({ a: { type: 'error-text', value: expect.stringContaining('found null') } });
+    expect(done.status).toBe('awaiting_approval');
     expect(world.starts.size).toBe(0);
   });
 

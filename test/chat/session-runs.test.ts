@@ -244,3 +244,31 @@ describe('a snapshot that is gone on with twice', () => {
     expect(paid).toEqual(['paid', 'paid']);
   });
 });
+
+describe('what a person says', () => {
+  it('makes the same calls as before no loop', async () => {
+    const price = defineTool({ name: 'price', description: 'A price', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => 5 });
+    const registry = new ToolMetadataRegistry();
+    registry.register(price);
+    const executor = new ToolExecutor({ registry });
+    let session = Session.create();
+    for (let turn = 0; turn < 8; turn += 1) ({ session } = await session.reply({ executor, model: scriptedModel([{ calls: [{ name: 'price' }] }, 'Five.']) }, 'How much?'));
+    expect(JSON.stringify(session.messages)).not.toContain('error-text');
+    const many = Array.from({ length: 6 }, () => ({ calls: [{ name: 'price' }] }));
+    ({ session } = await session.reply({ executor, model: scriptedModel([...many, 'Five.']) }, 'How much?'));
+    expect(JSON.stringify(session.messages)).toContain('found 4 equal calls');
+  });
+});
+
+describe('arguments that a person changed, and the schema refuses', () => {
+  it('leave the call waiting for a yes, and the model without an error that is not its own', async () => {
+    const paid: number[] = [];
+    const tools = [defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number() }), accessMode: AccessMode.WRITE, execute: ({ cents }) => void paid.push(cents) })];
+    const model = scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 5 } }] }, 'Paid.']);
+    const { session } = await Session.create().start({ tools, model }, 'Pay');
+    const { session: asked } = await session.approve('c1', { input: { cents: 'x' } }).session.continue({ tools, model });
+    expect([asked.status, asked.pending.map(({ kind }) => kind), model.requests.length, paid]).toEqual(['awaiting_approval', ['approval'], 1, []]);
+    await asked.approve('c1', { input: { cents: 7 } }).session.continue({ tools, model });
+    expect(paid).toEqual([7]);
+  });
+});

@@ -66,6 +66,7 @@ function withIds(message: unknown): unknown {
 
 /** A model that does not listen to the signal is left alone. */
 async function* untilStopped(parts: AsyncIterable<ModelPart>, signal: AbortSignal): AsyncGenerator<ModelPart> {
+  if (typeof (parts as Partial<AsyncIterable<ModelPart>> | undefined)?.[Symbol.asyncIterator] !== 'function') throw new ToolError('MODEL_FAILED', "Expected a model's function to give parts one by one (async function*, with yield { type: 'answer', message, finishReason } at the end), found something else");
   const iterator = parts[Symbol.asyncIterator]();
   let stopListening = () => {};
   const stopped = new Promise<never>((_, reject) => {

@@ -88,7 +88,7 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
           await run.save(withCall(run.state, id, { state: 'started', startedAt: engine.clock.now(), ...(edited !== undefined && { input: edited }) }));
           await claim(executor, byId.get(id)!, run);
           started.add(id);
-          run.tell({ type: 'tool-started', turn, callId: id, toolName: name });
+          run.tell({ type: 'tool-started', turn, callId: id, toolName: name, input: argumentsOf(byId.get(id)!) });
         },
         onOutcome: (outcome) => takeOutcome(run, byId.get(outcome.callId)!, outcome, turn, started.has(outcome.callId)).catch((error: unknown) => run.fail(error)),
       },
@@ -129,6 +129,14 @@ async function takeOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome,
     if (outcome.status === 'ask_user') run.tell({ type: 'tool-completed', ...facts, outcome });
     await settle(run, call, { state: 'waiting', pending: outcome.pending });
     run.tell({ type: 'tool-pending', ...facts, pending: outcome.pending });
+    return;
+  }
+  if (outcome.status === 'error' && outcome.code === 'INVALID_INPUT' && call.progress.state === 'approved' && call.progress.input !== undefined && !wasStarted) {
+    // The person's mistake and not the model's: who said yes is asked again.
+    const { pending } = call.progress;
+    run.tell({ type: 'tool-completed', ...facts, outcome });
+    await settle(run, call, { state: 'waiting', pending });
+    run.tell({ type: 'tool-pending', ...facts, pending });
     return;
   }
   run.tell({ type: 'tool-completed', ...facts, outcome });

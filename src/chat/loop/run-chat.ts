@@ -69,6 +69,7 @@ async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
 /** Asks the model. @returns how the run ends; `undefined` when the model made calls, which are the open turn then. */
 async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
   const { messages } = run.state;
+  if (messages.at(-1)?.role === 'user') run.engine.executor.resetRepeats(run.conversationId);
   const offer = await orGivenUp(run, () => run.offers.next(run.state, messages, index), 'selectTools');
   if (offer === undefined) return { reason: 'cancelled' };
   const offered = Object.freeze(offer.tools.map(({ toolName, level }) => Object.freeze({ toolName, level })));

@@ -98,7 +98,8 @@ export class SessionStore implements SessionKeeper {
       return next;
     }
     await this.#dropParts(data.id, next);
-    throw new ToolError('STALE_SESSION', `Expected the session ${data.id} as it was read, found that it was changed since; open it again, and decide anew`, { details: { id: data.id, rev: data.rev } });
+    const expected = before === undefined ? `no session ${data.id} in the store, found one; open it, or take another id` : `the session ${data.id} as it was read, found that it was changed since; open it again, and decide anew`;
+    throw new ToolError('STALE_SESSION', `Expected ${expected}`, { details: { id: data.id, rev: data.rev } });
   }
 
   #read(id: string, text: string): SessionData {

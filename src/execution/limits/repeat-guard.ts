@@ -25,6 +25,11 @@ export class RepeatGuard {
 
   constructor(readonly maxRepeats: number) {}
 
+  /** Forgets what was called in a conversation: what a person says is progress. */
+  forget(conversationId: string): void {
+    this.#conversations.delete(conversationId);
+  }
+
   /** Counts a call. @returns whether it may be made; `false` when it was made `maxRepeats` times already without progress. */
   admit(conversationId: string, entry: ToolEntry, input: Json): boolean {
     const conversation = this.#conversations.get(conversationId) ?? { counts: new Map<string, number>(), writes: new Map<string, true>() };

@@ -1,7 +1,7 @@
 import { isDangerous } from '../../../core/enum-order.js';
 import { DangerLevel } from '../../../core/enums.js';
 import type { ChatEvent } from '../../../chat/chat-event.js';
-import { callsIn, textOf } from '../../../chat/thread/chat-message.js';
+import { textOf } from '../../../chat/thread/chat-message.js';
 import type { ToolOutcome } from '../../../execution/tool-outcome.js';
 import type { ToolMetadataRegistry } from '../../../registry/tool-metadata-registry.js';
 import { dangerStyle } from '../../axis-columns.js';
@@ -19,7 +19,6 @@ const USUAL_LINE = 120;
 export class ChatView {
   readonly #terminal: Terminal;
   readonly #registry: ToolMetadataRegistry;
-  readonly #inputs = new Map<string, unknown>();
   /** What came of the line that is being written. */
   #line = '';
   #hasText = false;
@@ -27,11 +26,6 @@ export class ChatView {
   constructor(terminal: Terminal, registry: ToolMetadataRegistry) {
     this.#terminal = terminal;
     this.#registry = registry;
-  }
-
-  /** Says with which arguments a call will run, where the model did not say it in this view. */
-  noteInput(callId: string, input: unknown): void {
-    this.#inputs.set(callId, input);
   }
 
   show(event: ChatEvent): void {
@@ -44,10 +38,9 @@ export class ChatView {
       case 'model-answered':
         if (!this.#hasText) this.#write(textOf(event.message)); // A model that tells nothing while it thinks.
         this.flush();
-        for (const { toolCallId, input } of callsIn(event.message)) this.noteInput(toolCallId, input);
         return;
       case 'tool-started':
-        return this.#tell(`${paint(this.#terminal, 'dim', '▸')} ${this.#name(event.toolName)}`, JSON.stringify(this.#inputs.get(event.callId) ?? {}));
+        return this.#tell(`${paint(this.#terminal, 'dim', '▸')} ${this.#name(event.toolName)}`, JSON.stringify(event.input));
       case 'tool-progress':
         return this.#tell(`${paint(this.#terminal, 'dim', '·')} ${event.toolName}`, typeof event.progress === 'string' ? event.progress : JSON.stringify(event.progress));
       case 'tool-completed':

@@ -49,7 +49,6 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
       ...(manual === true && { mode: 'manual' }),
       onEvent: json === true ? (event) => terminal.out(plainJson(eventToJson(event))) : (event) => view.show(event),
     };
-    for (const { callId, input } of session.pending) view.noteInput(callId, input);
     const keep = async (current: Session) => file?.keep(current);
     const run = { stream: true, acceptChangedTools: given.acceptChanged === true, onCheckpoint: keep };
     const setup: ChatSetup = { terminal, engine, executor, view, options: given, run, keep, isKept: file !== undefined };

@@ -48,7 +48,7 @@ async function takeTurn(setup: ChatSetup, before: Session, given: string | undef
     if (given !== undefined) session = await readyForText(setup, session);
     for (let text = given; ; text = undefined) {
       for (const pending of session.pending) {
-        const decided = await decidePending(terminal, session, pending, { executor, view, signal });
+        const decided = await decidePending(terminal, session, pending, { executor, signal });
         if (decided === undefined) return { after: session, leaves };
         session = decided;
         await keep(session);

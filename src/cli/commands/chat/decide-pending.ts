@@ -9,13 +9,11 @@ import { shownArguments } from '../../execute/shown-arguments.js';
 import { Turns } from '../../execute/turns.js';
 import { plainLine } from '../../plain-text.js';
 import { paint, type Dialog } from '../../terminal.js';
-import type { ChatView } from './chat-view.js';
 
 const MOST_COLUMNS = 80;
 
 export interface DecideOptions {
   readonly executor: ToolExecutor;
-  readonly view: ChatView;
   /** Fires when the person gives the turn up. */
   readonly signal: AbortSignal;
 }
@@ -29,7 +27,7 @@ export async function decidePending(terminal: Dialog, session: Session, pending:
   }
 }
 
-async function decide(terminal: Dialog, session: Session, pending: ChatPending, { executor, view, signal }: DecideOptions): Promise<Decided | undefined> {
+async function decide(terminal: Dialog, session: Session, pending: ChatPending, { executor, signal }: DecideOptions): Promise<Decided | undefined> {
   const { callId } = pending;
   const turns = new Turns(terminal);
   switch (pending.kind) {
@@ -37,7 +35,6 @@ async function decide(terminal: Dialog, session: Session, pending: ChatPending, 
       const answer = await askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!)(pending, { signal });
       if (signal.aborted || answer === 'later') return undefined;
       if (typeof answer === 'boolean') return answer ? session.approve(callId) : session.deny(callId);
-      view.noteInput(callId, answer.input);
       return session.approve(callId, answer);
     }
     case 'question': {
