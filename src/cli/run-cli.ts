@@ -11,6 +11,9 @@ import { defineServiceCommands } from './program/service-commands.js';
 import { defineToolCommands } from './program/tool-commands.js';
 import { paint, type Dialog, type Terminal } from './terminal.js';
 
+/** Codes of errors about what was given on the command line. */
+const WRONG_USAGE: ReadonlySet<string> = new Set(['TOOL_NOT_FOUND', 'INVALID_ARGUMENT', 'INVALID_INPUT', 'UNKNOWN_CALL', 'ALREADY_RESOLVED']);
+
 /** Runs one command line and returns its exit code. */
 export async function runCli(args: readonly string[], terminal: Dialog, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
   let exitCode: number = EXIT.ok;
@@ -74,7 +77,7 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
     }
     if (!isToolError(error)) throw error;
     reportError(terminal, args, error.code, error.message);
-    return error.code === 'TOOL_NOT_FOUND' || error.code === 'INVALID_ARGUMENT' ? EXIT.usage : EXIT.findings;
+    return WRONG_USAGE.has(error.code) ? EXIT.usage : EXIT.findings;
   }
 }
 

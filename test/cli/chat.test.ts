@@ -50,6 +50,22 @@ describe('tooldex chat without a person', () => {
     expect(statSync(join(folder, 's.json')).mode & 0o077).toBe(0);
   });
 
+  it('goes on with no other model than the one that the conversation was begun with, unless another is named', async () => {
+    const effects = new Effects();
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    await scripted([[['pay', { cents: 5 }]], 'thanks'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd });
+    await expect(chatIn(cwd, { tools: effects.tools, flags: { session: 's.json', approve: ['c1'] } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('(--model ./model.mjs)') as string });
+    expect(effects.made).toEqual([]);
+  });
+
+  it('shows the arguments with which a call runs, where a person changed them', async () => {
+    const effects = new Effects();
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    await scripted([[['pay', { cents: 5 }]], 'thanks'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd });
+    const { err } = await chatIn(cwd, { tools: effects.tools, flags: { model: './model.mjs', session: 's.json', approve: ['c1={"cents":7}'] } });
+    expect(err).toMatch(/▸ pay.*\{"cents":7\}/);
+  });
+
   it('runs nothing twice when the same decisions are given again, and refuses others', async () => {
     const effects = new Effects();
     const cwd = folderWith({ 'model.mjs': MODEL_FILE });

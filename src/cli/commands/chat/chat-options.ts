@@ -28,7 +28,7 @@ const repeated = (value: string, before: readonly string[] = []): readonly strin
 export function addChatOptions(command: Command): Command {
   return addExecutionOptions(
     command
-      .option('--model <model>', 'a file whose default export is a model of the AI SDK or a function, or provider/name (default: a script that needs no key)')
+      .option('--model <model>', 'a file whose default export is a model of the AI SDK or a function, or provider/name (default: demo, a script that needs no key)')
       .option('--system <text>', 'what the model is told before all messages')
       .option('--session <file>', 'keeps the conversation in a file, and goes on with the one that is there')
       .option('--max-turns <n>', 'how often the model is asked before it must have answered (default: 8)', positiveInteger)

@@ -16,7 +16,7 @@ import { converse } from './converse.js';
 import { CHOOSE_NAME, demoModel } from './model/demo-model.js';
 import { loadModel } from './model/load-model.js';
 import { runOnce } from './run-once.js';
-import { SessionFile } from './session-file.js';
+import { DEMO, SessionFile } from './session-file.js';
 
 const MOST_COLUMNS = 100;
 
@@ -29,12 +29,13 @@ const MOST_COLUMNS = 100;
  */
 export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words: readonly string[], options: Readonly<Record<string, unknown>>, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
   const given = options as ChatCommandOptions;
+  const isDemo = given.model === undefined || given.model === DEMO;
   const prompt = words.length === 0 ? undefined : words.join(' ');
-  const model = given.model === undefined ? demoModel : await loadModel(given.model, cwd, importOptions);
+  const model = isDemo ? demoModel : await loadModel(given.model, cwd, importOptions);
   const areBundled = ['tools', 'manifests', 'mcp'].every((place) => options[place] === undefined);
-  if (given.model === undefined && areBundled) registry.register(CHOOSE_NAME);
+  if (isDemo && areBundled) registry.register(CHOOSE_NAME);
   const file = given.session === undefined ? undefined : new SessionFile(given.session, cwd);
-  const session = file === undefined ? Session.create() : await file.open();
+  const session = file === undefined ? Session.create() : await file.open(given.model);
 
   return withExecutor(withoutQuestions(terminal), registry, executionOptionsOf(options), () => undefined, async ({ executor }) => {
     const view = new ChatView(terminal, executor.registry);
@@ -53,7 +54,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
     const run = { stream: true, acceptChangedTools: given.acceptChanged === true, onCheckpoint: keep };
     const setup: ChatSetup = { terminal, engine, executor, view, options: given, run, keep, isKept: file !== undefined };
     if (!terminal.interactive || json === true) return runOnce(setup, session, prompt);
-    for (const line of wrapWords(greeting(given.model, session), Math.min(terminal.columns, MOST_COLUMNS))) terminal.err(paint(terminal, 'dim', line));
+    for (const line of wrapWords(greeting(isDemo ? undefined : given.model, session), Math.min(terminal.columns, MOST_COLUMNS))) terminal.err(paint(terminal, 'dim', line));
     return converse(setup, session, prompt);
   });
 }

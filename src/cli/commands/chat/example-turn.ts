@@ -3,6 +3,7 @@ import { Session } from '../../../chat/session/session.js';
 import type { ChatMessage, TextPart, ToolCallPart, ToolResultPart } from '../../../chat/thread/chat-message.js';
 import { defineTool } from '../../../tool/tool-definition.js';
 import { plainLine } from '../../plain-text.js';
+import { wrapWords } from '../../table.js';
 import { paint, type Style, type Terminal } from '../../terminal.js';
 
 const QUESTION = 'What did order 17 cost? Refund it.';
@@ -36,7 +37,9 @@ export async function runExampleTurn(): Promise<ExampleTurn> {
 /** Prints the turn as a dialogue. */
 export function showExampleTurn(terminal: Terminal, { held, snapshotLength, resumed }: ExampleTurn): void {
   const line = (style: Style, who: string, text: string) => terminal.out(`${paint(terminal, style, who.padEnd(10))}${plainLine(text)}`);
-  const note = (text: string) => terminal.out(paint(terminal, 'dim', `${' '.repeat(10)}${text}`));
+  const note = (text: string) => {
+    for (const each of wrapWords(text, Math.min(terminal.columns, 100) - 10)) terminal.out(paint(terminal, 'dim', `${' '.repeat(10)}${each}`));
+  };
   for (const [who, text] of resumed.messages.flatMap(spoken)) {
     const isResult = text.startsWith('refund →');
     if (isResult) {

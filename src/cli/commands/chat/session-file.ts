@@ -4,9 +4,12 @@ import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Session } from '../../../chat/session/session.js';
 import { ToolError } from '../../../core/errors.js';
+import { isPlainObject } from '../../../core/plain-data.js';
 import { plainLine } from '../../plain-text.js';
 import { readBounded } from '../../read-bounded.js';
 
+/** The name of the scripted model. */
+export const DEMO = 'demo';
 /** Bytes: a conversation of many days. */
 const MAX_BYTES = 64 * 2 ** 20;
 
@@ -25,10 +28,20 @@ export class SessionFile {
     this.#name = JSON.stringify(file);
   }
 
-  /** The session of the file, or a new one where there is none. @throws ToolError `INVALID_SNAPSHOT`, `INVALID_ARGUMENT`. */
-  async open(): Promise<Session> {
+  /**
+   * The session of the file, or a new one where there is none.
+   *
+   * @param model the one that was named; a session goes on with the model that it was begun with, or with one that is named.
+   * @throws ToolError `INVALID_SNAPSHOT`, `INVALID_ARGUMENT`.
+   */
+  async open(model: string | undefined): Promise<Session> {
     this.#token = await this.#read();
-    return this.#token === undefined ? Session.create() : Session.fromJSON(parse(this.#token, this.#name));
+    if (this.#token === undefined) return Session.create({ context: { model: model ?? DEMO } });
+    const session = Session.fromJSON(parse(this.#token, this.#name));
+    const begun = isPlainObject(session.context) ? session.context['model'] : undefined;
+    // The file does not choose which module is imported.
+    if (model === undefined && typeof begun === 'string' && begun !== DEMO) throw new ToolError('INVALID_ARGUMENT', `expected the model that the session in ${this.#name} was begun with (--model ${begun}), found none; --model ${DEMO} goes on with the script`);
+    return session;
   }
 
   /** Puts a session in the place of what was read or kept last. @throws ToolError `STALE_SESSION`, `INVALID_ARGUMENT`. */
