@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { scriptedModel, Session, SessionStore, type ChatEngine, type Ran } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
-import { seededRandom } from '../../src/testing.js';
+import { ManualClock, seededRandom } from '../../src/testing.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
 import { assertSendable, newExecutor, World } from './session-world.js';
@@ -270,5 +270,65 @@ describe('arguments that a person changed, and the schema refuses', () => {
     expect([asked.status, asked.pending.map(({ kind }) => kind), model.requests.length, paid]).toEqual(['awaiting_approval', ['approval'], 1, []]);
     await asked.approve('c1', { input: { cents: 7 } }).session.continue({ tools, model });
     expect(paid).toEqual([7]);
+  });
+});
+
+describe('going on', () => {
+  const write = (name: string, ran: string[]) => defineTool({ name, description: name, inputSchema: z.object({}), accessMode: AccessMode.WRITE, execute: () => void ran.push(name) });
+
+  it('a second time after the model has answered asks it nothing', async () => {
+    const { session } = await Session.create().start({ model: scriptedModel(['Hello.']) }, 'Hi');
+    const again = await session.continue({ model: scriptedModel([]) });
+    expect([again.session.messages.length, again.result.haltedReason]).toEqual([2, 'completed']);
+  });
+
+  it('from any moment that was kept never has the model answer its own answer', async () => {
+    const kept: unknown[] = [];
+    const look = defineTool({ name: 'look', description: 'Looks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => 'seen' });
+    const script = [{ calls: [{ name: 'look' }] }, 'Done.'];
+    await Session.create().start({ tools: [look], model: scriptedModel(script) }, 'Look', { onCheckpoint: (at) => void kept.push(JSON.parse(JSON.stringify(at))) });
+    for (const snapshot of kept) {
+      const session = Session.fromJSON(snapshot);
+      const { session: last } = await session.continue({ tools: [look], model: scriptedModel(session.messages.some(({ role }) => role === 'tool') || session.rev > 1 ? ['Done.'] : script) });
+      expect(last.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    }
+  });
+
+  it('asks anew for a yes that was given to the name of another tool', async () => {
+    const ran: string[] = [];
+    const tools = [write('pay', ran), write('look_up', ran)];
+    const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) }, 'Pay');
+    const forged = JSON.parse(JSON.stringify(session)) as { openTurn: { calls: { progress: { pending: { toolName: string } } }[] } };
+    forged.openTurn.calls[0]!.progress.pending.toolName = 'look_up';
+    const { session: asked } = await Session.fromJSON(forged).approve('c1').session.continue({ tools, model: scriptedModel([]) });
+    expect(asked.pending).toMatchObject([{ kind: 'approval', toolName: 'pay' }]);
+    expect(ran).toEqual([]);
+  });
+
+  it('runs no calls of an answer that was cut off, and tells the model so', async () => {
+    const ran: string[] = [];
+    const model = scriptedModel([{ calls: [{ name: 'look' }], finishReason: 'length' }, 'Sorry.']);
+    const look = defineTool({ name: 'look', description: 'Looks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => void ran.push('look') });
+    const { session } = await Session.create().start({ tools: [look], model }, 'Look');
+    expect(ran).toEqual([]);
+    expect(JSON.stringify(session.messages)).toContain('cut off (length)');
+  });
+
+  it('ends when it is given up, also where what keeps the session never answers', async () => {
+    const clock = new ManualClock();
+    const controller = new AbortController();
+    let told = () => {};
+    const waits = new Promise<void>((resolve) => (told = resolve));
+    const running = Session.create().start({ model: scriptedModel(['Hello.']), clock }, 'Hi', {
+      signal: controller.signal,
+      onCheckpoint: () => {
+        told();
+        return new Promise<void>(() => undefined);
+      },
+    });
+    await waits;
+    controller.abort();
+    clock.advance(1_000);
+    await expect(running).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
   });
 });

@@ -170,3 +170,17 @@ describe('a manifest entry whose provider is mcp', () => {
     expect(await run('t', { text: 'now' })).toMatchObject({ status: 'ok' });
   });
 });
+
+describe('an answer of a server', () => {
+  it('that breaks the output schema of its tool is a failure; one that keeps it is an answer', async () => {
+    const demo = new Demo();
+    const promise = (called: object) => ({ outputSchema: { type: 'object', properties: { called }, required: ['called'] } });
+    demo.list(rawTool('keeps', promise({ type: 'string' })), rawTool('breaks_it', promise({ type: 'number' })), rawTool('announce', promise({ type: 'string' })));
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    await discovery.refresh();
+    expect(await discovery.callTool('demo', 'keeps', {}, {})).toMatchObject({ status: 'ok', value: { called: 'keeps' } });
+    expect(await discovery.callTool('demo', 'breaks_it', {}, {})).toMatchObject({ status: 'error', message: expect.stringContaining('output schema says: expected number')  as string });
+    // Text alone is not what was promised.
+    expect(await discovery.callTool('demo', 'announce', {}, {})).toMatchObject({ status: 'error' });
+  });
+});

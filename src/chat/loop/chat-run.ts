@@ -1,4 +1,5 @@
 import { ToolError } from '../../core/errors.js';
+import { onAbort } from '../../core/on-abort.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { CheckedEngine } from '../chat-engine.js';
 import type { ChatEvent } from '../chat-event.js';
@@ -20,6 +21,9 @@ export interface RunOptions {
   /** Keeps the state where a crash does not reach it; the run goes on when it has resolved, and ends when it throws. */
   readonly keep?: ((state: ChatState) => Promise<void>) | undefined;
 }
+
+/** Milliseconds that a state may take to be kept when the caller has given up. */
+const KEEP_GRACE_MS = 1_000;
 
 /** One run of a chat: its state, and how that is told and kept. */
 export class ChatRun {
@@ -68,7 +72,7 @@ export class ChatRun {
     this.throwIfFailed();
     if (this.#options.keep === undefined) return;
     try {
-      await (this.#next ??= this.#keepAfter(this.#keeping));
+      await this.#unlessGivenUp((this.#next ??= this.#keepAfter(this.#keeping)));
     } catch (error) {
       this.fail(error);
       throw error;
@@ -95,6 +99,26 @@ export class ChatRun {
   throwIfFailed(): void {
     if (this.#failure === undefined) return;
     throw this.#failure.error instanceof Error ? this.#failure.error : new ToolError('EXECUTION_FAILED', 'Expected the state of the chat to be kept, found that it cannot be', { cause: this.#failure.error });
+  }
+
+  /** What keeps the state may never answer; who gives the chat up waits for it a moment longer, and then no more. */
+  #unlessGivenUp(kept: Promise<void>): Promise<void> {
+    const { signal } = this.#options;
+    if (signal === undefined) return kept;
+    return new Promise((resolve, reject) => {
+      let cancelTimer = () => {};
+      const giveUp = () => {
+        const error = () => new ToolError('STATE_UNAVAILABLE', `Expected the state of the chat to be kept within ${KEEP_GRACE_MS} ms after it was given up, found no answer; what was kept before is where it can go on`);
+        cancelTimer = this.engine.clock.after(KEEP_GRACE_MS, () => reject(error()));
+      };
+      const stopListening = onAbort(signal, giveUp);
+      if (signal.aborted) giveUp();
+      const end = () => {
+        stopListening();
+        cancelTimer();
+      };
+      kept.finally(end).then(resolve, reject);
+    });
   }
 
   /** One state is kept at a time, and the newest of those that wait: what many calls change meanwhile is kept together. */

@@ -117,7 +117,7 @@ function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confi
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, input } = call.progress;
   const asked = input === undefined ? shown.input : input;
-  const isSame = pending.definitionDigest === shown.definitionDigest && pending.principal === shown.principal && canonicalJson(pending.input) === canonicalJson(asked) && dangerRank(pending.danger) <= dangerRank(shown.danger);
+  const isSame = pending.toolName === shown.toolName && pending.rule === shown.rule && pending.reason === shown.reason && pending.definitionDigest === shown.definitionDigest && pending.principal === shown.principal && canonicalJson(pending.input) === canonicalJson(asked) && dangerRank(pending.danger) <= dangerRank(shown.danger);
   return isSame ? true : 'later';
 }
 

@@ -3,10 +3,11 @@ import { publicMessage } from '../../core/public-message.js';
 import { untilAborted } from '../../execution/run/until-aborted.js';
 import type { PendingManualCall } from '../../safety/pending.js';
 import type { ChatTurn } from '../chat-turn.js';
-import { argumentsOf, withCall, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from '../chat-state.js';
+import { argumentsOf, withCall, type CallProgress, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from '../chat-state.js';
 import type { ModelStep } from '../model/model-step.js';
 import { callsIn, textOf, type ToolCallPart } from '../thread/chat-message.js';
 import { closeTurn, isSettled } from '../thread/close-turn.js';
+import { errorOutput } from '../thread/encode-output.js';
 import { askModel, type Answer } from './ask-model.js';
 import type { ChatRun } from './chat-run.js';
 import { runCalls } from './run-calls.js';
@@ -36,7 +37,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
     if (run.isCancelled) return end(run, { reason: 'cancelled' });
     if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
     const ended = await nextTurn(run, model, first + asked);
-    if (ended !== undefined) return end(run, ended);
+    if (ended !== undefined) return run.state.end === ended ? undefined : end(run, ended);
   }
 }
 
@@ -89,19 +90,25 @@ async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   if (calls.length === 0) {
     // Services refuse messages without content.
     const isEmpty = message.content.length === 0;
-    await run.save(Object.freeze({ ...run.state, offered, messages: isEmpty ? messages : Object.freeze([...messages, message]) }));
+    const completed = Object.freeze({ reason: 'completed' as const, finishReason });
+    // Answer and end in one: a process that ends in between would ask the model for an answer to its own.
+    await run.save(Object.freeze({ ...run.state, offered, messages: isEmpty ? messages : Object.freeze([...messages, message]), end: completed }));
     run.tell({ type: 'turn-completed', turn: run.turns.at(-1)! });
-    return { reason: 'completed', finishReason };
+    return completed;
   }
   const entries = new Set(calls.flatMap(({ toolName }) => run.engine.registry.get(toolName) ?? []));
   const tools = Object.freeze([...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })));
-  const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => recordOf(call))), tools });
+  const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => recordOf(call, finishReason))), tools });
   await run.save(Object.freeze({ ...run.state, offered, openTurn }));
   return undefined;
 }
 
-function recordOf({ toolCallId, toolName, input }: ToolCallPart): CallRecord {
-  return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze({ state: 'not_started' as const }) });
+/** Finish reasons of answers that somebody cut off; calls in them may be cut off too. */
+const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
+
+function recordOf({ toolCallId, toolName, input }: ToolCallPart, finishReason: string): CallRecord {
+  const progress: CallProgress = CUT_OFF.has(finishReason) ? { state: 'settled', output: errorOutput(`Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`) } : { state: 'not_started' };
+  return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progress) });
 }
 
 /** In the mode `manual` every call that would run waits for the program, whatever its tool or a person says. */

@@ -236,6 +236,9 @@ export class Session {
   async #continue(checked: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
     const onlyRepeatable = this.status === 'awaiting_tools' && this.pending.every((each) => each.kind === 'uncertain' && runnableCalls(this.#data.chat, checked.registry).some(({ callId }) => callId === each.callId));
     if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
+    const { chat } = this.#data;
+    // A second request to go on, such as a webhook that is delivered twice: the model has answered already.
+    if (chat.end?.reason === 'completed' && this.messages.at(-1)?.role === 'assistant') return { session: this, result: resultOf(chat, checked, []) };
     if (this.messages.length === 0 && this.#data.chat.openTurn === undefined) throw new ToolError('INVALID_STATE', 'Expected a conversation to continue, found one without messages; start(engine, text)');
     return this.#run(this.#data.chat, checked, options);
   }
@@ -302,7 +305,7 @@ export class Session {
     };
     const run = new ChatRun(Object.freeze(chat), context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, origin: this.#data.origin, signal, keep });
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
-    await keep(run.state);
+    await run.save(run.state);
     await runChat(run, model);
     const session = new Session(data, kept);
     const result = resultOf(data.chat, engine, run.turns);

@@ -4,7 +4,7 @@ import { publicMessage } from '../../core/public-message.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, type ToolResult } from '../../tool/outcome.js';
 import { ListingError } from './tool-listing.js';
-import { SessionExpiredError } from './session-errors.js';
+import { ConnectionLostError, SessionExpiredError } from './session-errors.js';
 
 type Sdk = typeof McpClient;
 
@@ -43,6 +43,7 @@ export function unavailable(message: string, cause?: unknown): ToolError {
 /** Why a server could not be opened or listed, in a line without secrets and without texts of the server. */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
+  if (error instanceof ConnectionLostError) return 'the connection was lost before it answered; messages above 10 MiB end it too';
   const known = codesOf(error).map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
   if (known !== undefined) return known;
   const status: unknown = typeof error === 'object' && error !== null ? (error as { status?: unknown }).status : undefined;

@@ -5,12 +5,15 @@ import { suggestNames } from '../../core/suggest-names.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
-import type { ToolDefinition } from '../../tool/tool-definition.js';
+import { fail, type ToolResult } from '../../tool/outcome.js';
+import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
+import type { Json } from '../../core/plain-data.js';
 import { callResult } from '../connection/call-result.js';
 import { callFailure, describeConnectionFailure, labelOf, unavailable } from '../connection/connection-error.js';
 import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
 import { SessionExpiredError } from '../connection/session-errors.js';
 import type { ServerListing } from '../pins/pin-findings.js';
+import { OutputSchemas } from '../output-schemas.js';
 import { isAllowed } from '../settings/is-allowed.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
 import type { McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
@@ -40,6 +43,7 @@ export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
   readonly #connection: McpConnection;
+  readonly #outputs = new OutputSchemas();
   #table: ToolTable = EMPTY_TABLE;
   #listing: (RawListing & { readonly at: number; readonly date: number }) | undefined;
   #failure: Failure | undefined;
@@ -132,7 +136,7 @@ export class DiscoveredServer {
     const attempt = async () => {
       const session = await this.#listedSession(signal);
       const { definition } = this.#callable(toolName);
-      return this.#connection.callTool({
+      const answer = await this.#connection.callTool({
         session,
         tool: toolName,
         inputSchema: definition.inputSchema,
@@ -141,9 +145,10 @@ export class DiscoveredServer {
         // Without a listener the server need not tell.
         onProgress: reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress }),
       });
+      return this.#asPromised(definition, callResult(answer));
     };
     try {
-      return callResult(await attempt().catch((error: unknown) => (error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error))));
+      return await attempt().catch((error: unknown) => (error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error)));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       return callFailure(error, this.server.name, sdk);
@@ -190,6 +195,13 @@ export class DiscoveredServer {
     const suggestions = suggestNames(toolName, this.toolNames);
     const hint = suggestions.length === 0 ? '' : `; did you mean ${suggestions.join(' or ')}?`;
     throw new ToolError('TOOL_UNAVAILABLE', `expected a tool that ${label} lists, found ${describeValue(toolName)}${hint}`);
+  }
+
+  /** Who reads an answer goes by the tool's output schema; one that breaks it is a failure, though the call may have had its effect. */
+  #asPromised(definition: ToolDefinition, result: ToolResult): ToolResult {
+    if (result.status !== 'ok') return result;
+    const refusal = this.#outputs.refusalOf(entryOf(definition), result.value as Json);
+    return refusal === undefined ? result : fail(`${labelOf(this.server.name)} answered otherwise than the tool's output schema says: ${refusal}`);
   }
 
   #isFresh(): boolean {

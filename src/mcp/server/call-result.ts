@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import type { ToolOutcome } from '../../execution/tool-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { OutputSchemas } from './output-schemas.js';
+import type { OutputSchemas } from '../output-schemas.js';
 
 /** A failure that the model reads, and can do something about. */
 export function errorResult(...texts: readonly string[]): CallToolResult {

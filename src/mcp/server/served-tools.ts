@@ -7,7 +7,7 @@ import { compileFilter, isAvailable } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { createToolSearchTool } from '../../selection/tool-search-tool.js';
 import { defineTool, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
-import { OutputSchemas } from './output-schemas.js';
+import { OutputSchemas } from '../output-schemas.js';
 import type { CheckedServerOptions } from './server-options.js';
 
 /** The names under which a large catalogue is used. */

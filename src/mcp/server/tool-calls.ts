@@ -11,7 +11,7 @@ import type { CallContext } from '../../safety/tool-call.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { answerResult, errorResult, outcomeResult } from './call-result.js';
 import type { ServerSdk } from './import-sdk.js';
-import type { OutputSchemas } from './output-schemas.js';
+import type { OutputSchemas } from '../output-schemas.js';
 import type { ProgressRelay } from './progress-relay.js';
 import { approvalForm, questionForm } from './questions.js';
 
