@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { plainLine } from './plain-text.js';
 import { paint, type Style, type Terminal } from './terminal.js';
 
@@ -109,7 +110,6 @@ export function wrapWords(text: string, width: number): string[] {
 }
 
 /** Without the colours that `paint` adds. */
-function visibleLength(text: string): number {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/\u001b\[\d+m/g, '').length;
+export function visibleLength(text: string): number {
+  return stripVTControlCharacters(text).length;
 }

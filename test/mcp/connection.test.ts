@@ -162,7 +162,7 @@ describe('a server of the 2026 protocol over HTTP', () => {
   });
 });
 
-describe('a server that answers with more than 10 MiB', () => {
+describe('a server that answers with more than 16 MiB', () => {
   it.each([
     ['at once', 'application/json', (text: string) => text],
     ['in an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
@@ -234,7 +234,7 @@ describe('a server over a WebSocket', () => {
           socket.terminate();
           return new Promise(() => {});
         });
-        server.registerTool('shout', { description: 'Says much' }, () => ({ content: [{ type: 'text', text: 'x'.repeat(11 * 2 ** 20) }] }));
+        server.registerTool('shout', { description: 'Says much' }, () => ({ content: [{ type: 'text', text: 'x'.repeat(17 * 2 ** 20) }] }));
         return server;
       };
       serveStdio(factory, { transport: new SocketTransport(socket) });

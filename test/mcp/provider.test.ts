@@ -183,4 +183,15 @@ describe('an answer of a server', () => {
     // Text alone is not what was promised.
     expect(await discovery.callTool('demo', 'announce', {}, {})).toMatchObject({ status: 'error' });
   });
+
+  it('comes after all progress that was told before it', async () => {
+    const demo = new Demo('steps');
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    await discovery.refresh();
+    for (let round = 0; round < 10; round += 1) {
+      const told: unknown[] = [];
+      expect(await discovery.callTool('demo', 'steps', {}, { reportProgress: (progress) => told.push(progress) })).toMatchObject({ value: 'three steps' });
+      expect(told).toMatchObject([{ progress: 1 }, { progress: 2 }, { progress: 3 }]);
+    }
+  });
 });

@@ -43,7 +43,7 @@ export function unavailable(message: string, cause?: unknown): ToolError {
 /** Why a server could not be opened or listed, in a line without secrets and without texts of the server. */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
-  if (error instanceof ConnectionLostError) return 'the connection was lost before it answered; messages above 10 MiB end it too';
+  if (error instanceof ConnectionLostError) return 'the connection was lost before it answered; messages above 16 MiB end it too';
   const known = codesOf(error).map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
   if (known !== undefined) return known;
   const status: unknown = typeof error === 'object' && error !== null ? (error as { status?: unknown }).status : undefined;

@@ -13,7 +13,7 @@ import { createTransport } from './create-transport.js';
 import type { ElicitationRequest, McpClientInfo, OnElicit, ProtocolEra } from './elicitation.js';
 import type { McpPackages } from './mcp-packages.js';
 import { ConnectionLostError, SessionExpiredError } from './session-errors.js';
-import { keepRawTools, readAllPages } from './tool-listing.js';
+import { keepWhole, readAllPages } from './tool-listing.js';
 
 export interface McpConnectionOptions {
   readonly clock: Clock;
@@ -220,7 +220,7 @@ export class McpConnection {
     } finally {
       stop();
     }
-    keepRawTools(transport);
+    keepWhole(transport);
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
     // In the 2026 protocol changes are told to those who ask to be told.

@@ -15,13 +15,26 @@ export class ListingError extends Error {
 }
 
 /**
- * Lets listings pass by the checks of the SDK, which throws a whole page away for one tool of a wrong type.
+ * Hands messages to the SDK in a way in which it loses none of what they say.
  *
- * To be called once the transport is connected. Which tools are sound is decided later, for each by itself.
+ * Listings pass by its checks, which throw a whole page away for one tool of a wrong type; which tools are sound is decided
+ * later, for each by itself. And an answer waits until progress that came just before it is told: the SDK forgets who
+ * listens as soon as it has read the answer.
+ *
+ * To be called once the transport is connected.
  */
-export function keepRawTools(transport: Transport): void {
+export function keepWhole(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
-  transport.onmessage = (message, extra) => receive?.(withRawTools(message), extra);
+  let isTelling = false;
+  transport.onmessage = (message, extra) => {
+    const deliver = () => receive?.(withRawTools(message), extra);
+    if ('method' in message) {
+      isTelling ||= message.method === 'notifications/progress';
+      if (isTelling) setImmediate(() => (isTelling = false));
+    }
+    if (isTelling && !('method' in message)) setImmediate(deliver);
+    else deliver();
+  };
 }
 
 function withRawTools<M extends JSONRPCMessage>(message: M): M {

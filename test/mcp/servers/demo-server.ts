@@ -38,6 +38,9 @@ export function demoServer(tools: () => Tool[]): Server {
             resolve(text('cancelled'));
           });
         });
+      case 'steps':
+        for (const progress of [1, 2, 3]) if (params._meta?.progressToken !== undefined) await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: params._meta.progressToken, progress, total: 3 } });
+        return text('three steps');
       case 'announce':
         await server.sendToolListChanged();
         return text('announced');

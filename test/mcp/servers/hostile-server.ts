@@ -25,9 +25,9 @@ function page(cursor: string | undefined): object {
     case 'many':
       return { tools: Array.from({ length: 1_001 }, (_, index) => tool(`t${index}`)) };
     case 'long description':
-      return { tools: [fine, tool('long', { description: 'x'.repeat(10_000_000) })] };
+      return { tools: [fine, tool('long', { description: 'x'.repeat(10 * 2 ** 20) })] };
     case 'too long':
-      return { tools: [tool('long', { description: 'x'.repeat(12_000_000) })] };
+      return { tools: [tool('long', { description: 'x'.repeat(17_000_000) })] };
     case 'bombs':
       return {
         tools: [

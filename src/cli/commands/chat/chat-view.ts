@@ -7,7 +7,7 @@ import type { ToolMetadataRegistry } from '../../../registry/tool-metadata-regis
 import { dangerStyle } from '../../axis-columns.js';
 import { durationText, STATUS_STYLES } from '../../execute/show-outcome.js';
 import { plainLine, plainText } from '../../plain-text.js';
-import { wrapWords } from '../../table.js';
+import { visibleLength, wrapWords } from '../../table.js';
 import { paint, type Terminal } from '../../terminal.js';
 
 /** Longer lines are hard to follow. */
@@ -87,8 +87,7 @@ export class ChatView {
   /** One line: a head, and as much of the rest as there is room for. */
   #tell(head: string, rest: string): void {
     const columns = Math.min(this.#terminal.columns, USUAL_LINE);
-    // eslint-disable-next-line no-control-regex
-    const room = columns - 6 - head.replace(/\u001b\[\d+m/g, '').length;
+    const room = columns - 6 - visibleLength(head);
     const line = plainLine(rest);
     this.#terminal.err(`  ${head}  ${paint(this.#terminal, 'dim', line.length > room ? `${line.slice(0, Math.max(0, room - 1))}…` : line)}`);
   }
