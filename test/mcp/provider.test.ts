@@ -62,7 +62,7 @@ describe('a discovered tool in an executor', () => {
 
   it('tells how far it is, and is cancelled with its call and by its deadline', async () => {
     const demo = new Demo('hang', 'echo');
-    const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 0.7 } } });
+    const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 4 } } });
     await discovery.refresh();
     const { executor, events, run } = executorOf(registryOf(discovery));
     const controller = new AbortController();
