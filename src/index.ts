@@ -32,9 +32,7 @@ export type { RenderedTool, SchemaLevel } from './tool/render/render-tool.js';
 export { createToolSearchTool, type ToolSearchOptions } from './selection/tool-search-tool.js';
 export { SafetyPolicy, type SafetyPolicyOptions } from './safety/safety-policy.js';
 export type { PolicyRule } from './safety/policy-rule.js';
-export type { Decision, Policy } from './safety/decision.js';
-export type { CallContext, PolicyMode, ToolCall } from './safety/tool-call.js';
-export type { Pending, PendingApproval, PendingManualCall, PendingQuestion } from './safety/pending.js';
+export type { CallContext, Decision, OutcomeFacts, Pending, PendingApproval, PendingManualCall, PendingQuestion, Policy, PolicyMode, ToolCall, ToolOutcome } from './safety/calls.js';
 export { Approvals, type Approval, type ApprovalsOptions, type ApprovedCall } from './safety/approvals.js';
 export type { CallFacts, OutcomeStatus, ProviderFacts, ToolEvent, Verdict } from './core/tool-event.js';
 export type { Clock } from './core/clock.js';
@@ -44,5 +42,4 @@ export { ToolExecutor, type DryRun, type ExecuteAllOptions } from './execution/t
 export type { Confirm, Confirmation, ExecuteOptions, ToolExecutorOptions } from './execution/executor-options.js';
 export type { Budget } from './execution/limits/budgets.js';
 export type { Telemetry } from './execution/telemetry.js';
-export type { OutcomeFacts, ToolOutcome } from './execution/tool-outcome.js';
 export { openTelemetry, type OpenTelemetryOptions } from './execution/open-telemetry.js';

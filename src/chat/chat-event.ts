@@ -1,6 +1,5 @@
 import type { Json } from '../core/plain-data.js';
-import type { Pending } from '../safety/pending.js';
-import type { ToolOutcome } from '../execution/tool-outcome.js';
+import type { Pending, ToolOutcome } from '../safety/calls.js';
 import type { ModelUsage } from './model/model-step.js';
 import type { AssistantMessage, ToolOutput } from './thread/chat-message.js';
 import type { ChatResult } from './chat-result.js';

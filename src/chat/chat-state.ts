@@ -1,5 +1,5 @@
 import type { Json } from '../core/plain-data.js';
-import type { Pending, PendingApproval } from '../safety/pending.js';
+import type { Pending, PendingApproval } from '../safety/calls.js';
 import type { SchemaLevel } from '../tool/render/render-tool.js';
 import type { AssistantMessage, ChatMessage, ToolOutput } from './thread/chat-message.js';
 

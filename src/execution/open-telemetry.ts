@@ -2,7 +2,7 @@ import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { ToolError } from '../core/errors.js';
 import { systemClock, type Clock } from '../core/clock.js';
 import type { Telemetry } from './telemetry.js';
-import type { ToolOutcome } from './tool-outcome.js';
+import type { ToolOutcome } from '../safety/calls.js';
 
 export interface OpenTelemetryOptions {
   /** For the metric; spans have the SDK's own time. */

@@ -1,6 +1,5 @@
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { ToolCall } from '../safety/tool-call.js';
-import type { ToolOutcome } from './tool-outcome.js';
+import type { ToolCall, ToolOutcome } from '../safety/calls.js';
 
 /** Watches calls from outside, such as a tracer does. */
 export interface Telemetry {

@@ -12,11 +12,9 @@ import type { ProviderSnapshot } from '../providers/provider-router.js';
 import { isAvailable } from '../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
-import type { Decision, Policy } from '../safety/decision.js';
-import type { PendingApproval } from '../safety/pending.js';
+import type { Decision, OutcomeBody, PendingApproval, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
-import type { ToolCall } from '../safety/tool-call.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
@@ -36,7 +34,6 @@ import { HandlerRunner } from './run/handler-runner.js';
 import { copyAllOptions, copyCalls, copyOptions, type OnOutcome } from './run/copy-request.js';
 import { RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/until-aborted.js';
-import type { OutcomeBody, ToolOutcome } from './tool-outcome.js';
 
 /** How long claims are remembered: a day. */
 const CLAIM_MS = 86_400_000;

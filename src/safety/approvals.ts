@@ -6,8 +6,7 @@ import { canonicalJson, cloneFrozen, describeValue, digestOf, isPlainObject, typ
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import { checkOptions } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
-import type { Decision } from './decision.js';
-import type { PendingApproval } from './pending.js';
+import type { Decision, PendingApproval } from './calls.js';
 
 export interface ApprovalsOptions {
   /** Shared by all processes that ask, answer and run. @default a store of this process */

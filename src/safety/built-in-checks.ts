@@ -3,7 +3,7 @@ import { describeValue } from '../core/plain-data.js';
 import { matchesPattern } from './name-pattern.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { EffectiveDanger } from './effective-danger.js';
-import type { CallContext, PolicyMode } from './tool-call.js';
+import type { CallContext, PolicyMode } from './calls.js';
 
 /** What the checks know beside the call. */
 export interface CheckFrame {

@@ -9,7 +9,7 @@ import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { ignoreRejection } from './ignore-rejection.js';
 import { matchesPattern } from './name-pattern.js';
-import type { CallContext, ToolCall } from './tool-call.js';
+import type { CallContext, ToolCall } from './calls.js';
 
 /**
  * One line of a policy. All conditions given must hold; without any the rule meets every call.

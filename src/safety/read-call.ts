@@ -1,5 +1,5 @@
 import { isPlainObject } from '../core/plain-data.js';
-import { POLICY_MODES, type CallContext, type ToolCall } from './tool-call.js';
+import { type CallContext, POLICY_MODES, type ToolCall } from './calls.js';
 
 /**
  * A call as it is now, frozen: every value in it was read once.

@@ -9,12 +9,11 @@ import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { refusedByCheck } from './built-in-checks.js';
-import type { Decision, Policy } from './decision.js';
+import { type CallContext, type Decision, type Policy, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
 import { effectiveDanger, type EffectiveDanger } from './effective-danger.js';
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
 import { readCall, readContext, wrongContext } from './read-call.js';
-import { POLICY_MODES, type CallContext, type PolicyMode, type ToolCall } from './tool-call.js';
 
 export interface SafetyPolicyOptions {
   /** Where tools are looked up: what is not in it is denied. */

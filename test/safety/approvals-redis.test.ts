@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/core/errors.js';
 import { Approvals, type ApprovedCall } from '../../src/safety/approvals.js';
-import type { Decision } from '../../src/safety/decision.js';
+import type { Decision } from '../../src/safety/calls.js';
 import { RedisStateStore } from '../../src/state/redis/redis-state-store.js';
 import { eventually, redisPresent, RedisServer, warnIfNoRedis } from '../state/redis-server.js';
 

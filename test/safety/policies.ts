@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { AccessMode, CostTier, DangerLevel } from '../../src/core/enums.js';
-import { POLICY_MODES } from '../../src/safety/tool-call.js';
+import { POLICY_MODES } from '../../src/safety/calls.js';
 import { SafetyPolicy, type SafetyPolicyOptions } from '../../src/safety/safety-policy.js';
 import { NAMES, toolOptions } from '../registry/arbitrary-tools.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';

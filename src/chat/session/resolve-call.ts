@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { canonicalJson, describeValue, digestOf, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import type { PendingApproval } from '../../safety/pending.js';
+import type { PendingApproval } from '../../safety/calls.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { withCall, type CallProgress, type CallRecord } from '../chat-state.js';
 import { closeTurn } from '../thread/close-turn.js';

@@ -1,6 +1,6 @@
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { ToolOutcome } from '../../safety/calls.js';
 import type { ToolOutput } from './chat-message.js';
 import { cloneMessage, DEEPEST_MESSAGE, isDeeper } from './data-depth.js';
 import { outputSchema } from './message-schema.js';

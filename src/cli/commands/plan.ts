@@ -1,5 +1,4 @@
-import type { ToolOutcome } from '../../execution/tool-outcome.js';
-import type { CallContext, ToolCall } from '../../safety/tool-call.js';
+import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { answerQuestion } from '../execute/answer-question.js';
 import { executionOptionsOf, personaOf } from '../options/execution-options.js';
 import { readCalls } from '../execute/read-calls.js';

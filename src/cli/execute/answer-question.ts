@@ -1,4 +1,4 @@
-import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { ToolOutcome } from '../../safety/calls.js';
 import { plainText } from '../plain-text.js';
 import { paint, type Dialog } from '../terminal.js';
 import type { Turns } from './turns.js';

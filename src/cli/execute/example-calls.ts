@@ -1,8 +1,7 @@
 import { isPlainObject } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
-import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import type { ToolCall } from '../../safety/tool-call.js';
 import { callLines } from './ask-to-confirm.js';
 import { limitTime } from './limit-time.js';
 import { durationText, outcomeToJson, STATUS_STYLES } from './show-outcome.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import type { ToolCall } from '../../safety/tool-call.js';
+import type { ToolCall } from '../../safety/calls.js';
 import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
 
 /** Calls of one list: a turn of a model has a few. */

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { ToolOutcome } from '../../safety/calls.js';
 import { isPersonsNo } from '../exit-codes.js';
 import { plainJson, plainLine, plainText } from '../plain-text.js';
 import { paint, type Style, type Terminal } from '../terminal.js';

@@ -1,7 +1,7 @@
 import type { Verdict } from '../../core/tool-event.js';
 import type { ExecutionPlan, PlannedCall } from '../../execution/plan-execution.js';
 import type { DryRun } from '../../execution/tool-executor.js';
-import type { ToolCall } from '../../safety/tool-call.js';
+import type { ToolCall } from '../../safety/calls.js';
 import { plainLine } from '../plain-text.js';
 import { wrapWords } from '../table.js';
 import { paint, type Style, type Terminal } from '../terminal.js';

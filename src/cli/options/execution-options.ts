@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { DangerLevel } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
-import { POLICY_MODES, type PolicyMode } from '../../safety/tool-call.js';
+import { POLICY_MODES, type PolicyMode } from '../../safety/calls.js';
 import { EXIT_HELP } from '../exit-codes.js';
 import { positiveInteger } from './filter-options.js';
 

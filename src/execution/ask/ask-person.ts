@@ -1,5 +1,5 @@
 import { isPlainObject } from '../../core/plain-data.js';
-import type { PendingApproval } from '../../safety/pending.js';
+import type { PendingApproval } from '../../safety/calls.js';
 import type { Confirm } from '../executor-options.js';
 
 /** A person's answer: a yes, perhaps to other arguments, a no, or none yet. Whatever is not clearly one of the others is a no. */

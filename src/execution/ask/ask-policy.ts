@@ -1,8 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { DangerLevel } from '../../core/enums.js';
 import { DANGER_LEVELS } from '../../core/enum-order.js';
-import type { Decision, Policy } from '../../safety/decision.js';
-import type { CallContext, ToolCall } from '../../safety/tool-call.js';
+import type { CallContext, Decision, Policy, ToolCall } from '../../safety/calls.js';
 import { aborted } from '../run/until-aborted.js';
 import { withDeadline } from '../run/with-deadline.js';
 

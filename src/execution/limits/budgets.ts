@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import { costRank } from '../../core/enum-order.js';
 import { ToolError } from '../../core/errors.js';
 import { digestOf } from '../../core/plain-data.js';
-import type { CallContext } from '../../safety/tool-call.js';
+import type { CallContext } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 

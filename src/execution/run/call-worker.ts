@@ -9,7 +9,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ResultCache, Worked } from '../cache/result-cache.js';
 import type { Budgets } from '../limits/budgets.js';
 import type { Concurrency, LeavePlace } from '../limits/concurrency.js';
-import type { OutcomeBody } from '../tool-outcome.js';
+import type { OutcomeBody } from '../../safety/calls.js';
 import type { ApprovalDesk } from '../ask/approval-desk.js';
 import { failure } from './failure.js';
 import type { HandlerRunner } from './handler-runner.js';

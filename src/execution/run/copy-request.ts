@@ -1,10 +1,9 @@
 import { ToolError } from '../../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Approval } from '../../safety/approvals.js';
-import type { ToolCall } from '../../safety/tool-call.js';
+import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundInput } from '../../tool/input/bound-input.js';
 import type { ExecuteOptions } from '../executor-options.js';
-import type { ToolOutcome } from '../tool-outcome.js';
 
 /** Hears the outcome of one of several calls as soon as it is there. */
 export type OnOutcome = (outcome: ToolOutcome) => void | Promise<void>;

@@ -1,7 +1,7 @@
 import { isToolError, TOOL_ERROR_CODES, type ToolError } from '../../core/errors.js';
 import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import type { OutcomeBody } from '../tool-outcome.js';
+import type { OutcomeBody } from '../../safety/calls.js';
 
 /** Lines of a message that are passed on: the library's own messages take one for each issue. */
 const MOST_LINES = 40;

@@ -1,8 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { isToolResult } from '../../tool/outcome.js';
-import type { PendingQuestion } from '../../safety/pending.js';
-import type { OutcomeBody } from '../tool-outcome.js';
+import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
 
 /**
  * What a tool's return value says: a plain value is its answer, `undefined` is null, and only results of the helpers are

@@ -5,13 +5,10 @@ import type { Listeners } from '../../core/listeners.js';
 import { cloneFrozen, type Json } from '../../core/plain-data.js';
 import type { CallFacts, ToolEvent } from '../../core/tool-event.js';
 import type { Approval } from '../../safety/approvals.js';
-import type { Decision } from '../../safety/decision.js';
-import type { PendingManualCall, PendingQuestion } from '../../safety/pending.js';
-import type { ToolCall } from '../../safety/tool-call.js';
+import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ExecuteOptions } from '../executor-options.js';
-import type { OutcomeBody, ToolOutcome } from '../tool-outcome.js';
 import { failure } from './failure.js';
 import { assertNoMisnomer, copyCall, copyOptions } from './copy-request.js';
 

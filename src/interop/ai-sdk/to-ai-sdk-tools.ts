@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Policy } from '../../safety/decision.js';
-import type { CallContext } from '../../safety/tool-call.js';
+import type { CallContext, Policy } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
 import { checkInput } from '../../tool/input/check-input.js';

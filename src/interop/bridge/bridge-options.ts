@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { POLICY_MODES, type CallContext } from '../../safety/tool-call.js';
-import type { Policy } from '../../safety/decision.js';
+import { type CallContext, type Policy, POLICY_MODES } from '../../safety/calls.js';
 import { levelShape } from '../export/export-options.js';
 import type { CallExecutor } from './call-executor.js';
 

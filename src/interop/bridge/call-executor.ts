@@ -1,9 +1,7 @@
 import type { DangerLevel } from '../../core/enums.js';
 import type { ToolErrorCode } from '../../core/errors.js';
 import type { ToolEvent } from '../../core/tool-event.js';
-import type { Decision } from '../../safety/decision.js';
-import type { PendingApproval } from '../../safety/pending.js';
-import type { CallContext, ToolCall } from '../../safety/tool-call.js';
+import type { CallContext, Decision, PendingApproval, ToolCall } from '../../safety/calls.js';
 
 /** Asks a person about one call; anything but `true` (or other arguments for it) is a no. */
 export type AskPerson = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => boolean | { readonly input: unknown } | Promise<boolean | { readonly input: unknown }>;

@@ -1,8 +1,6 @@
 import { DangerLevel } from '../../core/enums.js';
 import { canonicalJson } from '../../core/plain-data.js';
-import type { Decision, Policy } from '../../safety/decision.js';
-import type { PendingApproval } from '../../safety/pending.js';
-import type { CallContext, ToolCall } from '../../safety/tool-call.js';
+import type { CallContext, Decision, PendingApproval, Policy, ToolCall } from '../../safety/calls.js';
 import { checkInput } from '../../tool/input/check-input.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { CallExecutor, CallOptions, ExecutorOutcome } from './call-executor.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { CallContext } from '../../safety/tool-call.js';
+import type { CallContext } from '../../safety/calls.js';
 import { answerOf } from '../bridge/answer-of.js';
 import { bridgeShape, contextOf, executorOption } from '../bridge/bridge-options.js';
 import type { AskPerson, CallExecutor } from '../bridge/call-executor.js';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
-import type { Policy } from '../../safety/decision.js';
-import type { CallContext } from '../../safety/tool-call.js';
+import type { CallContext, Policy } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
 import { answerOf } from '../bridge/answer-of.js';

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
-import type { ToolOutcome } from '../../execution/tool-outcome.js';
+import type { ToolOutcome } from '../../safety/calls.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OutputSchemas } from '../output-schemas.js';
 

@@ -1,7 +1,7 @@
 import type { CallToolResult, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
 import type { Json } from '../../core/plain-data.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import type { CallContext } from '../../safety/tool-call.js';
+import type { CallContext } from '../../safety/calls.js';
 import { checkInput } from '../../tool/input/check-input.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';

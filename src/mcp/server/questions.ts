@@ -1,6 +1,6 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
 import { digestOf, type Json } from '../../core/plain-data.js';
-import type { PendingApproval } from '../../safety/pending.js';
+import type { PendingApproval } from '../../safety/calls.js';
 
 /** Characters of arguments that are shown whole, and of the beginning and end of what is longer. */
 const SHOWN_WHOLE = 4_096;

@@ -5,8 +5,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import type { Policy } from '../../safety/decision.js';
-import type { CallContext } from '../../safety/tool-call.js';
+import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
 import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
 

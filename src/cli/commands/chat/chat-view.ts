@@ -2,7 +2,7 @@ import { isDangerous } from '../../../core/enum-order.js';
 import { DangerLevel } from '../../../core/enums.js';
 import type { ChatEvent } from '../../../chat/chat-event.js';
 import { textOf } from '../../../chat/thread/chat-message.js';
-import type { ToolOutcome } from '../../../execution/tool-outcome.js';
+import type { ToolOutcome } from '../../../safety/calls.js';
 import type { ToolMetadataRegistry } from '../../../registry/tool-metadata-registry.js';
 import { dangerStyle } from '../../axis-columns.js';
 import { durationText, STATUS_STYLES } from '../../execute/show-outcome.js';

@@ -2,7 +2,7 @@ import type { ChatPending } from '../../../chat/chat-state.js';
 import type { Decided, Session } from '../../../chat/session/session.js';
 import type { Json } from '../../../core/plain-data.js';
 import type { ToolExecutor } from '../../../execution/tool-executor.js';
-import type { PendingQuestion } from '../../../safety/pending.js';
+import type { PendingQuestion } from '../../../safety/calls.js';
 import { askToConfirm } from '../../execute/ask-to-confirm.js';
 import { answerQuestion } from '../../execute/answer-question.js';
 import { shownArguments } from '../../execute/shown-arguments.js';

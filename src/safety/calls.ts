@@ -1,0 +1,146 @@
+import type { DangerLevel } from '../core/enums.js';
+import type { ToolErrorCode } from '../core/errors.js';
+import type { Json } from '../core/plain-data.js';
+import type { Verdict } from '../core/tool-event.js';
+
+/** A call that a model or a program asks for. */
+export interface ToolCall {
+  /** Unique within a conversation; answers carry it. */
+  readonly id: string;
+  /** The tool's name or alias. */
+  readonly name: string;
+  /** The arguments, as plain data. @default {} */
+  readonly input?: unknown;
+}
+
+/** Who calls, and in which frame; given by the program, never by the model. */
+export interface CallContext {
+  /** For whom the call is made: approvals, budgets and cached answers belong to them. */
+  readonly principal?: string;
+  /** What the principal may reach; compared with the scopes that a tool's `auth` asks for. */
+  readonly scopes?: readonly string[];
+  /** Under which persona the agent acts; compared with `personaAllowlist`. */
+  readonly persona?: string;
+  readonly conversationId?: string;
+  /** Narrows the policy's own mode for this call; both hold. */
+  readonly mode?: PolicyMode;
+}
+
+/**
+ * How a policy treats what its rules leave open.
+ *
+ * `default` asks before every write and every dangerous call; `read-only` refuses whatever can change something;
+ * `unattended` refuses what would need approval; `allow-list` refuses all tools but those listed.
+ */
+export const POLICY_MODES = Object.freeze(['default', 'read-only', 'unattended', 'allow-list'] as const);
+export type PolicyMode = (typeof POLICY_MODES)[number];
+
+/** What may be done with a call, and why. */
+export interface Decision {
+  readonly verdict: Verdict;
+  /** In words, for the user who is asked and for the model that is refused. */
+  readonly reason: string;
+  /** What decided: the name of a rule, or of one of the built-in checks. Models are not told it. */
+  readonly rule: string;
+  /** The danger of this call: the tool's level, or a higher one that its arguments brought. */
+  readonly danger: DangerLevel;
+}
+
+/** Whatever decides over calls. `SafetyPolicy` is one; a function that throws or answers anything else counts as a no. */
+export interface Policy {
+  decide(call: ToolCall, context: CallContext): Decision | Promise<Decision>;
+}
+
+/**
+ * A call that an executor has checked and its policy has decided over; made by `ToolExecutor.check`, run by `execute`.
+ *
+ * The executor that made it knows it by identity, so that no data can pass for one, and runs it once without copying,
+ * checking or deciding again. A copy of it, the same one a second time, or one given to another executor is a plain
+ * `ToolCall` and is checked from the start; its `input` is therefore the one that was given.
+ */
+export interface CheckedCall extends ToolCall {
+  readonly status: 'checked';
+  /** The tool's own name, also when it was called by an alias. */
+  readonly name: string;
+  /** The input as it was given: bounded, copied once, frozen. Approvals and cached answers are bound to it. */
+  readonly input: Json;
+  /** The input as the tool's schema gives it, with defaults and conversions. The tool is called with it. */
+  readonly parsed: unknown;
+  /** The digest of the definition by which it was checked. */
+  readonly definitionDigest: string;
+  /** `allow` or `confirm`: a call that is denied is an outcome. */
+  readonly decision: Decision;
+}
+
+interface PendingCall {
+  /** Of this pending thing; one call may wait for several things, one after the other. */
+  readonly id: string;
+  readonly callId: string;
+  readonly toolName: string;
+  /** The arguments, as they were asked for. */
+  readonly input: Json;
+  /** SHA-256 of the tool's metadata when it began to wait. */
+  readonly definitionDigest: string;
+  readonly principal?: string;
+  readonly conversationId?: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** A call that needs a user's approval. It can be stored and sent: its signature shows any change. */
+export interface PendingApproval extends PendingCall {
+  readonly kind: 'approval';
+  readonly danger: DangerLevel;
+  /** Why approval is needed, and which rule says so. */
+  readonly reason: string;
+  readonly rule: string;
+  /** Milliseconds since 1970; later answers are refused. */
+  readonly expiresAt: number;
+  readonly signature: string;
+}
+
+/** A call that a user or another program answers instead of the tool. */
+export interface PendingManualCall extends PendingCall {
+  readonly kind: 'manual';
+}
+
+/** A tool that asked the user something; the answer is its result. */
+export interface PendingQuestion extends PendingCall {
+  readonly kind: 'question';
+  readonly question: string;
+  readonly options?: readonly string[];
+}
+
+/** Something a run of tools waits for: plain data, the same for a terminal, an MCP client and a stored session. */
+export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
+
+/** What became of one call: exactly one of these, whatever the tool did. `readOutcome` words it for models. */
+export type ToolOutcome = OutcomeFacts &
+  (
+    | { readonly status: 'ok'; readonly value: unknown }
+    /** The tool failed, or the call could not be run. `message` is for the model. */
+    | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
+    /** The tool wants to know something; the answer is its result. */
+    | { readonly status: 'ask_user'; readonly question: string; readonly options?: readonly string[]; readonly pending: PendingQuestion }
+    /** The run should end here; `value` is the call's result. */
+    | { readonly status: 'halt'; readonly reason: string; readonly value: unknown }
+    /** A user or another program answers. */
+    | { readonly status: 'manual'; readonly pending: PendingManualCall }
+    | { readonly status: 'denied'; readonly reason: string; readonly rule: string; readonly danger: DangerLevel }
+    /** The call needs approval; with it the same call can be made again. */
+    | { readonly status: 'approval_required'; readonly pending: PendingApproval }
+  );
+
+export interface OutcomeFacts {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly durationMs: number;
+  /** How often the tool was started: 0 when it was refused or its answer came from the cache. */
+  readonly attempts: number;
+  readonly cached: boolean;
+  /** Which provider answered, for tools that have several. */
+  readonly provider?: string;
+}
+
+/** An outcome without the facts of its call. */
+export type OutcomeBody = ToolOutcome extends infer Each ? (Each extends OutcomeFacts ? Omit<Each, keyof OutcomeFacts> : never) : never;

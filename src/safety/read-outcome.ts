@@ -1,0 +1,148 @@
+import type { ToolErrorCode } from '../core/errors.js';
+import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { withoutSecrets } from '../core/public-message.js';
+import { freezePlain } from '../tool/input/freeze-plain.js';
+import type { Pending, ToolOutcome } from './calls.js';
+
+/** An outcome in the words that every target uses; frozen. */
+export interface OutcomeReading {
+  /** `waiting` takes the target's own form of waiting; a target without one gives `text` as an error result. */
+  readonly kind: 'result' | 'error' | 'waiting';
+  /** The words for models, the same for every target. Complete: targets with a limit cut it themselves. */
+  readonly text: string;
+  /** The value of a result as JSON has it; missing otherwise. */
+  readonly data?: Json;
+  /** Parts that are no text, such as images; empty so far. */
+  readonly content: readonly unknown[];
+  /** Whether the same call may succeed later: something was busy or away, and the tool was not cut off while it worked. */
+  readonly retryable: boolean;
+  /** The code of an outcome with the status `error`, and `INVALID_RESULT` for a value that JSON cannot hold. */
+  readonly code?: ToolErrorCode;
+  /** What is awaited. */
+  readonly pending?: Pending;
+  /** Why the run should end here, if the tool wants it to. */
+  readonly haltReason?: string;
+}
+
+/**
+ * Reads an outcome for models: the kind, the text and the data that MCP, other frameworks, chat and the command line show.
+ *
+ * | status | kind | text |
+ * |---|---|---|
+ * | `ok`, `halt` | `result` | the value: a text as it is, everything else as JSON |
+ * | `ok`, `halt` with what JSON cannot hold | `error` | that the tool ran, and what its result holds |
+ * | `error` | `error` | the message |
+ * | `denied` | `error` | the reason, and not to repeat the call; never the name of the rule |
+ * | `ask_user` | `waiting` | the question and its options |
+ * | `manual` | `waiting` | that a user or another program answers |
+ * | `approval_required` | `waiting` | why approval is needed |
+ *
+ * It does not throw, whatever the value is.
+ */
+export function readOutcome(outcome: ToolOutcome): OutcomeReading {
+  switch (outcome.status) {
+    case 'ok':
+      return readResult(outcome, {});
+    case 'halt':
+      return readResult(outcome, { haltReason: outcome.reason });
+    case 'error':
+      return reading('error', outcome.message, { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts) });
+    case 'denied':
+      return reading('error', deniedText(outcome.toolName, outcome.reason));
+    case 'ask_user':
+      return reading('waiting', questionText(outcome.toolName, outcome.question, outcome.options), { pending: outcome.pending });
+    case 'manual':
+      return reading('waiting', manualText(outcome.toolName), { pending: outcome.pending });
+    case 'approval_required':
+      return reading('waiting', approvalText(outcome.toolName, outcome.pending.reason), { pending: outcome.pending });
+  }
+}
+
+/** The words for a call that the policy or a user refused. */
+export function deniedText(toolName: string, reason: string): string {
+  return `${toolName} was not run: ${sentence(reason)} Do not repeat the call; do something else, or ask the user.`;
+}
+
+/** The words for a call that needs approval and has none yet. */
+export function approvalText(toolName: string, reason: string): string {
+  return `${toolName} was not run yet: it needs approval, since ${sentence(reason)} Wait for the approval, or go on without this call.`;
+}
+
+function manualText(toolName: string): string {
+  return `${toolName} is answered by a user or another program, and has no answer yet. Wait for it, or go on without it.`;
+}
+
+function questionText(toolName: string, question: string, options: readonly string[] = []): string {
+  const choice = options.length === 0 ? '' : ` (one of: ${options.join(', ')})`;
+  return `${toolName} asks the user: ${question}${choice} Wait for the answer, which is the result of this call, or ask the user yourself.`;
+}
+
+/**
+ * A value as models read it: a text as it is, everything else as JSON. The same value gives the same text.
+ *
+ * @throws TypeError saying what JSON would lose: functions, symbols, big integers, numbers that are not finite, cycles, and
+ * objects such as a `Map` that would look empty.
+ */
+export function plainValue(value: unknown): { readonly text: string; readonly data: Json } {
+  if (typeof value === 'string') return { text: value, data: value };
+  let loss: string | undefined;
+  let text: string;
+  try {
+    text = JSON.stringify(value === undefined ? null : value, (key, member: unknown) => {
+      const lost = lossIn(member);
+      if (lost === undefined) return member;
+      loss = `${lost}${key === '' ? '' : ` under ${JSON.stringify(key)}`}`;
+      throw new TypeError(loss);
+    });
+  } catch (error) {
+    throw new TypeError(loss ?? unreadable(error));
+  }
+  return { text, data: freezePlain(JSON.parse(text) as Json) };
+}
+
+function lossIn(value: unknown): string | undefined {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPlainObject(value)) {
+    return Object.keys(value).length > 0 || value instanceof String || value instanceof Number || value instanceof Boolean ? undefined : 'an object of a class, without anything that JSON could show';
+  }
+  return typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? describeValue(value) : undefined;
+}
+
+/** The words of the error are left out: a getter or `toJSON` may have written anything into them. */
+function unreadable(error: unknown): string {
+  if (error instanceof RangeError) return 'data nested too deep';
+  return error instanceof TypeError && /circular|cyclic/i.test(error.message) ? 'data that contains itself' : 'data that fails when it is read';
+}
+
+function readResult({ toolName, value }: Extract<ToolOutcome, { value: unknown }>, more: { readonly haltReason?: string }): OutcomeReading {
+  try {
+    const { text, data } = plainValue(value);
+    return reading('result', text, { data, ...more });
+  } catch (error) {
+    return reading('error', unshownText(toolName, (error as TypeError).message), { code: 'INVALID_RESULT', ...more });
+  }
+}
+
+/** The words for a result that cannot be written down: the model must not take it that nothing was done. */
+export function unshownText(toolName: string, got: string): string {
+  return `${toolName} ran, but its result cannot be shown: expected plain data, got ${got}`;
+}
+
+/** Codes of what passes by itself: something was busy or away. */
+const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'PROVIDERS_EXHAUSTED', 'PROVIDER_UNAVAILABLE', 'STATE_UNAVAILABLE']);
+
+/** A tool that was cut off may have had its effect. */
+function isRetryable(code: ToolErrorCode, attempts: number): boolean {
+  return PASSING.has(code) && (code !== 'TIMEOUT' || attempts === 0);
+}
+
+/** Reasons come from policies, which word them for users: they may hold what a message must not. */
+function sentence(reason: string): string {
+  const text = reason.split('\n').map(withoutSecrets).join('\n').trim();
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+const NO_CONTENT: readonly unknown[] = Object.freeze([]);
+
+function reading(kind: OutcomeReading['kind'], text: string, more: Partial<OutcomeReading> = {}): OutcomeReading {
+  return Object.freeze({ kind, text, content: NO_CONTENT, retryable: false, ...more });
+}
