@@ -38,7 +38,8 @@ export type { CallFacts, OutcomeStatus, ProviderFacts, ToolEvent, Verdict } from
 export type { Clock } from './core/clock.js';
 export { shareUsage, type SharedUsage, type ShareUsageOptions } from './registry/share-usage.js';
 export { planExecution, type Batch, type ExecutionPlan, type PlannableCall, type PlannedCall } from './execution/plan-execution.js';
-export { ToolExecutor, type DryRun, type ExecuteAllOptions } from './execution/tool-executor.js';
+export { ToolExecutor, type DryRun } from './execution/tool-executor.js';
+export type { ExecuteAllOptions } from './execution/run/copy-request.js';
 export type { Confirm, Confirmation, ExecuteOptions, ToolExecutorOptions } from './execution/executor-options.js';
 export type { Budget } from './execution/limits/budgets.js';
 export type { Telemetry } from './execution/telemetry.js';

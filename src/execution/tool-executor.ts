@@ -3,7 +3,6 @@ import { DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
-import { suggestNames } from '../core/suggest-names.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import { RollingHealth } from '../providers/health/rolling-health.js';
@@ -12,13 +11,13 @@ import type { ProviderSnapshot } from '../providers/provider-router.js';
 import { isAvailable } from '../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
-import type { Decision, OutcomeBody, PendingApproval, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
-import { missingCredentials } from '../safety/built-in-checks.js';
+import type { CheckedCall, Decision, OutcomeBody, PendingApproval, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
+import { askPolicy, CallChecker, type AcceptedInput, type DatedDecision, type InputPass } from './call-checker.js';
 import { isCacheable, ResultCache } from './cache/result-cache.js';
 import { checkOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
@@ -26,24 +25,16 @@ import { Concurrency } from './limits/concurrency.js';
 import { RepeatGuard } from './limits/repeat-guard.js';
 import { planExecution, type ExecutionPlan } from './plan-execution.js';
 import { ApprovalDesk } from './ask/approval-desk.js';
-import { askPolicy } from './ask/ask-policy.js';
 import { BatchConfirmations } from './ask/batch-confirmations.js';
-import { CallWorker, type CheckedCall } from './run/call-worker.js';
+import { CallWorker, type RunnableCall } from './run/call-worker.js';
 import { failure } from './run/failure.js';
 import { HandlerRunner } from './run/handler-runner.js';
-import { copyAllOptions, copyCalls, copyOptions, type OnOutcome } from './run/copy-request.js';
+import { copyAllOptions, copyCalls, copyOptions, type CheckOptions, type ExecuteAllOptions } from './run/copy-request.js';
 import { RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/until-aborted.js';
 
 /** How long claims are remembered: a day. */
 const CLAIM_MS = 86_400_000;
-
-export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
-  /** Yeses to some of the calls; each finds its call by `callId`. */
-  readonly approvals?: readonly Approval[];
-  /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. */
-  readonly onOutcome?: OnOutcome;
-}
 
 /** What would happen to a call. */
 export interface DryRun {
@@ -90,6 +81,7 @@ export class ToolExecutor {
   readonly #cache: ResultCache;
   readonly #repeats: RepeatGuard;
   readonly #runner: HandlerRunner;
+  readonly #checker: CallChecker;
   /** Functions that ask by the executor's own `confirm`. */
   readonly #askOwn = new WeakSet<Confirm>();
   /** To be closed with the executor: it writes what is left. */
@@ -116,6 +108,7 @@ export class ToolExecutor {
     const { timeoutMs, maxAttempts, providers = {} } = checked;
     const factories = providers instanceof Map ? providers : new Map(Object.entries(providers));
     this.#runner = new HandlerRunner({ clock, random, timeoutMs, maxAttempts, providers: factories, health: this.health, store, env, routing: checked.routing, onEvent: (event) => this.#listeners.tell(event) });
+    this.#checker = new CallChecker({ registry, policy: this.#policy, clock, env, isRouted: (entry) => this.#runner.isRouted(entry) });
     const concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
     this.#worker = new CallWorker({ clock, timeoutMs, concurrency, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health });
     this.#stopWatchingStore = store?.onAvailability((available) => this.#listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
@@ -132,16 +125,33 @@ export class ToolExecutor {
     return this.#listeners.add(listener);
   }
 
-  /** Makes one call, and says what became of it. */
+  /** Makes one call, and says what became of it. A `CheckedCall` of this executor is not checked again, see `check`. */
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<ToolOutcome> {
+    return this.#execute(call, options);
+  }
+
+  /**
+   * Checks a call and asks the policy, for programs that ask or show something before the call runs.
+   *
+   * `execute` then runs it without copying, checking or deciding again, once, as long as the tool is the same and the
+   * context (principal, scopes, persona, conversation, mode) too; a decision counts for five seconds, after which the policy
+   * is asked again. In all other cases, and with an `approval`, it makes a whole pass. Nothing else need be remembered.
+   *
+   * @returns a `CheckedCall`, whose `decision` is `allow` or `confirm`; or the call's outcome (`status` other than `checked`)
+   * when it is over already: `denied`, or an `error` such as a refused input.
+   */
+  async check(call: ToolCall, options: CheckOptions = {}): Promise<CheckedCall | ToolOutcome> {
     const running = new RunningCall(call, options, this.#clock, this.#listeners);
-    const { telemetry } = this.#options;
-    if (telemetry === undefined) return this.#settle(running);
-    let settled: Promise<ToolOutcome> | undefined;
-    const run = () => (settled ??= this.#settle(running));
-    // What watches a call must not be able to lose its outcome: the caller would make the call again.
-    await Promise.resolve().then(() => telemetry.around(running.call, this.#registry.get(running.call.name), run)).catch(() => undefined);
-    return run();
+    const end = (body: OutcomeBody) => this.#observed(running, () => Promise.resolve(running.settle(body)));
+    try {
+      const accepted = await this.#accept(running);
+      const dated = await this.#checker.decide(running, accepted);
+      if (dated.decision.verdict === 'deny') return await end(denied(dated.decision));
+      assertUsable(running, accepted.entry);
+      return this.#checker.seal(running, accepted, dated);
+    } catch (error) {
+      return end(failure(error));
+    }
   }
 
   /**
@@ -157,11 +167,11 @@ export class ToolExecutor {
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
     if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, found ${ids.size} ids; outcomes could not be told apart`);
-    const { batches } = await this.#plan(own);
+    const { plan, passes } = await this.#plan(own);
     const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
     const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
     const confirm = options.confirm ?? this.#options.confirm;
-    for (const batch of batches) {
+    for (const batch of plan.batches) {
       const person = confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
       await Promise.all(
         batch.map(async (position, index) => {
@@ -169,7 +179,7 @@ export class ToolExecutor {
           const approval = approvalOf.get(call.id);
           const ask = person?.confirmFor(index);
           if (ask !== undefined && options.confirm === undefined) this.#askOwn.add(ask);
-          const outcome = await this.execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) });
+          const outcome = await this.#execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) }, passes[position]);
           outcomes[position] = outcome;
           person?.end(index);
           await onOutcome?.(outcome);
@@ -185,7 +195,7 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
    */
   async plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
-    return this.#plan(copyCalls(calls));
+    return (await this.#plan(copyCalls(calls))).plan;
   }
 
   /** What the policy would decide for each of some calls, and which inputs would be refused. Nothing is run, asked or told. */
@@ -259,73 +269,75 @@ export class ToolExecutor {
     await this.#ownHealth?.close();
   }
 
-  async #settle(running: RunningCall): Promise<ToolOutcome> {
-    let body: OutcomeBody;
-    try {
-      body = await this.#carryOut(running);
-    } catch (error) {
-      body = failure(error);
-    }
-    return running.settle(body);
+  /** A call that ends, with telemetry around it where there is some. */
+  async #observed(running: RunningCall, settle: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+    const { telemetry } = this.#options;
+    if (telemetry === undefined) return settle();
+    let settled: Promise<ToolOutcome> | undefined;
+    const run = () => (settled ??= settle());
+    // What watches a call must not be able to lose its outcome: the caller would make the call again.
+    await Promise.resolve().then(() => telemetry.around(running.call, this.#registry.get(running.call.name), run)).catch(() => undefined);
+    return run();
   }
 
-  async #carryOut(running: RunningCall): Promise<OutcomeBody> {
-    const { call } = running;
-    if (running.refused !== undefined) {
+  /** @param planned what was checked of it when it was planned. */
+  async #execute(call: ToolCall, options: ExecuteOptions, planned?: InputPass): Promise<ToolOutcome> {
+    const running = new RunningCall(call, options, this.#clock, this.#listeners);
+    return this.#observed(running, async () => {
+      const sealed = this.#checker.unseal(call, running);
+      let body: OutcomeBody;
+      try {
+        body = sealed === undefined ? await this.#carryOut(running, planned) : await this.#decide(running, sealed.accepted, sealed.dated);
+      } catch (error) {
+        body = failure(error);
+      }
+      return running.settle(body);
+    });
+  }
+
+  async #carryOut(running: RunningCall, planned?: InputPass): Promise<OutcomeBody> {
+    return this.#decide(running, await this.#accept(running, planned));
+  }
+
+  async #accept(running: RunningCall, planned?: InputPass): Promise<AcceptedInput> {
+    const { call, refused } = running;
+    if (refused !== undefined) {
       running.tellDecision({ verdict: 'deny', rule: 'invalid-options', reason: 'the options of the call are refused', danger: DangerLevel.CRITICAL });
-      throw running.refused;
+      throw refused;
     }
-    const entry = this.#registry.get(call.name);
-    if (entry === undefined) {
-      running.tellDecision({ verdict: 'deny', rule: 'unknown-tool', reason: 'there is no tool of this name', danger: DangerLevel.CRITICAL });
-      const names = suggestNames(call.name, [...this.#registry].map(({ name }) => name));
-      throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a known tool, found ${JSON.stringify(call.name.slice(0, 128))}${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`);
-    }
-    running.toolName = entry.name;
-    const answer = checkInput(entry, call.input);
-    const checked = answer instanceof Promise ? await answer : answer;
-    if (!checked.ok) {
-      running.tellDecision({ verdict: 'deny', rule: 'invalid-input', reason: 'the input is refused', danger: entry.dangerLevel });
-      throw checked.error;
-    }
-    return this.#decide(running, entry, checked.raw, checked.value);
+    const pass = planned !== undefined && this.#checker.isCurrent(planned, call.name) ? planned : this.#checker.pass(call);
+    return this.#checker.accept(running, pass instanceof Promise ? await pass : pass);
   }
 
-  /** @param raw the input as it was given: what approvals and caches are bound to. @param input as the schema gives it. */
-  /** @param raw the input as it was given. @param input as the schema gives it. */
-  async #decide(running: RunningCall, entry: ToolEntry, raw: Json, input: unknown): Promise<OutcomeBody> {
+  /** @param before a decision that still counts. */
+  async #decide(running: RunningCall, accepted: AcceptedInput, before?: DatedDecision): Promise<OutcomeBody> {
     const { call, options } = running;
-    const decide = async () => {
-      const decision = await askPolicy(this.#policy, { id: call.id, name: entry.name, input }, options, this.#clock, options.signal);
-      // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
-      const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#runner.isRouted(entry) ? undefined : missingCredentials(entry, this.#options.env ?? process.env);
-      return missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
-    };
-    const decision = await decide();
-    running.tellDecision(decision);
+    const { entry, raw } = accepted;
+    const dated = before ?? (await this.#checker.decide(running, accepted));
+    const { decision } = dated;
     if (decision.verdict === 'deny') return denied(decision);
-    assertWanted(options.signal, entry.name);
-    if (!isAvailable(entry)) throw new ToolError('TOOL_UNAVAILABLE', `Expected ${entry.name} to be available, found that its availability check says no; use another tool`);
+    assertUsable(running, entry);
     const asked = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, input: raw };
-    const { approval: given } = options;
-    const approval = given === undefined ? undefined : this.#desk.verify(running, given, asked, entry);
+    let approval = options.approval === undefined ? undefined : this.#desk.verify(running, options.approval, asked, entry);
     // A manual call is a person's work already.
     if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
       const answer = await this.#desk.ask(running, asked, entry, decision, this.#confirmOf(options.confirm));
       if ('outcome' in answer) return answer.outcome;
-      const { approval: granted, edited } = answer.granted;
-      // A person takes their time: tool, policy and arguments are looked at again.
-      running.useApproval(granted, edited === undefined ? raw : edited.input, edited !== undefined);
-      return this.#carryOut(running);
+      const { edited } = answer.granted;
+      approval = answer.granted.approval;
+      running.useApproval(approval, edited === undefined ? raw : edited.input, edited !== undefined);
+      // Other arguments, or another tool, are another call.
+      if (edited !== undefined || !this.#checker.isCurrent(accepted, call.name)) return this.#carryOut(running);
+      if (!this.#checker.isRecent(dated)) return this.#decide(running, accepted);
+      assertUsable(running, entry);
     }
-    const forbiddenNow = async () => {
-      if (this.#registry.get(call.name) !== entry) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, found that it was replaced or removed; ask again');
-      const now = await decide();
-      if (now.verdict !== 'deny') return undefined;
-      running.tellDecision(now);
-      return denied(now);
+    const forbiddenNow = async (waited: boolean) => {
+      if (!this.#checker.isCurrent(accepted, call.name)) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, got one that was replaced or removed; ask again');
+      if (!waited && this.#checker.isRecent(dated)) return undefined;
+      const now = await this.#checker.decide(running, accepted);
+      return now.decision.verdict === 'deny' ? denied(now.decision) : undefined;
     };
-    return this.#run(running, { entry, raw, input, approval, forbiddenNow });
+    return this.#run(running, { ...accepted, approval, forbiddenNow });
   }
 
   /** Who is asked: the call's own `confirm`, and the executor's when there is none or it leaves the call waiting. */
@@ -338,8 +350,8 @@ export class ToolExecutor {
     };
   }
 
-  async #run(running: RunningCall, checked: CheckedCall): Promise<OutcomeBody> {
-    const { entry, raw, approval } = checked;
+  async #run(running: RunningCall, runnable: RunnableCall): Promise<OutcomeBody> {
+    const { entry, raw, approval } = runnable;
     const { conversationId, principal, signal } = running.options;
     if (entry.manual) {
       await this.#cache.dropAfter(entry); // Nobody tells when the person does it.
@@ -349,7 +361,7 @@ export class ToolExecutor {
       throw new ToolError('LOOP_DETECTED', `Expected progress, found ${this.#options.maxRepeats} equal calls of ${entry.name} before this one; use what they answered, or try something else`);
     }
     this.#runner.assertExecutable(entry);
-    const work = () => this.#worker.work(running, checked);
+    const work = () => this.#worker.work(running, runnable);
     if (approval !== undefined || this.#options.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
     const answer = await untilAborted(this.#cache.answer(entry, raw, principal, work), signal, entry.name);
     if (!answer.hit) return answer.result;
@@ -357,16 +369,21 @@ export class ToolExecutor {
     return { status: 'ok', value: answer.value };
   }
 
-  async #plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
-    return planExecution(await Promise.all(calls.map((call) => this.#withCheckedInput(call))), this.#registry);
+  /** Only tools that name conflict keys are asked with their input; that of others is checked when their turn comes. */
+  async #plan(calls: readonly ToolCall[]): Promise<{ readonly plan: ExecutionPlan; readonly passes: readonly (InputPass | undefined)[] }> {
+    const passes = await Promise.all(calls.map(async (call) => (this.#registry.get(call.name)?.conflictKeys === undefined ? undefined : this.#checker.pass(call))));
+    const parsed = calls.map((call, position) => {
+      const check = passes[position]?.check;
+      return check?.ok === true ? { id: call.id, name: call.name, input: check.value } : call;
+    });
+    return { plan: planExecution(parsed, this.#registry), passes };
   }
+}
 
-  async #withCheckedInput(call: ToolCall): Promise<ToolCall> {
-    const entry = this.#registry.get(call?.name);
-    if (entry?.conflictKeys === undefined) return call;
-    const checked = await checkInput(entry, call.input);
-    return checked.ok ? { id: call.id, name: call.name, input: checked.value } : call;
-  }
+/** @throws ToolError `ABORTED` when the caller has given up, `TOOL_UNAVAILABLE`. */
+function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
+  assertWanted(options.signal, entry.name);
+  if (!isAvailable(entry)) throw new ToolError('TOOL_UNAVAILABLE', `Expected ${entry.name} to be available, found that its availability check says no; use another tool`);
 }
 
 function denied({ reason, rule, danger }: Decision): OutcomeBody {

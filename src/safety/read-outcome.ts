@@ -95,7 +95,7 @@ export function plainValue(value: unknown): { readonly text: string; readonly da
       throw new TypeError(loss);
     });
   } catch (error) {
-    throw new TypeError(loss ?? unreadable(error));
+    throw new TypeError(loss ?? unreadable(error), { cause: error });
   }
   return { text, data: freezePlain(JSON.parse(text) as Json) };
 }

@@ -303,7 +303,7 @@ describe('a person who is asked by confirm', () => {
 
   it('and thinks for long does not override a policy that was tightened meanwhile', async () => {
     let verdict: 'confirm' | 'deny' = 'confirm';
-    const { executor, written } = writing({ policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) }, confirm: () => ((verdict = 'deny'), true) });
+    const { executor, written, clock } = writing({ policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) }, confirm: () => (clock.advance(5_000), (verdict = 'deny'), true) });
     expect(brief(await executor.execute(call))).toBe('denied');
     expect(written).toEqual([]);
   });

@@ -10,6 +10,7 @@ import type { ResultCache, Worked } from '../cache/result-cache.js';
 import type { Budgets } from '../limits/budgets.js';
 import type { Concurrency, LeavePlace } from '../limits/concurrency.js';
 import type { OutcomeBody } from '../../safety/calls.js';
+import type { AcceptedInput } from '../call-checker.js';
 import type { ApprovalDesk } from '../ask/approval-desk.js';
 import { failure } from './failure.js';
 import type { HandlerRunner } from './handler-runner.js';
@@ -30,15 +31,10 @@ export interface CallWorkerOptions {
 }
 
 /** A call that may run. */
-export interface CheckedCall {
-  readonly entry: ToolEntry;
-  /** The input as it was given: what approvals and cached answers are bound to. */
-  readonly raw: Json;
-  /** The input as the schema gives it. */
-  readonly input: unknown;
+export interface RunnableCall extends AcceptedInput {
   readonly approval?: Approval | undefined;
-  /** Looks at tool and policy once more, right before an approval is used up; an outcome forbids the call. */
-  readonly forbiddenNow: () => Promise<OutcomeBody | undefined>;
+  /** Looks at the tool, and after a wait at the policy, right before an approval is used up; an outcome forbids the call. */
+  readonly forbiddenNow: (waited: boolean) => Promise<OutcomeBody | undefined>;
 }
 
 /** Runs a call that may run: waits for its place, reserves its budget, uses its approval up, and starts the tool. */
@@ -49,14 +45,15 @@ export class CallWorker {
     this.#options = options;
   }
 
-  async work(running: RunningCall, call: CheckedCall): Promise<Worked<OutcomeBody>> {
+  async work(running: RunningCall, call: RunnableCall): Promise<Worked<OutcomeBody>> {
     const { concurrency } = this.#options;
     const { name, allowParallel } = call.entry;
     const alone = allowParallel !== true;
-    const place = concurrency.tryEnter(name, alone) ?? (await this.#waitForPlace(call.entry, alone, running.options.signal));
+    const free = concurrency.tryEnter(name, alone);
+    const place = free ?? (await this.#waitForPlace(call.entry, alone, running.options.signal));
     let keepsTool = false;
     try {
-      const forbidden = await this.#prepare(running, call);
+      const forbidden = await this.#prepare(running, call, free === undefined);
       const result = forbidden ?? (await this.#start(running, call, () => {
         // It does not run beside itself, also when it does not stop in time.
         keepsTool = alone;
@@ -87,12 +84,12 @@ export class CallWorker {
   }
 
   /** Spends budget and approval, in an order in which nothing is lost for a call that is not going to run. */
-  async #prepare(running: RunningCall, { entry, approval, forbiddenNow }: CheckedCall): Promise<OutcomeBody | undefined> {
+  async #prepare(running: RunningCall, { entry, approval, forbiddenNow }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
     const { approvals, budgets } = this.#options;
     const { options } = running;
     assertWanted(options.signal, entry.name);
     if (approval !== undefined) {
-      const forbidden = await forbiddenNow();
+      const forbidden = await forbiddenNow(waited);
       if (forbidden !== undefined) return forbidden;
       if (budgets !== undefined) await approvals.assertUnused(running, approval);
     }
@@ -111,7 +108,7 @@ export class CallWorker {
     return undefined;
   }
 
-  async #start(running: RunningCall, { entry, raw, input, approval }: CheckedCall, onLeftRunning: () => void, place: LeavePlace): Promise<OutcomeBody> {
+  async #start(running: RunningCall, { entry, raw, input, approval }: RunnableCall, onLeftRunning: () => void, place: LeavePlace): Promise<OutcomeBody> {
     const { cache, clock, health, runner } = this.#options;
     const { options } = running;
     const startedAt = clock.elapsed();

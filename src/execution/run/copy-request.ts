@@ -1,12 +1,24 @@
 import { ToolError } from '../../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Approval } from '../../safety/approvals.js';
-import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
+import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundInput } from '../../tool/input/bound-input.js';
 import type { ExecuteOptions } from '../executor-options.js';
 
 /** Hears the outcome of one of several calls as soon as it is there. */
 export type OnOutcome = (outcome: ToolOutcome) => void | Promise<void>;
+
+/** The options of `check`: who calls, and a signal that gives the call up. */
+export interface CheckOptions extends CallContext {
+  readonly signal?: AbortSignal;
+}
+
+export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
+  /** Yeses to some of the calls; each finds its call by `callId`. */
+  readonly approvals?: readonly Approval[];
+  /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. */
+  readonly onOutcome?: OnOutcome;
+}
 
 // Calls and options are read once. What answers differently the second time would be judged as one thing and run as another.
 

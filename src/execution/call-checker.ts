@@ -1,0 +1,165 @@
+import type { Clock } from '../core/clock.js';
+import { DangerLevel } from '../core/enums.js';
+import { DANGER_LEVELS } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { canonicalJson, type Json } from '../core/plain-data.js';
+import { suggestNames } from '../core/suggest-names.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { missingCredentials } from '../safety/built-in-checks.js';
+import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../safety/calls.js';
+import { checkInput, type InputCheck } from '../tool/input/check-input.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { RunningCall } from './run/running-call.js';
+import { aborted } from './run/until-aborted.js';
+import { withDeadline } from './run/with-deadline.js';
+
+/** A policy may ask elsewhere, but a call does not wait for it for ever. */
+const POLICY_TIMEOUT_MS = 5_000;
+/** How long a decision counts: as long as it may take to be made. After a longer wait the policy is asked again. */
+const DECISION_MS = POLICY_TIMEOUT_MS;
+const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
+
+/** A call whose tool is known and whose input was given to the tool's schema. */
+export interface InputPass {
+  readonly entry: ToolEntry;
+  readonly check: InputCheck;
+}
+
+/** A call whose input its tool's schema accepts. */
+export interface AcceptedInput {
+  readonly entry: ToolEntry;
+  /** The input as it was given: what approvals and cached answers are bound to. */
+  readonly raw: Json;
+  /** The input as the schema gives it. */
+  readonly input: unknown;
+}
+
+/** What the policy said about a call, and when, on the clock that only counts on. */
+export interface DatedDecision {
+  readonly decision: Decision;
+  readonly decidedAt: number;
+}
+
+interface Sealed {
+  readonly accepted: AcceptedInput;
+  readonly dated: DatedDecision;
+  /** For whom and in which frame it was decided. */
+  readonly frame: string;
+}
+
+export interface CallCheckerOptions {
+  readonly registry: ToolMetadataRegistry;
+  readonly policy: Policy;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>> | undefined;
+  /** Whether a tool's calls go to its providers, which need the credentials instead of the tool. */
+  readonly isRouted: (entry: ToolEntry) => boolean;
+}
+
+/** Takes a call through its one pass: the tool's schema once, the policy once. */
+export class CallChecker {
+  readonly #options: CallCheckerOptions;
+  /** Known by identity: data that looks like one is a plain call. */
+  readonly #sealed = new WeakMap<object, Sealed>();
+
+  constructor(options: CallCheckerOptions) {
+    this.#options = options;
+  }
+
+  /** The input of a call as its tool's schema gives it; a promise only if the schema's answer is one. */
+  pass(call: ToolCall): InputPass | Promise<InputPass> | undefined {
+    const entry = this.#options.registry.get(call.name);
+    if (entry === undefined) return undefined;
+    const check = checkInput(entry, call.input);
+    return check instanceof Promise ? check.then((settled) => ({ entry, check: settled })) : { entry, check };
+  }
+
+  /** @throws ToolError `TOOL_NOT_FOUND`, and what the input is refused for; both are told as decisions. */
+  accept(running: RunningCall, pass: InputPass | undefined): AcceptedInput {
+    const { call } = running;
+    if (pass === undefined) {
+      running.tellDecision({ verdict: 'deny', rule: 'unknown-tool', reason: 'there is no tool of this name', danger: DangerLevel.CRITICAL });
+      const names = suggestNames(call.name, [...this.#options.registry].map(({ name }) => name));
+      throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a known tool, found ${JSON.stringify(call.name.slice(0, 128))}${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`);
+    }
+    const { entry, check } = pass;
+    running.toolName = entry.name;
+    if (check.ok) return { entry, raw: check.raw, input: check.value };
+    running.tellDecision({ verdict: 'deny', rule: 'invalid-input', reason: 'the input is refused', danger: entry.dangerLevel });
+    throw check.error;
+  }
+
+  /** Whether a pass still is of the tool that calls of this name reach: one that was registered again may check otherwise. */
+  isCurrent({ entry }: { readonly entry: ToolEntry }, name = entry.name): boolean {
+    return this.#options.registry.get(name) === entry;
+  }
+
+  /** The policy's decision, told when it says something new. @throws ToolError `ABORTED` when the caller gives up before. */
+  async decide(running: RunningCall, { entry, input }: AcceptedInput): Promise<DatedDecision> {
+    const { policy, clock, env, isRouted } = this.#options;
+    const { call, options } = running;
+    const decision = await askPolicy(policy, { id: call.id, name: entry.name, input }, options, clock, options.signal);
+    // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
+    const missing = decision.verdict === 'deny' || entry.providers.length === 0 || isRouted(entry) ? undefined : missingCredentials(entry, env ?? process.env);
+    const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
+    running.tellDecision(complete);
+    return { decision: complete, decidedAt: clock.elapsed() };
+  }
+
+  /** Whether a decision still counts. */
+  isRecent({ decidedAt }: DatedDecision): boolean {
+    return this.#options.clock.elapsed() - decidedAt < DECISION_MS;
+  }
+
+  seal({ call, options }: RunningCall, accepted: AcceptedInput, dated: DatedDecision): CheckedCall {
+    const { entry, raw, input } = accepted;
+    const checked: CheckedCall = Object.freeze({ status: 'checked', id: call.id, name: entry.name, input: raw, parsed: input, definitionDigest: entry.digest, decision: Object.freeze({ ...dated.decision }) });
+    this.#sealed.set(checked, { accepted, dated, frame: frameOf(options) });
+    return checked;
+  }
+
+  /** What was sealed, the first time it is asked for, if the call is made in the frame for which it was decided. */
+  unseal(call: ToolCall, { options, refused }: RunningCall): { readonly accepted: AcceptedInput; readonly dated: DatedDecision | undefined } | undefined {
+    const sealed = this.#sealed.get(call);
+    if (sealed === undefined || refused !== undefined) return undefined;
+    this.#sealed.delete(call);
+    const { accepted, dated, frame } = sealed;
+    // Who comes back with an approval comes back later: that is a pass of its own.
+    if (options.approval !== undefined || frame !== frameOf(options) || !this.isCurrent(accepted)) return undefined;
+    return { accepted, dated: this.isRecent(dated) ? dated : undefined };
+  }
+}
+
+function frameOf({ principal, scopes, persona, conversationId, mode }: CallContext): string {
+  return canonicalJson({ principal, scopes, persona, conversationId, mode });
+}
+
+/**
+ * A policy's decision; a policy that throws, does not answer in time or answers with anything else has said no.
+ *
+ * @throws ToolError `ABORTED` when the caller gives up before.
+ */
+export async function askPolicy(policy: Policy, call: ToolCall, context: CallContext, clock: Clock, signal?: AbortSignal): Promise<Decision> {
+  try {
+    const answer = policy.decide(call, context);
+    if (!(answer instanceof Promise)) return isDecision(answer) ? answer : no('the policy gave no decision');
+    const settled = await withDeadline(() => answer, { clock, timeoutMs: POLICY_TIMEOUT_MS, signal });
+    if (settled.kind === 'aborted') throw aborted(call.name);
+    if (settled.kind === 'timeout') return no(`the policy did not answer within ${POLICY_TIMEOUT_MS} ms`);
+    if (settled.kind === 'returned' && isDecision(settled.value)) return settled.value;
+    return no(settled.kind === 'threw' ? 'the policy failed' : 'the policy gave no decision');
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    return no('the policy failed');
+  }
+}
+
+function no(reason: string): Decision {
+  return { verdict: 'deny', rule: 'policy-error', reason, danger: DangerLevel.CRITICAL };
+}
+
+function isDecision(value: unknown): value is Decision {
+  if (typeof value !== 'object' || value === null) return false;
+  const { verdict, reason, rule, danger } = value as Partial<Decision>;
+  return VERDICTS.includes(verdict) && typeof reason === 'string' && typeof rule === 'string' && DANGER_LEVELS.includes(danger as DangerLevel);
+}
