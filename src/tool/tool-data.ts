@@ -1,9 +1,10 @@
 import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
-import { FUNCTION_OPTIONS, SCHEMA_OPTIONS } from './metadata/tool-options.js';
+import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind } from './metadata/tool-fields.js';
+import type { ToolOptions } from './metadata/tool-options.js';
 import { formatIssues } from './metadata/zod-issues.js';
 import { jsonSchemaOf } from './schema/json-schema-of.js';
-import { isStandardSchema, type JsonSchema, type ToolSchema } from './schema/standard-schema.js';
+import { isStandardSchema, type JsonSchema } from './schema/standard-schema.js';
 import { defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
 
 const FORMAT = 'tooldex.tool/1';
@@ -30,14 +31,9 @@ export interface ToolJson {
 /** The code of a stored tool: its work alone, all its parts, or the tool as it is defined now. */
 export type ToolHandler = Execute<never> | ToolCode | ToolDefinition;
 
-export interface ToolCode {
-  readonly execute?: Execute<never>;
-  readonly dangerFor?: (input: never) => unknown;
-  readonly conflictKeys?: (input: never) => readonly string[];
-  readonly available?: () => boolean;
-  readonly inputSchema?: ToolSchema;
-  readonly outputSchema?: ToolSchema;
-}
+export type ToolCode = { readonly execute?: Execute<never> } & Partial<Pick<ToolOptions, OptionOfKind<'input' | 'output'>>> & {
+  readonly [Option in OptionOfKind<'function'>]?: (input: never) => unknown;
+};
 
 /** Stored tools that have their code again, and what is wrong with the others. */
 export interface RestoredTools {
@@ -74,6 +70,14 @@ export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
     code: Object.freeze(code),
     digest: entryOf(definition).digest,
   });
+}
+
+/** Returns an entry as plain JSON: schemas as JSON Schema, and the names of the functions it has instead of the functions. */
+export function entryToJson(entry: ToolEntry): Record<string, unknown> {
+  const { definition, inputSchema: _schema, inputJsonSchema, outputSchema: _output, ...rest } = entry;
+  const data = Object.fromEntries(Object.entries(rest).filter(([, value]) => typeof value !== 'function'));
+  const functions = [...FUNCTION_OPTIONS.filter((option) => entry[option] !== undefined), ...(definition.execute === undefined ? [] : ['execute'])];
+  return { ...data, inputSchema: inputJsonSchema, functions };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ToolFilter } from '../../registry/tool-filter.js';
-import { entryToJson } from '../../tool/entry-to-json.js';
+import { entryToJson } from '../../tool/tool-data.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { table } from '../table.js';

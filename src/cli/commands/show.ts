@@ -1,6 +1,6 @@
 import { derivedSetsOf } from '../../registry/derived-sets.js';
 import { isAvailable } from '../../registry/tool-filter.js';
-import { entryToJson } from '../../tool/entry-to-json.js';
+import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { priorityName } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
 import { isPlainObject } from '../../core/plain-data.js';
+import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
 /** Tool names: what MCP allows. Model APIs with narrower rules get an encoded name on export. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
@@ -50,45 +51,40 @@ const provider = z.strictObject({
   config: plainObject.optional(),
 });
 
-/** The plain-data options of a tool: what is allowed in each, and the form in which it is kept. */
-export const metadataSchema = z
-  .strictObject({
-    name,
-    description: text(LIMITS.descriptionLength),
-    version: text(LIMITS.labelLength),
-    aliases: list(name).transform(unique),
-    priority: z.enum(Priority),
-    accessMode: z.enum(AccessMode),
-    dangerLevel: z.enum(DangerLevel),
-    executionCategory: z.enum(ExecutionCategory),
-    costTier: z.enum(CostTier),
-    sideEffects,
-    category: label,
-    keywords: labels,
-    mandatoryKeywords: labels,
-    stages: labels,
-    taskTypes: labels,
-    progressParams: words,
-    examples: list(sentence),
-    timeoutMs: z.number().min(1).max(LIMITS.timerMs),
-    auth,
-    allowParallel: z.boolean(),
-    requiresConsent: z.boolean(),
-    invalidates: words,
-    cacheTtlMs: z.number().min(0).max(LIMITS.timerMs),
-    costPerCall: z.number().min(0),
-    idempotencyKey: z.boolean(),
-    capabilities: words,
-    personaAllowlist: words,
-    providers: list(provider),
-    manual: z.boolean(),
-    compact: z.boolean(),
-    summary: sentence,
-    handlerRef: text(LIMITS.labelLength),
-    metadata: plainObject,
-  })
-  .partial()
-  .required({ name: true, description: true });
+/** What is allowed in options of each kind, and the form in which it is kept. */
+const KINDS = {
+  name,
+  names: list(name).transform(unique),
+  description: text(LIMITS.descriptionLength),
+  text: text(LIMITS.labelLength),
+  sentence,
+  requests: list(sentence),
+  label,
+  labels,
+  words,
+  tags: words,
+  personas: words,
+  flag: z.boolean(),
+  wholeSeconds: z.number().min(1).max(LIMITS.timerMs),
+  seconds: z.number().min(0).max(LIMITS.timerMs),
+  amount: z.number().min(0),
+  object: plainObject,
+  priority: z.enum(Priority),
+  accessMode: z.enum(AccessMode),
+  dangerLevel: z.enum(DangerLevel),
+  executionCategory: z.enum(ExecutionCategory),
+  costTier: z.enum(CostTier),
+  sideEffects,
+  idempotency: z.boolean(),
+  auth,
+  providers: list(provider),
+} satisfies { readonly [Kind in FieldKind]?: z.ZodType };
+
+type Shape = { [Name in OptionOfKind<keyof typeof KINDS>]: (typeof KINDS)[(typeof TOOL_FIELDS)[Name]['kind']] };
+const shape = Object.fromEntries(optionsOfKind(...(Object.keys(KINDS) as (keyof typeof KINDS)[])).map((option) => [option, KINDS[TOOL_FIELDS[option].kind]])) as Shape;
+
+/** The options of a tool that are plain data. */
+export const metadataSchema = z.strictObject(shape).partial().required({ name: true, description: true });
 
 /** What the author declared, checked and in the form in which it is kept. */
 export type DeclaredMetadata = z.output<typeof metadataSchema>;

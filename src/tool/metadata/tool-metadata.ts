@@ -6,10 +6,9 @@ import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
 import { jsonSchemaOf } from '../schema/json-schema-of.js';
 import { metadataSchema } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from '../schema/standard-schema.js';
-import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type ToolOptions } from './tool-options.js';
+import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault } from './tool-fields.js';
+import type { ToolOptions } from './tool-options.js';
 import { formatIssues, toIssues } from './zod-issues.js';
-
-type ListOption = 'aliases' | 'keywords' | 'mandatoryKeywords' | 'stages' | 'taskTypes' | 'examples' | 'progressParams' | 'invalidates' | 'capabilities' | 'providers';
 
 /**
  * Everything known of a tool, resolved and frozen to the leaves.
@@ -17,21 +16,8 @@ type ListOption = 'aliases' | 'keywords' | 'mandatoryKeywords' | 'stages' | 'tas
  * It has the names of the options. Lists are never missing, every axis has a value, and `inferred` says which of those
  * the author did not give.
  */
-export interface ToolMetadata extends Axes, Omit<ToolOptions, ListOption | keyof Axes | 'sideEffects' | 'requiresConsent' | 'manual' | 'compact' | 'inputSchema'> {
-  readonly aliases: readonly string[];
+export interface ToolMetadata extends Axes, Required<Pick<ToolOptions, Exclude<OptionWithDefault, 'sideEffects'>>>, Omit<ToolOptions, OptionWithDefault | keyof Axes | 'inputSchema'> {
   readonly sideEffects: readonly SideEffect[];
-  readonly keywords: readonly string[];
-  readonly mandatoryKeywords: readonly string[];
-  readonly stages: readonly string[];
-  readonly taskTypes: readonly string[];
-  readonly examples: readonly string[];
-  readonly progressParams: readonly string[];
-  readonly invalidates: readonly string[];
-  readonly capabilities: readonly string[];
-  readonly providers: NonNullable<ToolOptions['providers']>;
-  readonly requiresConsent: boolean;
-  readonly manual: boolean;
-  readonly compact: boolean;
   readonly inputSchema: ToolSchema;
   /** The input schema as JSON Schema: what models and clients are shown. */
   readonly inputJsonSchema: JsonSchema;
@@ -68,7 +54,7 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
 
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
-  const data = cloneFrozen({ ...EMPTY_LISTS, ...SWITCHES, ...declared, ...axes, inferred });
+  const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
   // Functions cannot be digested, but that one is there changes what the tool promises.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
   const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions });
@@ -78,21 +64,6 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
     metadata: Object.freeze({ ...data, ...references, inputJsonSchema, digest }) as unknown as ToolMetadata,
   };
 }
-
-const EMPTY_LISTS: Readonly<Record<ListOption | 'sideEffects', readonly never[]>> = {
-  aliases: [],
-  sideEffects: [],
-  keywords: [],
-  mandatoryKeywords: [],
-  stages: [],
-  taskTypes: [],
-  examples: [],
-  progressParams: [],
-  invalidates: [],
-  capabilities: [],
-  providers: [],
-};
-const SWITCHES = { requiresConsent: false, manual: false, compact: false };
 
 interface Separated {
   /** Plain data, cloned and frozen. */
@@ -155,7 +126,7 @@ function keysOf(options: object, issues: Issue[]): string[] {
 }
 
 /** Replaces a plain JSON Schema by its frozen copy, so that the digest stays true; other schemas stay by reference. */
-function convertSchema(option: (typeof SCHEMA_OPTIONS)[number], references: Record<string, unknown>, issues: Issue[]): JsonSchema | undefined {
+function convertSchema(option: OptionOfKind<'input' | 'output'>, references: Record<string, unknown>, issues: Issue[]): JsonSchema | undefined {
   try {
     const schema = references[option] as ToolSchema;
     const json = jsonSchemaOf(schema, option === 'inputSchema' ? 'input' : 'output');

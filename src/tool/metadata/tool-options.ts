@@ -40,7 +40,7 @@ export interface ToolContext {
   readonly context?: unknown;
 }
 
-/** Everything a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */
+/** Everything a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. Each has a row in `TOOL_FIELDS`. */
 export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema> {
   /** Letters, digits, dot, underscore and hyphen; 1 to 128 of them; unique in a registry. */
   readonly name: string;
@@ -113,7 +113,3 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   /** Anything else, as plain data; tooldex only carries it. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
-
-/** The options that hold functions; all others but the schemas are plain data. */
-export const FUNCTION_OPTIONS = ['dangerFor', 'conflictKeys', 'available'] as const;
-export const SCHEMA_OPTIONS = ['inputSchema', 'outputSchema'] as const;
