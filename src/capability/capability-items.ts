@@ -1,14 +1,15 @@
 import { DangerLevel } from '../core/enums.js';
 import type { HealthSummary } from '../providers/health/health-samples.js';
 import { isAvailable } from '../registry/tool-filter.js';
+import type { SAFETY_LEVELS } from '../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { HealthLedger, ToolHealth, ToolSamples } from './health/health-ledger.js';
-import { normalizeCapabilities } from './manifest/entry/define-entry.js';
+import { normalizeCapabilities } from './manifest/entry/manifest-forms.js';
 import type { ManifestEntry } from './manifest/entry/manifest-entry.js';
 import { authStatusOf, type AuthStatus, type Environment } from './query/auth-status.js';
 import type { JobManifest, SkillManifest, TaskManifest, WorkKind, WorkManifests } from './work/work-schemas.js';
 
-export type SafetyLevel = 'low' | 'medium' | 'high';
+export type SafetyLevel = (typeof SAFETY_LEVELS)[number];
 
 /** A tool of somebody, with what is known of it. `authStatus`, `health` and `available` are of the moment they are read. */
 export interface CapabilityTool {

@@ -1,7 +1,8 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from './enums.js';
 
 /** Priorities as users read and write them, by number: `critical` to `low`. */
-export const PRIORITY_NAMES: readonly string[] = Object.freeze(Object.keys(Priority).map((name) => name.toLowerCase()));
+export const PRIORITY_NAMES: readonly PriorityName[] = Object.freeze(Object.keys(Priority).map((name) => name.toLowerCase() as PriorityName));
+type PriorityName = Lowercase<keyof typeof Priority>;
 
 /** Danger levels from harmless to worst; a level's rank is its place. */
 export const DANGER_LEVELS: readonly DangerLevel[] = Object.freeze(Object.values(DangerLevel));

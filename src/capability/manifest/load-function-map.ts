@@ -2,7 +2,7 @@ import { ToolError } from '../../core/errors.js';
 import { cloneFrozen } from '../../core/plain-data.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
-import { manifestEntryOf } from './entry/manifest-entry-of.js';
+import { manifestEntryOf } from './entry/define-entry.js';
 import type { ManifestEntry } from './entry/manifest-entry.js';
 import { entriesFor, loadManifest, type LoadedEntry } from './load-manifest.js';
 import { handlerMap, invalid, requireKnown, requirePersona, type Handlers } from './load-options.js';

@@ -2,7 +2,7 @@ import { describeValue } from '../../core/plain-data.js';
 import { suggestNames } from '../../core/suggest-names.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts, Unresolved } from '../capability-items.js';
 import { findingAt, type CapabilityFinding } from '../finding.js';
-import { normalizeCapabilities } from '../manifest/entry/define-entry.js';
+import { normalizeCapabilities } from '../manifest/entry/manifest-forms.js';
 import { checkWork, type CheckedWork } from '../work/merge-work.js';
 import type { RawWork } from '../work/read-work.js';
 import { OwnedNames } from './owned-names.js';

@@ -1,5 +1,5 @@
-import type { ToolProvider } from '../../tool/metadata/tool-options.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, Unresolved } from '../capability-items.js';
+import { manifestProviderOf } from '../manifest/entry/manifest-forms.js';
 import { allowsPersona, personaKey } from '../manifest/persona.js';
 import { ownerKey, ownerMatches, parsePersonas } from '../query/persona-filter.js';
 import type { CapabilityState } from '../state/build-state.js';
@@ -115,13 +115,9 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
     auth: tool.authStatus,
     compatibility: compatibilityOf(owner, entry.personaAllowlist, persona),
     health: toolHealthWire(tool.health),
-    providers: manifest === null ? Object.freeze(entry.providers.map(providerWire)) : (manifest.providers ?? NONE),
+    providers: manifest === null ? Object.freeze(entry.providers.map((provider) => Object.freeze(manifestProviderOf(provider)))) : (manifest.providers ?? NONE),
     source,
   });
-}
-
-function providerWire({ name, priority, healthCheckIntervalMs, config }: ToolProvider): Readonly<Record<string, unknown>> {
-  return Object.freeze({ name, priority, ...(healthCheckIntervalMs === undefined ? {} : { health_check_interval: healthCheckIntervalMs / 1_000 }), ...(config === undefined ? {} : { config }) });
 }
 
 function skillWire({ owner, name, source, version, capabilityTags, requiredCapabilities, requiredTools, unresolved }: CapabilitySkill, persona: string | null): SkillWire {

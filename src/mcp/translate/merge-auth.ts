@@ -1,4 +1,4 @@
-import { authOptions } from '../../capability/manifest/entry/auth-options.js';
+import { authOptions } from '../../capability/manifest/entry/manifest-forms.js';
 import { LIMITS } from '../../core/limits.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolAuth } from '../../tool/metadata/tool-options.js';

@@ -1,155 +1,100 @@
-import { Priority } from '../../../core/enums.js';
 import { dangerRank } from '../../../core/enum-order.js';
+import { canonicalJson, cloneFrozen } from '../../../core/plain-data.js';
 import { inferAxes } from '../../../tool/metadata/infer-metadata.js';
+import { fieldsOn } from '../../../tool/metadata/tool-fields.js';
+import type { DeclaredMetadata } from '../../../tool/metadata/metadata-schema.js';
 import type { ToolOptions, ToolProvider } from '../../../tool/metadata/tool-options.js';
-import { defineTool, type Execute, type ToolDefinition } from '../../../tool/tool-definition.js';
-import { authOptions } from './auth-options.js';
-import type { ManifestEntry } from './manifest-entry.js';
+import { defineTool, entryOf, type Execute, type ToolDefinition } from '../../../tool/tool-definition.js';
+import { manifestEntrySchema, type ManifestEntry } from './manifest-entry.js';
+import { MANIFEST_FORMS } from './manifest-forms.js';
 
-/** A schema of tools whose input nobody described. */
+/** The schema of tools whose input nobody described. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
-/** The keys that are options of a tool under another name, with the same value. */
-export const SAME_VALUE: readonly (readonly [key: keyof ManifestEntry  , option: keyof ToolOptions])[] = [
-  ['name', 'name'],
-  ['description', 'description'],
-  ['parameters', 'inputSchema'],
-  ['output_schema', 'outputSchema'],
-  ['version', 'version'],
-  ['aliases', 'aliases'],
-  ['access_mode', 'accessMode'],
-  ['danger_level', 'dangerLevel'],
-  ['execution_category', 'executionCategory'],
-  ['cost_tier', 'costTier'],
-  ['side_effects', 'sideEffects'],
-  ['category', 'category'],
-  ['keywords', 'keywords'],
-  ['mandatory_keywords', 'mandatoryKeywords'],
-  ['stages', 'stages'],
-  ['task_types', 'taskTypes'],
-  ['progress_params', 'progressParams'],
-  ['allow_parallel', 'allowParallel'],
-  ['requires_consent', 'requiresConsent'],
-  ['invalidates', 'invalidates'],
-  ['cost_per_call', 'costPerCall'],
-  ['manual', 'manual'],
-  ['compact', 'compact'],
-  ['summary', 'summary'],
-  ['handler_ref', 'handlerRef'],
-];
+/** The keys of entries that are options of a tool, each with its form; the keys of others are carried along. */
+const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
+  from === undefined && name !== 'metadata' ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] ?? {} }] : [],
+);
+/** The keys of entries that are no option of a tool; they live under its `metadata`. */
+const CARRIED_KEYS = fieldsOn('manifest').flatMap(([, { wire, from }]) => (from === 'manifest' ? [wire] : []));
+const OPTION_OF_KEY = new Map(OPTION_KEYS.map((each) => [each.key, each]));
 
-/** The keys that are options of a tool in another form. What the form leaves out is kept under `metadata`. */
-export const OTHER_FORM = [
-  ['priority', 'priority'],
-  ['default_timeout', 'timeoutMs'],
-  ['auth', 'auth'],
-  ['idempotency_key', 'idempotencyKey'],
-  ['capabilities', 'capabilities'],
-  ['providers', 'providers'],
-  ['persona_allowlist', 'personaAllowlist'],
-  ['examples', 'examples'],
-  ['cache_ttl', 'cacheTtlMs'],
-] as const satisfies readonly (readonly [key: keyof ManifestEntry, option: keyof ToolOptions])[];
-
-/** Keys that the options carry completely; nothing of them is kept under `metadata`. */
-const WITHOUT_REST: ReadonlySet<string> = new Set([...SAME_VALUE.map(([key]) => key), 'priority', 'capabilities', 'persona_allowlist', 'cache_ttl', 'metadata', 'type']);
-/** Keys whose form can say more than the option; the rest travels along. */
-const MAY_SAY_MORE: ReadonlySet<string> = new Set(['default_timeout', 'auth', 'idempotency_key', 'providers', 'examples']);
+/** The key of an option in manifests. */
+export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(OPTION_KEYS.map(({ key, option }) => [option, key]));
 
 /**
- * The tool that a manifest entry describes: the same as one declared in code.
+ * Returns the tool that a manifest entry describes: the same as one declared in code.
  *
- * Seconds become milliseconds, `default_timeout: 0` no limit, `auth.envs` a map of variables and their need. The axes are
- * inferred from `side_effects` as everywhere; `safety_level` can raise the danger, never lower it. Keys without an option
- * of their own (`cost_unit`, `requires_flags` …), and what the options cannot say, are kept under `metadata`.
+ * The axes are inferred from `side_effects` as everywhere; `safety_level` can raise the danger, never lower it. Keys
+ * without an option of their own (`cost_unit`, `requires_flags` …), and what the options cannot say, are kept under
+ * `metadata`.
  *
  * @param entry a checked entry.
  * @param execute the tool's work, where it is known.
  * @throws ToolError `INVALID_METADATA` for what contradicts itself, with every reason.
  */
 export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): ToolDefinition {
-  return defineTool({ ...entryOptions(entry), ...(execute === undefined ? {} : { execute }) } as unknown as ToolDefinition);
-}
-
-/** The options of the tool that an entry describes, not yet checked. */
-export function entryOptions(entry: ManifestEntry): Partial<ToolOptions> {
-  const same = SAME_VALUE.filter(([key]) => entry[key] !== undefined).map(([key, option]) => [option, entry[key]] as const);
-  return {
-    inputSchema: ANY_INPUT,
-    ...Object.fromEntries(same),
-    ...otherForms(entry),
-    ...raisedDanger(entry),
-    ...carried(entry),
-  };
-}
-
-/** The options whose form differs from the entry's. */
-export function otherForms(entry: Partial<ManifestEntry>): Partial<ToolOptions> {
-  const { priority, default_timeout: timeout, auth, idempotency_key: key, capabilities, providers, persona_allowlist: allowlist, examples, cache_ttl: ttl } = entry;
-  const requests = examples?.filter((example): example is string => typeof example === 'string' && example.trim() !== '');
-  return withoutUndefined({
-    priority: typeof priority === 'string' ? Priority[priority.toUpperCase() as keyof typeof Priority] : (priority as Priority | undefined),
-    timeoutMs: timeout === undefined || timeout === 0 ? undefined : timeout * 1_000,
-    auth: auth === undefined ? undefined : authOptions(auth),
-    idempotencyKey: typeof key === 'object' ? key.required : key,
-    capabilities: capabilities === undefined ? undefined : normalizeCapabilities(capabilities),
-    providers: providers?.map(providerOption),
-    personaAllowlist: allowlist?.map((persona) => persona.trim()),
-    examples: requests === undefined || requests.length === 0 ? undefined : requests,
-    cacheTtlMs: ttl === undefined ? undefined : Math.round(ttl * 1_000),
-  });
-}
-
-/** Trimmed, in order, each once whatever its case, without blanks. */
-export function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
-  const byKey = new Map<string, string>();
-  for (const each of capabilities) {
-    const capability = each.trim();
-    const key = capability.toLowerCase();
-    if (capability !== '' && !byKey.has(key)) byKey.set(key, capability);
+  const options: Record<string, unknown> = { inputSchema: ANY_INPUT };
+  for (const { key, option, form } of OPTION_KEYS) {
+    const value = entry[key] === undefined || form.read === undefined ? entry[key] : form.read(entry[key]);
+    if (value !== undefined) options[option] = value;
   }
-  return [...byKey.values()];
+  const metadata = { ...entry.metadata, ...carried(entry) };
+  if (Object.keys(metadata).length > 0) options['metadata'] = metadata;
+  return defineTool({ ...options, ...raisedDanger(entry, options), ...(execute === undefined ? {} : { execute }) } as unknown as ToolDefinition);
 }
 
-function providerOption({ name, priority, health_check_interval: interval, config }: NonNullable<ManifestEntry['providers']>[number]): ToolProvider {
-  return withoutUndefined({ name: name.trim(), priority, healthCheckIntervalMs: interval === undefined ? undefined : Math.round(interval * 1_000), config });
-}
-
-/** An explicit `danger_level` wins: it is checked not to lie below. */
-function raisedDanger({ danger_level: declared, safety_level: safety, side_effects: effects, access_mode: accessMode, execution_category: executionCategory }: ManifestEntry): Partial<ToolOptions> {
+/** Raises the inferred danger to the safety level. An explicit `danger_level` wins: it is checked not to lie below. */
+function raisedDanger({ danger_level: declared, safety_level: safety, side_effects: effects }: ManifestEntry, options: Readonly<Record<string, unknown>>): Partial<ToolOptions> {
   if (declared !== undefined || safety === undefined) return {};
   const sideEffects = typeof effects === 'string' ? [effects] : effects;
-  const { axes } = inferAxes(withoutUndefined({ name: '', description: '', accessMode, executionCategory, sideEffects }));
+  const { axes } = inferAxes({ ...options, sideEffects } as DeclaredMetadata);
   return dangerRank(safety) > dangerRank(axes.dangerLevel) ? { dangerLevel: safety } : {};
 }
 
-function carried(entry: ManifestEntry): Partial<ToolOptions> {
-  const rest = Object.entries(entry).filter(([key, value]) => value !== undefined && !WITHOUT_REST.has(key) && !(MAY_SAY_MORE.has(key) && isPlainForm(key, value)));
-  const metadata = { ...entry.metadata, ...Object.fromEntries(rest) };
-  return Object.keys(metadata).length === 0 ? {} : { metadata };
+function carried(entry: ManifestEntry): Readonly<Record<string, unknown>> {
+  const isCarried = (key: string, value: unknown) => {
+    const known = OPTION_OF_KEY.get(key);
+    return value !== undefined && key !== 'metadata' && key !== 'type' && (known === undefined || known.form.isWhole?.(value) === false);
+  };
+  return Object.fromEntries(Object.entries(entry).filter(([key, value]) => isCarried(key, value)));
 }
 
-/** Whether the option made of a value says all that the value says. */
-function isPlainForm(key: string, value: unknown): boolean {
-  switch (key) {
-    case 'default_timeout':
-      return value !== 0;
-    case 'idempotency_key':
-      return typeof value === 'boolean';
-    case 'providers':
-      return (value as readonly object[]).every((provider) => Object.keys(provider).every((each) => PROVIDER_KEYS.includes(each)));
-    case 'examples':
-      return (value as readonly unknown[]).every((example) => typeof example === 'string' && example.trim() !== '');
-    default:
-      return Object.keys(value as object).every((each) => each !== 'envs' && each !== 'env' && AUTH_KEYS.includes(each));
+/**
+ * Returns the manifest entry that describes a tool: what its author declared, in the manifest's keys and seconds.
+ *
+ * `defineEntry` makes an equal tool of it, except that functions cannot be written down, and that a time limit is rounded
+ * up to whole seconds.
+ */
+export function manifestEntryOf(definition: ToolDefinition): ManifestEntry {
+  const fields: Record<string, unknown> = {};
+  for (const { key, option, form } of OPTION_KEYS) {
+    const value = definition[option];
+    if (value !== undefined) fields[key] = form.write === undefined ? value : form.write(value);
   }
+  fields['parameters'] = { type: 'object', ...entryOf(definition).inputJsonSchema };
+  if (definition.outputSchema !== undefined && '~standard' in definition.outputSchema) delete fields['output_schema'];
+
+  const rest = new Map(Object.entries(definition.metadata ?? {}));
+  const giveBack = (key: string, isMeant: (value: unknown) => boolean) => {
+    const value = rest.get(key);
+    if (!rest.has(key) || !schemaOf(key).safeParse(value).success || !isMeant(value)) return;
+    fields[key] = value;
+    rest.delete(key);
+  };
+  // The original form of a value is given back only while it means what the tool declares: `metadata` is anybody's.
+  for (const { key, option, form } of OPTION_KEYS) {
+    if (form.read !== undefined) giveBack(key, (value) => canonicalJson(withDefaults(option, form.read!(value)) ?? null) === canonicalJson(definition[option] ?? null));
+  }
+  for (const key of CARRIED_KEYS) giveBack(key, () => true);
+  if (rest.size > 0) fields['metadata'] = Object.fromEntries(rest);
+  return cloneFrozen(fields) as unknown as ManifestEntry;
 }
 
-const PROVIDER_KEYS: readonly string[] = ['name', 'priority', 'health_check_interval', 'config'];
-const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
+function schemaOf(key: string) {
+  return manifestEntrySchema.shape[key as keyof typeof manifestEntrySchema.shape];
+}
 
-type WithoutUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
-
-function withoutUndefined<T extends object>(object: T): WithoutUndefined<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as WithoutUndefined<T>;
+function withDefaults(option: keyof ToolOptions, value: unknown): unknown {
+  return option === 'providers' ? (value as readonly ToolProvider[]).map((provider) => ({ priority: 100, ...provider })) : value;
 }

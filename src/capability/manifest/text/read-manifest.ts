@@ -2,7 +2,7 @@ import { isToolError, issuesOf } from '../../../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../../tool/tool-definition.js';
 import { checkEntry, type EntryFinding } from '../entry/check-entry.js';
-import { defineEntry, OTHER_FORM, SAME_VALUE } from '../entry/define-entry.js';
+import { defineEntry, KEY_OF_OPTION } from '../entry/define-entry.js';
 import { unwrapEntry, type ManifestEntry, type UnwrappedEntry } from '../entry/manifest-entry.js';
 import { createSuggester, type Suggester } from '../entry/suggester.js';
 import type { ManifestIssue } from '../manifest-issue.js';
@@ -160,8 +160,6 @@ function nameOf(raw: unknown): { readonly entryName?: string } {
   const { name } = unwrapEntry(raw).fields;
   return typeof name === 'string' ? { entryName: name.slice(0, 128) } : {};
 }
-
-const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map([...SAME_VALUE, ...OTHER_FORM].map(([key, option]) => [option, key]));
 
 /** Defines the tool. Where keys are wrong, what remains is tried, so that contradictions are told at the same time. */
 function define(entry: ManifestEntry, wrong: ReadonlySet<unknown>, executeOf: NonNullable<ReadOptions['executeOf']>): { readonly definition?: ToolDefinition; readonly faults: readonly EntryFinding[] } {
