@@ -11,10 +11,9 @@ import { exponentialBackoff } from './exponential-backoff.js';
 import type { HealthLog, HealthSummary, Sample } from './health/health-samples.js';
 import { RollingHealth } from './health/rolling-health.js';
 import type { Attempt } from './provider.js';
-import { failuresOf } from './provider-state.js';
 import { identityOf, ProviderSlot, type Pass } from './provider-slot.js';
 import { requireCallOptions, requireRouterOptions, type ProviderRouterOptions } from './router-options.js';
-import { abortError, describeFailure, isTimeout, runAttempt } from './run-attempt.js';
+import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
 import { RouterSync } from './router-sync.js';
 
 export interface CallOptions {
@@ -56,6 +55,7 @@ export interface ProviderSnapshot {
   readonly reason: string | null;
   /** Failures in a row. */
   readonly failures: number;
+  /** When it is tried out; before that, calls reach it only when no other provider is usable and the backoff is not binding. */
   readonly backoffUntil: number | null;
   readonly lastCheck: CheckResult | null;
   /** Its last calls, and the latest of them; health checks, and calls that tried it out after failures, are not among them. */
@@ -67,8 +67,11 @@ export interface ProviderSnapshot {
  * Lets the first provider of a tool that is in order answer a call.
  *
  * Providers are tried in ascending `priority`, equal ones in the order declared. Skipped are those without credentials,
- * those whose health check says no, and those backing off: after every failure a provider is left alone for
- * `exponentialBackoff(failures in a row)`, then a single call tries it out while others still pass it by.
+ * those whose health check says no, and those backing off: a provider that failed is left alone for
+ * `exponentialBackoff(failures in a row)`, or as long as it asks for, then a single call tries it out while others still
+ * pass it by. One failure is enough while another provider is usable. The last usable one is left alone only after
+ * `failuresToEject` failures in a row, or when it asks for it, and a backoff from a time when another was usable does not
+ * keep a call away that nobody else takes.
  * Failures are errors that are no ToolError, `TIMEOUT` and `PROVIDER_UNAVAILABLE`. A result of `fail` and any other
  * ToolError is the tool's own answer, which no other provider would better. One call calls each provider at most once.
  *
@@ -104,7 +107,7 @@ export class ProviderRouter {
    * Calls the first provider in order, and the next ones when it fails.
    *
    * @throws ToolError `PROVIDERS_EXHAUSTED` when none answered: `details.attempts` says of each why, `details.retryAt`
-   * when the first backoff ends (milliseconds since 1970, or `null`); at once, without waiting for a backoff.
+   * when trying again is worth it (milliseconds since 1970, or `null`); at once, without waiting for a backoff.
    * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up; `TIMEOUT` when it
    * is a deadline that fires the signal (a `TimeoutError` or a ToolError `TIMEOUT` as its reason). Only the latter counts
    * as a failure, of the tool and of the provider that was silent.
@@ -130,12 +133,18 @@ export class ProviderRouter {
   async #route(input: unknown, context: ToolContext, { repeatable, onStart, onEnd }: CallOptions, deadline: number): Promise<Routed> {
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];
-    for (const [place, slot] of this.#slots.entries()) {
+    const count = this.#slots.length;
+    // When nobody took the call, those are asked who are left alone only because another provider was usable then.
+    for (let turn = 0; turn < 2 * count; turn += 1) {
+      const asLast = turn >= count;
+      if (asLast && errors.length > 0) break;
+      const place = turn % count;
+      const slot = this.#slots[place]!;
       const provider = this.#labels.get(slot)!;
       const share = () => this.#shareOf(deadline, place);
-      const pass = await this.#admit(slot, context.signal, share);
+      const pass = await this.#admit(slot, asLast, context.signal, share);
       if (typeof pass === 'string') {
-        attempts.push(Object.freeze({ provider, status: 'skipped', reason: pass }));
+        attempts[place] = Object.freeze({ provider, status: 'skipped', reason: pass });
         continue;
       }
       if (context.signal?.aborted) {
@@ -165,12 +174,12 @@ export class ProviderRouter {
       if (result.status !== 'failed') {
         slot.succeeded(pass);
         if (result.status === 'refused') throw result.error;
-        attempts.push(Object.freeze({ provider, status: 'answered', latencyMs, ...probe }));
-        return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts) });
+        attempts[place] = Object.freeze({ provider, status: 'answered', latencyMs, ...probe });
+        return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts.slice(0, place + 1)) });
       }
       const reason = describeFailure(result.error);
-      slot.failed(pass, reason);
-      attempts.push(Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe }));
+      slot.failed(pass, reason, retryAfterOf(result.error, this.#clock.now()));
+      attempts[place] = Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
       // The caller's own time may be up: then nobody waits for another provider.
       if (context.signal?.aborted || (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))) throw result.error;
@@ -180,7 +189,7 @@ export class ProviderRouter {
 
   /** Half of the time that is left, if a provider after this place may need the rest; no limit otherwise. */
   #shareOf(deadline: number, place: number): number | undefined {
-    if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.isUsable())) return undefined;
+    if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked())) return undefined;
     return Math.max(1, Math.ceil((deadline - this.#clock.elapsed()) / 2));
   }
 
@@ -195,7 +204,7 @@ export class ProviderRouter {
   }
 
   #createSlot(spec: ProviderRouterOptions['providers'][number]): ProviderSlot {
-    const { factories, config, env = process.env, checkTimeoutMs = 5_000, random = Math.random, baseMs = 1_000, capMs = 60_000 } = this.#options;
+    const { factories, config, env = process.env, checkTimeoutMs = 5_000, random = Math.random, failuresToEject = 5, baseMs = 1_000, capMs = 60_000 } = this.#options;
     const slot: ProviderSlot = new ProviderSlot(spec, {
       clock: this.#clock,
       env,
@@ -203,6 +212,8 @@ export class ProviderRouter {
       credentials: lookUp(config, spec.name),
       checkTimeoutMs,
       probeLeaseMs: this.#leaseMs(),
+      failuresToEject,
+      isOtherUsable: () => this.#slots.some((other) => other !== slot && other.isUsable()),
       backoffMs: (failures) => exponentialBackoff(failures, { baseMs, capMs, random }),
       onCheck: (result, previous, latencyMs) => this.#checked(slot, result, previous, latencyMs),
       onEjected: (reason, failures, backoffMs) => this.#tell({ ...this.#facts(slot), type: 'provider-ejected', reason, failures, backoffMs }),
@@ -217,9 +228,9 @@ export class ProviderRouter {
   }
 
   /** Leave to call a provider, or why it is skipped; waits for a health check that is due, and for other processes to agree to a probe. */
-  async #admit(slot: ProviderSlot, signal: AbortSignal | undefined, share: () => number | undefined): Promise<Pass | string> {
+  async #admit(slot: ProviderSlot, asLast: boolean, signal: AbortSignal | undefined, share: () => number | undefined): Promise<Pass | string> {
     for (let hasWaited = false; ; ) {
-      const admitted = slot.admit(hasWaited);
+      const admitted = slot.admit(hasWaited, asLast);
       if (typeof admitted === 'string') return admitted;
       if (admitted instanceof Promise) {
         hasWaited = true;
@@ -232,7 +243,7 @@ export class ProviderRouter {
   #checked(slot: ProviderSlot, result: CheckResult, previous: CheckResult | undefined, latencyMs: number): void {
     this.#tell({ ...this.#facts(slot), type: 'provider-attempt', success: result.healthy, latencyMs, kind: 'check' });
     if (!result.healthy && previous?.healthy !== false) {
-      this.#tell({ ...this.#facts(slot), type: 'provider-ejected', reason: result.reason, failures: failuresOf(slot.state), backoffMs: slot.check.intervalMs });
+      this.#tell({ ...this.#facts(slot), type: 'provider-ejected', reason: result.reason, failures: slot.state.failures, backoffMs: slot.check.intervalMs });
     }
     if (result.healthy && previous?.healthy === false) this.#tell({ ...this.#facts(slot), type: 'provider-recovered' });
   }
@@ -244,7 +255,7 @@ export class ProviderRouter {
 
   #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {
     const { toolName } = this.#options;
-    const ends = this.#slots.flatMap(({ state }) => (state.kind === 'backing-off' ? [this.#dateOf(state.until)] : []));
+    const ends = this.#slots.flatMap(({ state }) => (state.failures > 0 && state.kind !== 'half-open' ? [this.#dateOf(state.until)] : []));
     const retryAt = ends.length === 0 ? null : Math.min(...ends);
     const found = attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') || 'none declared';
     const advice = retryAt === null ? 'see details.attempts' : 'try again after details.retryAt';
@@ -266,7 +277,7 @@ export class ProviderRouter {
       identity,
       state: reason === null ? state.kind : 'unhealthy',
       reason,
-      failures: failuresOf(state),
+      failures: state.failures,
       backoffUntil: state.kind === 'backing-off' ? this.#dateOf(state.until) : null,
       lastCheck,
       lastCall: this.#health.lastCall('provider', this.#healthName(slot)),

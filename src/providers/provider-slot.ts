@@ -4,9 +4,28 @@ import type { ToolProvider } from '../tool/metadata/tool-options.js';
 import { ActiveCheck, type CheckResult } from './active-check.js';
 import { lookUp } from './check-options.js';
 import type { Environment, Provider, ProviderFactory } from './provider.js';
-import { admissionOf, AVAILABLE, backingOff, failuresOf, halfOpen, type ProviderState } from './provider-state.js';
 import { describeFailure } from './run-attempt.js';
 import type { SharedBackoff, SharedState } from './shared-backoff.js';
+
+/**
+ * The calls' own record of a provider.
+ *
+ * - available: calls go to it, also after failures when no other provider was usable.
+ * - backing-off: it is left alone until `until`.
+ * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang, or
+ *   its process may have died.
+ */
+export interface ProviderState {
+  readonly kind: 'available' | 'backing-off' | 'half-open';
+  /** Failures in a row. */
+  readonly failures: number;
+  /** A moment of `clock.elapsed()`; of an available provider that failed, when trying again is worth it. */
+  readonly until: number;
+  /** `true` when the backoff holds for the last usable provider too: after `failuresToEject` failures in a row, or because the service asked for it. */
+  readonly binding: boolean;
+}
+
+const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0, until: 0, binding: false });
 
 /** Leave to call a provider; what becomes of the call counts only while the state is the one it was given in. */
 export interface Pass {
@@ -22,7 +41,10 @@ export interface SlotOptions {
   readonly credentials: Readonly<Record<string, unknown>> | undefined;
   readonly checkTimeoutMs: number;
   readonly probeLeaseMs: number;
+  readonly failuresToEject: number;
   readonly backoffMs: (failures: number) => number;
+  /** Tells whether a call could go to another provider now. */
+  readonly isOtherUsable: () => boolean;
   readonly onCheck: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
   readonly onEjected: (reason: string, failures: number, backoffMs: number) => void;
   readonly onRecovered: () => void;
@@ -62,10 +84,15 @@ export class ProviderSlot {
     return this.#state;
   }
 
-  /** Whether a call would go to the provider now, as far as that is known without asking it. */
+  /** Tells whether calls go to the provider: it has its credentials, its check did not fail, and it is not left alone. */
   isUsable(): boolean {
+    return typeof this.provider() !== 'string' && this.#state.kind === 'available' && this.check.last?.healthy !== false;
+  }
+
+  /** Tells whether a call would ask the provider now, be it only to check it or to try it out. */
+  wouldBeAsked(): boolean {
     const provider = this.provider();
-    if (typeof provider === 'string' || admissionOf(this.#state, this.#options.clock.elapsed()) === 'no') return false;
+    if (typeof provider === 'string' || this.#admission() === 'no') return false;
     return this.check.last?.healthy !== false || this.check.isDue(provider);
   }
 
@@ -74,74 +101,95 @@ export class ProviderSlot {
    *
    * @param hasWaited whether the caller has waited for a check: it takes what that found. A check that takes longer than
    * its interval is due again when it ends, and would hold a caller for ever.
+   * @param asLast whether no other provider takes the call: then a backoff that is not binding keeps it away no more.
    */
-  admit(hasWaited: boolean): Pass | string | Promise<void> {
+  admit(hasWaited: boolean, asLast: boolean): Pass | string | Promise<void> {
     const provider = this.provider();
     if (typeof provider === 'string') return provider;
     const now = this.#options.clock.elapsed();
-    const kind = admissionOf(this.#state, now);
-    if (kind === 'no') {
-      this.shared?.look();
-      return describeState(this.#state, now);
-    }
+    const admission = this.#admission();
+    if (admission === 'no') this.shared?.look();
+    const kind = admission === 'no' && asLast && !this.#state.binding ? 'call' : admission;
+    if (kind === 'no') return describeState(this.#state, now);
     const check = hasWaited ? undefined : this.check.due(provider);
     if (check !== undefined) return check;
     if (this.check.last?.healthy === false) return this.check.last.reason;
     // From here on, and before anybody waits for anything, this call is the only probe.
-    if (kind === 'probe') this.#state = halfOpen(failuresOf(this.#state), now + this.#options.probeLeaseMs);
+    if (kind === 'probe') this.#enter('half-open', now + this.#options.probeLeaseMs);
     return { kind, provider, state: this.#state };
   }
 
-  /** Whether a probe may go on: among all processes there is only one. */
+  /** Asks whether a probe may go on: among all processes there is only one. */
   async confirm(pass: Pass): Promise<boolean> {
     if (pass.kind === 'call' || this.shared === undefined) return true;
-    const granted = await this.shared.claim(failuresOf(pass.state), this.#options.probeLeaseMs);
-    if (!granted && this.#state === pass.state) this.#state = backingOff(failuresOf(pass.state), this.#options.clock.elapsed());
+    const { failures, binding } = pass.state;
+    const granted = await this.shared.claim({ kind: 'half-open', failures, durationMs: this.#options.probeLeaseMs, binding });
+    if (!granted && this.#state === pass.state) this.#enter('backing-off', this.#options.clock.elapsed());
     return granted;
   }
 
   succeeded(pass: Pass): void {
-    // A call from before the provider failed says nothing of now; and one that is available stays so.
-    if (this.#state !== pass.state || pass.kind === 'call') return;
+    // Failures of an available provider are in a row only while nothing is answered. One that is left alone comes back by
+    // a call that began since: an older one says nothing of now.
+    if (this.#state !== pass.state && this.#state.kind !== 'available') return;
+    const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
+    if (!wasOut) return;
     this.#options.onRecovered();
     this.shared?.changed();
   }
 
-  failed(pass: Pass, reason: string): void {
-    // Many calls that were under way when the service broke have seen one failure, not many.
-    if (this.#state !== pass.state) return;
-    const failures = failuresOf(pass.state) + 1;
-    const backoffMs = this.#options.backoffMs(failures);
-    this.#state = backingOff(failures, this.#options.clock.elapsed() + backoffMs);
-    this.#options.onEjected(reason, failures, backoffMs);
+  /** @param retryAfterMs how long the service asked to be left alone, if it did. */
+  failed(pass: Pass, reason: string, retryAfterMs?: number): void {
+    const { kind, failures: before, binding: wasBinding } = this.#state;
+    // Many calls that were under way when the service broke have seen one failure, not many. That it asks for time is news.
+    const isSame = this.#state === pass.state;
+    if (!isSame && (retryAfterMs === undefined || wasBinding || kind === 'half-open')) return;
+    const { clock, backoffMs, failuresToEject, isOtherUsable, onEjected } = this.#options;
+    const failures = isSame ? before + 1 : Math.max(1, before);
+    const binding = wasBinding || retryAfterMs !== undefined || failures >= failuresToEject;
+    const restMs = Math.max(backoffMs(failures), retryAfterMs ?? 0);
+    const isEjected = binding || kind !== 'available' || isOtherUsable();
+    this.#enter(isEjected ? 'backing-off' : 'available', clock.elapsed() + restMs, failures, binding);
+    if (!isEjected) return;
+    onEjected(reason, failures, restMs);
     this.shared?.changed();
   }
 
   /** The call ended without a word about the service: a probe is free for the next. */
   abandoned(pass: Pass): void {
     if (this.#state !== pass.state || pass.kind === 'call') return;
-    this.#state = backingOff(failuresOf(pass.state), this.#options.clock.elapsed());
+    this.#enter('backing-off', this.#options.clock.elapsed());
     this.shared?.changed();
   }
 
-  /** The state as other processes read it. */
+  /** The state as other processes read it. Failures of a provider that still takes calls here are this process's own. */
   sharedState(): SharedState {
-    if (this.#state.kind === 'available') return { kind: 'available' };
-    const { kind, failures, until } = this.#state;
-    const restMs = Math.max(0, until - this.#options.clock.elapsed());
-    return kind === 'backing-off' ? { kind, failures, backoffMs: restMs } : { kind, failures, leaseMs: restMs };
+    const { kind, failures, until, binding } = this.#state;
+    if (kind === 'available') return { kind };
+    return { kind, failures, binding, durationMs: Math.max(0, until - this.#options.clock.elapsed()) };
   }
 
   /** Takes over what another process found. */
   adopt(state: SharedState): void {
-    const now = this.#options.clock.elapsed();
-    const before = this.#state;
-    if (state.kind === 'available') this.#state = AVAILABLE;
-    else if (state.kind === 'backing-off') this.#state = backingOff(state.failures, now + state.backoffMs);
-    else this.#state = halfOpen(state.failures, now + state.leaseMs);
-    if (state.kind === 'available' && before.kind !== 'available') this.#options.onRecovered();
-    if (state.kind === 'backing-off') this.#options.onEjected('failed in another process', state.failures, state.backoffMs);
+    const wasOut = this.#state.kind !== 'available';
+    if (state.kind === 'available') {
+      if (!wasOut) return;
+      this.#state = AVAILABLE;
+      return this.#options.onRecovered();
+    }
+    this.#enter(state.kind, this.#options.clock.elapsed() + state.durationMs, state.failures, state.binding);
+    if (state.kind === 'backing-off') this.#options.onEjected('failed in another process', state.failures, state.durationMs);
+  }
+
+  #enter(kind: ProviderState['kind'], until: number, failures = this.#state.failures, binding = this.#state.binding): void {
+    this.#state = Object.freeze({ kind, failures, until, binding });
+  }
+
+  /** How a call may go to the provider in its state. */
+  #admission(): Pass['kind'] | 'no' {
+    if (this.#state.kind === 'available') return 'call';
+    return this.#options.clock.elapsed() >= this.#state.until ? 'probe' : 'no';
   }
 
   /** The provider, made now if need be; or why there is none. */
@@ -193,8 +241,7 @@ function isProvider(value: unknown): value is Provider {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Provider>).call === 'function';
 }
 
-function describeState(state: ProviderState, now: number): string {
-  if (state.kind === 'half-open') return 'another call is trying it out after its failures';
-  if (state.kind === 'available') return 'available';
-  return `backing off for ${Math.ceil(state.until - now)} ms after ${state.failures} failure${state.failures === 1 ? '' : 's'} in a row`;
+function describeState({ kind, until, failures }: ProviderState, now: number): string {
+  if (kind === 'half-open') return 'another call is trying it out after its failures';
+  return `backing off for ${Math.ceil(until - now)} ms after ${failures} failure${failures === 1 ? '' : 's'} in a row`;
 }

@@ -2,7 +2,12 @@ import type { ToolContext } from '../tool/metadata/tool-options.js';
 
 /** One service that can answer a tool's calls. */
 export interface Provider {
-  /** Answers one call, with a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
+  /**
+   * Answers one call, with a plain value or a result of `ok`, `fail`, `askUser` or `halt`.
+   *
+   * A service that says when to come back is heard: by an error with `Retry-After` among its `headers`, or by a ToolError
+   * `PROVIDER_UNAVAILABLE` with `details.retryAfterMs`.
+   */
   call(input: unknown, context: ToolContext): unknown;
   /** Whether the service can be used now; anything but `true`, an error and no answer in time count as no. */
   check?(signal: AbortSignal): boolean | Promise<boolean>;

@@ -4,7 +4,7 @@ import type { ToolEvent } from '../core/tool-event.js';
 import { LIMITS } from '../core/limits.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolProvider } from '../tool/metadata/tool-options.js';
-import { aFunction, aName, anObject, aTable, atLeast, invalidArgument, requireOptions, type OptionRule } from './check-options.js';
+import { aFunction, aName, anObject, aTable, atLeast, invalidArgument, requireOptions, wholeBetween, type OptionRule } from './check-options.js';
 import type { HealthLog } from './health/health-samples.js';
 import type { Environment, ProviderFactory } from './provider.js';
 
@@ -34,6 +34,8 @@ export interface ProviderRouterOptions {
   readonly attemptTimeoutMs?: number;
   /** Milliseconds for which the call that tries a provider out keeps others away, if it hangs. @default attemptTimeoutMs + 1000, or 60_000 */
   readonly probeLeaseMs?: number;
+  /** Failures in a row after which a provider is left alone even when no other is usable; otherwise one is enough. @default 5 */
+  readonly failuresToEject?: number;
   /** Of the backoff, as in `exponentialBackoff`. @default 1000 */
   readonly baseMs?: number;
   /** @default 60_000 */
@@ -41,7 +43,7 @@ export interface ProviderRouterOptions {
 }
 
 /** What people who run tools may set of how their providers are called. */
-export type RoutingOptions = Pick<ProviderRouterOptions, 'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'probeLeaseMs' | 'baseMs' | 'capMs'>;
+export type RoutingOptions = Pick<ProviderRouterOptions, 'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'probeLeaseMs' | 'failuresToEject' | 'baseMs' | 'capMs'>;
 
 const timer: OptionRule = {
   expected: `milliseconds from 1 to ${LIMITS.timerMs}`,
@@ -62,6 +64,7 @@ const RULES: Readonly<Record<keyof ProviderRouterOptions, OptionRule>> = {
   checkTimeoutMs: timer,
   attemptTimeoutMs: timer,
   probeLeaseMs: timer,
+  failuresToEject: wholeBetween(1, 1_000),
   baseMs: atLeast(0),
   capMs: atLeast(0),
 };
@@ -77,8 +80,8 @@ const CALL_RULES = {
   onStart: aFunction,
   onEnd: aFunction,
 };
-const { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, baseMs, capMs } = RULES;
-const ROUTING_RULES: Readonly<Record<keyof RoutingOptions, OptionRule>> = { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, baseMs, capMs };
+const { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, failuresToEject, baseMs, capMs } = RULES;
+const ROUTING_RULES: Readonly<Record<keyof RoutingOptions, OptionRule>> = { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, failuresToEject, baseMs, capMs };
 
 /** @throws ToolError `INVALID_ARGUMENT` naming the option. */
 export function requireRouterOptions(options: ProviderRouterOptions): void {

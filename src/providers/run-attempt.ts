@@ -29,6 +29,9 @@ export interface AttemptOptions {
   readonly onEnd: () => void;
 }
 
+/** Milliseconds for which a service is left alone at most because it asks for it; then it is tried out. */
+export const MOST_RETRY_AFTER_MS = 600_000;
+
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 
 /**
@@ -108,4 +111,35 @@ export function describeFailure(error: unknown): string {
   const code: unknown = (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code;
   const isName = (text: unknown): text is string => typeof text === 'string' && /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(text);
   return [isName(error.name) ? error.name : 'Error', ...(isName(code) ? [code] : [])].join(' ');
+}
+
+/**
+ * Milliseconds for which a service asks to be left alone by the error of a call: `details.retryAfterMs` of a ToolError, or
+ * the header `Retry-After` on the error, its response or its cause; `undefined` when it says nothing of that kind.
+ *
+ * @param now milliseconds since 1970, for headers that name a date.
+ */
+export function retryAfterOf(error: unknown, now: number): number | undefined {
+  try {
+    const ms = isToolError(error) ? error.details['retryAfterMs'] : undefined;
+    if (typeof ms === 'number' && ms > 0) return Math.min(ms, MOST_RETRY_AFTER_MS);
+    const { headers, responseHeaders, response, cause } = (error ?? {}) as Readonly<Record<string, unknown>>;
+    for (const source of [headers, responseHeaders, (response as { headers?: unknown } | undefined)?.headers]) {
+      const text = headerOf(source, 'retry-after')?.trim();
+      if (text === undefined || text === '') continue;
+      const asked = /^\d{1,15}$/.test(text) ? Number(text) * 1_000 : /[a-z]/i.test(text) ? Date.parse(text) - now : NaN;
+      if (asked > 0) return Math.min(asked, MOST_RETRY_AFTER_MS);
+    }
+    return cause === undefined || cause === error ? undefined : retryAfterOf(cause, now);
+  } catch {
+    // What services throw may have getters that throw, or causes without an end.
+    return undefined;
+  }
+}
+
+function headerOf(headers: unknown, name: string): string | undefined {
+  if (typeof headers !== 'object' || headers === null) return undefined;
+  const get = (headers as { get?: unknown }).get;
+  const value: unknown = typeof get === 'function' ? get.call(headers, name) : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return typeof value === 'number' ? String(value) : typeof value === 'string' ? value : undefined;
 }

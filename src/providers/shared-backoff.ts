@@ -1,11 +1,17 @@
 import type { Clock } from '../core/clock.js';
 import type { StateStore } from '../state/state-store.js';
+import { MOST_RETRY_AFTER_MS } from './run-attempt.js';
 
-/** What processes tell each other of a provider; durations, because their clocks differ. */
+/** What processes tell each other of a provider; durations, because their clocks differ. Each judges by its own other providers. */
 export type SharedState =
   | { readonly kind: 'available' }
-  | { readonly kind: 'backing-off'; readonly failures: number; readonly backoffMs: number }
-  | { readonly kind: 'half-open'; readonly failures: number; readonly leaseMs: number };
+  | {
+      readonly kind: 'backing-off' | 'half-open';
+      readonly failures: number;
+      /** Of the backoff, or of the lease of the call that tries the provider out. */
+      readonly durationMs: number;
+      readonly binding: boolean;
+    };
 
 export interface SharedBackoffOptions {
   readonly store: StateStore;
@@ -13,7 +19,7 @@ export interface SharedBackoffOptions {
   readonly key: string;
   /** Tells this process from all others. */
   readonly writer: string;
-  /** Milliseconds that no backoff and no lease exceeds, whatever the store says. */
+  /** Milliseconds that no backoff and no lease exceeds, whatever the store says; a service may ask for more. */
   readonly mostMs: number;
   /** The provider's state here and now. */
   readonly current: () => SharedState;
@@ -82,14 +88,14 @@ export class SharedBackoff {
    *
    * `true`: it is granted, or there is no store to ask. Otherwise another process was faster, and its state has been adopted.
    */
-  claim(failures: number, leaseMs: number): Promise<boolean> {
-    return this.#alone(() => this.#claim(failures, leaseMs)).catch(() => true);
+  claim(probe: Exclude<SharedState, { kind: 'available' }>): Promise<boolean> {
+    return this.#alone(() => this.#claim(probe)).catch(() => true);
   }
 
-  async #claim(failures: number, leaseMs: number): Promise<boolean> {
-    const next = this.#encode({ kind: 'half-open', failures, leaseMs });
+  async #claim(probe: Exclude<SharedState, { kind: 'available' }>): Promise<boolean> {
+    const next = this.#encode(probe);
     for (let race = 0; race < MOST_RACES; race += 1) {
-      if (await this.#replace(next, leaseMs)) return true;
+      if (await this.#replace(next, probe.durationMs)) return true;
       const found = await this.#read();
       this.#known = found.text;
       // Nothing: its time ran out, or the store lost it. Whoever writes first may try.
@@ -148,6 +154,8 @@ export class SharedBackoff {
       this.#known = text;
       // Two processes that fail together have seen one failure; a provider that answered here is available, whatever others saw before.
       if (state === undefined || state.kind === 'available' || own.kind === 'available') continue;
+      // A backoff that the service asked for is not lost to a failure without a word.
+      if (own.binding && !state.binding) continue;
       this.#adopt(state);
       return;
     }
@@ -174,19 +182,17 @@ export class SharedBackoff {
   }
 
   #encode(state: SharedState): string {
-    return JSON.stringify({ v: 1, by: `${this.#options.writer}/${(this.#counter += 1)}`, ...state });
+    return JSON.stringify({ v: 2, by: `${this.#options.writer}/${(this.#counter += 1)}`, ...state });
   }
 }
 
 /** The state of a text; one that cannot be read, of another version or damaged, is available: it locks nobody out. */
 function decode(text: string, mostMs: number): SharedState {
   try {
-    const { v, kind, failures, backoffMs, leaseMs } = JSON.parse(text) as Record<string, unknown>;
-    const durationMs = kind === 'backing-off' ? backoffMs : leaseMs;
-    if (v === 1 && Number.isSafeInteger(failures) && (failures as number) >= 0 && typeof durationMs === 'number' && durationMs >= 0) {
-      const ms = Math.min(durationMs, mostMs);
-      if (kind === 'backing-off') return { kind, failures: failures as number, backoffMs: ms };
-      if (kind === 'half-open') return { kind, failures: failures as number, leaseMs: ms };
+    const { v, kind, failures, durationMs, binding } = JSON.parse(text) as Record<string, unknown>;
+    if (v === 2 && (kind === 'backing-off' || kind === 'half-open') && Number.isSafeInteger(failures) && (failures as number) >= 0 && typeof durationMs === 'number' && durationMs >= 0) {
+      const most = binding === true && kind === 'backing-off' ? Math.max(mostMs, MOST_RETRY_AFTER_MS) : mostMs;
+      return { kind, failures: failures as number, durationMs: Math.min(durationMs, most), binding: binding === true };
     }
   } catch {
     // See above.

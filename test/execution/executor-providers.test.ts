@@ -81,7 +81,7 @@ describe('a call of a tool with providers', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const fakes = Object.fromEntries(names.map((name) => [name, new FakeProvider()]));
     for (const fake of Object.values(fakes)) fake.fails();
-    const { call } = withProviders([search({ providers: named(...names) })], fakes, { maxAttempts: 1 });
+    const { call } = withProviders([search({ providers: named(...names) })], fakes, { maxAttempts: 1, routing: { failuresToEject: 1 } });
     expect(await call()).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', attempts: 5 });
     expect(await call()).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', attempts: 0 });
     expect(Object.values(fakes).map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1]);

@@ -76,7 +76,7 @@ describe.skipIf(!present)('the recorded windows', () => {
 
 describe.skipIf(!present)('the recorded routes', () => {
   /** Plays the moments of a case with providers that fail as `failing` says; answers who was called and checked at each. */
-  async function play(name: string, failing: (provider: string, call: number, t: number) => boolean, health: Readonly<Record<string, () => boolean>> = {}) {
+  async function play(name: string, failing: (provider: string, call: number, t: number) => boolean, health: Readonly<Record<string, () => boolean>> = {}, failuresToEject = 5) {
     const { specs, trace } = routerCase(name);
     const clock = new ManualClock(trace[0]!.t * 1_000);
     let asked: string[] = [];
@@ -99,7 +99,7 @@ describe.skipIf(!present)('the recorded routes', () => {
       return fake;
     };
     const factories = new Map(specs.map((spec) => [spec.name, (config: Readonly<Record<string, unknown>>) => fakeOf(spec.name, [spec.name, config['server']].filter(Boolean).join(' '))]));
-    const router = new ProviderRouter({ toolName: 'demo', providers, factories, clock, random: () => 1, env: {} });
+    const router = new ProviderRouter({ toolName: 'demo', providers, factories, clock, random: () => 1, env: {}, failuresToEject });
     const steps: { readonly asked: readonly string[]; readonly answer: unknown }[] = [];
     for (const { t } of trace) {
       clock.advance(t * 1_000 - clock.now());
@@ -130,10 +130,15 @@ describe.skipIf(!present)('the recorded routes', () => {
     expect(steps).toEqual([{ asked: ['check a', 'check b', 'b'], answer: 'b' }]);
   });
 
-  it('ask whoever is not backing off when all fail; then the error lists all (recorded: the last one’s error)', async () => {
-    const { steps, recorded } = await play('all_fail_no_fallback', () => true);
+  it('ask whoever is not backing off when all fail, if one failure of the last usable one is to be enough; then the error lists all (recorded: the last one’s error)', async () => {
+    const { steps, recorded } = await play('all_fail_no_fallback', () => true, {}, 1);
     expect(steps.map(({ asked }) => asked)).toEqual(recorded);
     expect(steps.map(({ answer }) => answer)).toEqual(recorded.map(() => 'PROVIDERS_EXHAUSTED'));
+  });
+
+  it('go on with the last usable one until it has failed five times in a row (recorded: one failure, so that at 1 % errors most calls are refused)', async () => {
+    const { steps, recorded } = await play('all_fail_no_fallback', () => true);
+    expect(steps.slice(0, 5).map(({ asked }) => asked)).toEqual(recorded.slice(0, 5).map((asked) => (asked.includes('b') ? asked : [...asked, 'b'])));
   });
 
   it('try both of two equal names with different configurations (recorded: only the first)', async () => {

@@ -82,8 +82,8 @@ describe('ProviderRouter', () => {
     const broken = new Promise<never>((_, reject) => (breakDown = () => reject(new Error('gone'))));
     broken.catch(() => {});
     a.answers(() => broken);
-    const { call, router, events } = routerOf({ a });
-    const calls = Array.from({ length: 50 }, () => call());
+    const { router, events } = routerOf({ a, b: new FakeProvider() });
+    const calls = Array.from({ length: 50 }, () => router.call({}, {}, { repeatable: false }));
     breakDown();
     const settled = await Promise.allSettled(calls);
     expect(settled.every(({ status }) => status === 'rejected')).toBe(true);
@@ -188,8 +188,15 @@ describe('ProviderRouter', () => {
     clock.advance(400);
     const second = await call().catch((error: unknown) => error);
     expect(second).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: clock.now() + 600 } });
-    expect(statuses(second)).toMatchObject([{ status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' }, { status: 'skipped' }]);
-    expect([a.calls, b.calls, clock.pending]).toEqual([1, 1, 0]);
+    expect(statuses(second)).toMatchObject([{ status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' }, { status: 'failed' }]);
+    // First the one that was last, then the other as the last one: each until it has failed five times in a row.
+    for (let index = 0; index < 3 + 4; index += 1) await call().catch(() => {});
+    expect([a.calls, b.calls]).toEqual([5, 5]);
+    const last = await call().catch((error: unknown) => error);
+    expect(last).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: clock.now() + 16_000 } });
+    const reason = 'backing off for 16000 ms after 5 failures in a row';
+    expect(statuses(last)).toMatchObject([{ status: 'skipped', reason }, { status: 'skipped', reason }]);
+    expect([a.calls, b.calls, clock.pending]).toEqual([5, 5, 0]);
   });
 
   it('shows nothing that a service said: its messages may quote keys', async () => {
@@ -342,7 +349,7 @@ describe('ProviderRouter', () => {
   it('tells of attempts, ejection and recovery; a listener that throws changes nothing', async () => {
     const a = new FakeProvider();
     a.fails();
-    const { call, clock, events, router } = routerOf({ a });
+    const { call, clock, events, router } = routerOf({ a }, { failuresToEject: 1 });
     await call().catch(() => {});
     clock.advance(1_000);
     a.answers(() => 'back');

@@ -187,7 +187,7 @@ describe('routers that share a store', () => {
   });
 
   it('lock nobody out for what a store says: damaged and endless states end', async () => {
-    for (const text of ['', '{', '[]', 'null', '{"v":2,"kind":"backing-off"}', '{"v":1,"kind":"backing-off","failures":-1,"backoffMs":1}', '{"v":1,"kind":"backing-off","failures":1,"backoffMs":1e300}']) {
+    for (const text of ['', '{', '[]', 'null', '{"v":1,"kind":"backing-off","failures":1,"backoffMs":1e9}', '{"v":2,"kind":"backing-off"}', '{"v":2,"kind":"backing-off","failures":-1,"durationMs":1}', '{"v":2,"kind":"backing-off","failures":1,"durationMs":1e300}', '{"v":2,"kind":"half-open","failures":1,"durationMs":1e300,"binding":true}']) {
       const { all, memory, advance } = processes(1);
       const { router, call } = all[0]!;
       await memory.compareAndSet(`provider:search/${router.snapshot()[0]!.identity}`, undefined, text);
