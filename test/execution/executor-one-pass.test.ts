@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Policy, type ToolExecutorOptions, type Verdict } from '../../src/index.js';
+import { brief, setup } from './fixtures/executor-setup.js';
+
+/** A tool whose schema counts how often it is asked, and a policy that does. */
+function counting(verdict: Verdict = 'allow', options: Partial<ToolExecutorOptions> = {}, extra: object = {}) {
+  const counts = { checks: 0, decisions: 0, runs: 0 };
+  const inputSchema = z.object({ key: z.string() }).refine(() => ++counts.checks > 0);
+  const tool = defineTool({ name: 'note', description: 'Notes a text', inputSchema, accessMode: 'write', allowParallel: true, ...extra, execute: ({ key }) => (counts.runs++, key) });
+  const policy: Policy = { decide: () => (counts.decisions++, { verdict, reason: 'a test', rule: 'test', danger: 'low' }) };
+  return { ...setup([tool], { policy, ...options }), counts };
+}
+
+const call = { id: '1', name: 'note', input: { key: 'a' } };
+const ONE = { checks: 1, decisions: 1, runs: 1 };
+
+describe('a call takes one pass: one check and one decision', () => {
+  it('when execute makes it', async () => {
+    const { executor, counts } = counting();
+    expect(brief(await executor.execute(call))).toBe('ok "a"');
+    expect(counts).toEqual(ONE);
+  });
+
+  it('when confirm approves it as it is', async () => {
+    const { executor, counts } = counting('confirm', { confirm: () => true });
+    expect(brief(await executor.execute(call))).toBe('ok "a"');
+    expect(counts).toEqual(ONE);
+  });
+
+  it('when executeAll plans it by its conflict keys', async () => {
+    const { executor, counts } = counting('allow', {}, { conflictKeys: ({ key }: { readonly key: string }) => [key] });
+    const outcomes = await executor.executeAll([call, { ...call, id: '2' }, { ...call, id: '3', input: { key: 'b' } }]);
+    expect(outcomes.map(brief)).toEqual(['ok "a"', 'ok "a"', 'ok "b"']);
+    expect(counts).toEqual({ checks: 3, decisions: 3, runs: 3 });
+  });
+
+  it('when executeAll asks for approval of each call of a batch', async () => {
+    const { executor, counts } = counting('confirm', { confirm: () => true }, { conflictKeys: ({ key }: { readonly key: string }) => [key] });
+    await executor.executeAll([call, { ...call, id: '2', input: { key: 'b' } }]);
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 2 });
+  });
+
+  it('and another one when confirm changes its arguments', async () => {
+    const { executor, counts } = counting('confirm', { confirm: () => ({ input: { key: 'b' } }) });
+    expect(brief(await executor.execute(call))).toBe('ok "b"');
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+
+  it('and another one when it comes back with an approval', async () => {
+    const { executor, counts } = counting('confirm');
+    const outcome = await executor.execute(call);
+    if (outcome.status !== 'approval_required') throw new Error(brief(outcome));
+    expect(counts).toEqual({ checks: 1, decisions: 1, runs: 0 });
+    expect(brief(await executor.execute(call, { approval: await executor.approve(outcome.pending) }))).toBe('ok "a"');
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+});
+
+describe('a checked call', () => {
+  it('runs without being checked or decided over again', async () => {
+    for (const verdict of ['allow', 'confirm'] as const) {
+      const { executor, counts, events } = counting(verdict, { confirm: () => true });
+      const checked = await executor.check(call, { principal: 'ada', scopes: ['x'] });
+      expect(checked).toMatchObject({ status: 'checked', id: '1', name: 'note', input: { key: 'a' }, parsed: { key: 'a' }, decision: { verdict, rule: 'test' } });
+      expect(counts).toEqual({ checks: 1, decisions: 1, runs: 0 });
+      if (checked.status !== 'checked') throw new Error(checked.status);
+      expect(brief(await executor.execute(checked, { principal: 'ada', scopes: ['x'] }))).toBe('ok "a"');
+      expect(counts).toEqual(ONE);
+      expect(events.map(({ type }) => type).filter((type) => type !== 'approval')).toEqual(['decision', 'call-started', 'call-settled']);
+    }
+  });
+
+  it('is read once, whatever getters and proxies answer later', async () => {
+    let reads = 0;
+    const { executor } = counting();
+    const input = { get key() { return `read ${++reads}`; } };
+    const checked = await executor.check({ id: '1', name: 'note', input });
+    if (checked.status !== 'checked') throw new Error(checked.status);
+    expect(brief(await executor.execute(checked))).toBe('ok "read 1"');
+    expect(reads).toBe(1);
+    expect(Object.isFrozen(checked) && Object.isFrozen(checked.input) && Object.isFrozen(checked.decision)).toBe(true);
+  });
+
+  it('that is denied or refused is an outcome, told as one', async () => {
+    const refusing = counting('deny');
+    expect(await refusing.executor.check(call)).toMatchObject({ status: 'denied', callId: '1', rule: 'test' });
+    expect(refusing.events.map(({ type }) => type)).toEqual(['decision', 'call-settled']);
+    const { executor, counts } = counting();
+    for (const [wrong, code] of [[{ ...call, input: { key: 5 } }, 'INVALID_INPUT'], [{ ...call, name: 'none' }, 'TOOL_NOT_FOUND'], [{ id: '1', name: 'note', arguments: {} }, 'INVALID_INPUT']] as const) {
+      expect(await executor.check(wrong as never)).toMatchObject({ status: 'error', code });
+    }
+    expect(await executor.check(call, { signal: AbortSignal.abort() })).toMatchObject({ status: 'error', code: 'ABORTED' });
+    expect(counts.runs).toBe(0);
+  });
+
+  it.each<readonly [string, (checked: object) => object]>([
+    ['a copy', (checked) => ({ ...checked })],
+    ['its JSON', (checked) => JSON.parse(JSON.stringify(checked)) as object],
+    ['an object made from it', (checked) => Object.create(checked, Object.getOwnPropertyDescriptors(checked)) as object],
+    ['a proxy', (checked) => new Proxy(checked, {})],
+  ])('cannot be forged: %s is checked and decided over like any call', async (_, forge) => {
+    const { executor, counts } = counting();
+    const checked = await executor.check(call);
+    await executor.execute(forge(checked) as typeof call);
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+
+  it('is of one executor, and runs once; afterwards it is a call like any other', async () => {
+    const [one, other] = [counting(), counting()];
+    const checked = await one.executor.check(call);
+    if (checked.status !== 'checked') throw new Error(checked.status);
+    await other.executor.execute(checked);
+    expect(other.counts).toEqual(ONE);
+    await one.executor.execute(checked);
+    await one.executor.execute(checked);
+    expect(one.counts).toEqual({ checks: 2, decisions: 2, runs: 2 });
+  });
+
+  it.each<readonly [string, object, object]>([
+    ['another principal', { principal: 'ada' }, { principal: 'bob' }],
+    ['no principal', { principal: 'ada' }, {}],
+    ['another persona', { persona: 'clerk' }, { persona: 'admin' }],
+    ['other scopes', { scopes: ['read'] }, { scopes: ['read', 'write'] }],
+    ['another mode', { mode: 'default' }, { mode: 'read-only' }],
+    ['another conversation', { conversationId: 'a' }, { conversationId: 'b' }],
+  ])('is checked again for %s', async (_, before, after) => {
+    const { executor, counts } = counting();
+    const checked = await executor.check(call, before);
+    if (checked.status !== 'checked') throw new Error(checked.status);
+    await executor.execute(checked, after);
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+
+  it('is checked again when its tool was registered again, also when nothing declared differs', async () => {
+    const { executor, registry, counts } = counting();
+    const checked = await executor.check(call);
+    registry.register(defineTool({ ...registry.require('note').definition }), { replace: true });
+    if (checked.status !== 'checked') throw new Error(checked.status);
+    await executor.execute(checked);
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+
+  it('is decided over again, but not checked, when it was not made for five seconds', async () => {
+    const { executor, counts, clock } = counting();
+    const checked = await executor.check(call);
+    if (checked.status !== 'checked') throw new Error(checked.status);
+    clock.advance(5_000);
+    await executor.execute(checked);
+    expect(counts).toEqual({ checks: 1, decisions: 2, runs: 1 });
+  });
+
+  it('that needs approval and has none is pending', async () => {
+    const { executor, counts } = counting('confirm');
+    const checked = await executor.check(call);
+    if (checked.status !== 'checked') throw new Error(checked.status);
+    const outcome = await executor.execute(checked);
+    if (outcome.status !== 'approval_required') throw new Error(brief(outcome));
+    expect(counts).toEqual({ checks: 1, decisions: 1, runs: 0 });
+    expect(brief(await executor.execute(checked, { approval: await executor.approve(outcome.pending) }))).toBe('ok "a"');
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+});
