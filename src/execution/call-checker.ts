@@ -59,15 +59,35 @@ export interface CallCheckerOptions {
 /** Takes a call through its one pass: the tool's schema once, the policy once. */
 export class CallChecker {
   readonly #options: CallCheckerOptions;
-  /** Known by identity: data that looks like one is a plain call. */
+  /** Checked calls, known by identity: data that looks like one is a plain call. */
   readonly #sealed = new WeakMap<object, Sealed>();
+  /** What was checked of calls when they were planned. */
+  readonly #planned = new WeakMap<object, InputPass>();
 
   constructor(options: CallCheckerOptions) {
     this.#options = options;
   }
 
-  /** The input of a call as its tool's schema gives it; a promise only if the schema's answer is one. */
+  /** The calls with their input as the tools' schemas give it, where a plan needs it: the tools that name conflict keys. */
+  async plannable(calls: readonly ToolCall[]): Promise<readonly ToolCall[]> {
+    return Promise.all(
+      calls.map(async (call) => {
+        if (this.#options.registry.get(call.name)?.conflictKeys === undefined) return call;
+        const pass = (await this.#pass(call))!;
+        this.#planned.set(call, pass);
+        return pass.check.ok ? { id: call.id, name: call.name, input: pass.check.value } : call;
+      }),
+    );
+  }
+
+  /** The input of a call, checked now or when it was planned; a promise only if the schema's answer is one. */
   pass(call: ToolCall): InputPass | Promise<InputPass> | undefined {
+    const planned = this.#planned.get(call);
+    this.#planned.delete(call);
+    return planned !== undefined && this.isCurrent(planned, call.name) ? planned : this.#pass(call);
+  }
+
+  #pass(call: ToolCall): InputPass | Promise<InputPass> | undefined {
     const entry = this.#options.registry.get(call.name);
     if (entry === undefined) return undefined;
     const check = checkInput(entry, call.input);

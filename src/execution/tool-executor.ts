@@ -17,7 +17,7 @@ import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { askPolicy, CallChecker, type AcceptedInput, type DatedDecision, type InputPass } from './call-checker.js';
+import { askPolicy, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
 import { isCacheable, ResultCache } from './cache/result-cache.js';
 import { checkOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
@@ -127,7 +127,17 @@ export class ToolExecutor {
 
   /** Makes one call, and says what became of it. A `CheckedCall` of this executor is not checked again, see `check`. */
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<ToolOutcome> {
-    return this.#execute(call, options);
+    const running = new RunningCall(call, options, this.#clock, this.#listeners);
+    return this.#observed(running, async () => {
+      const checked = this.#checker.unseal(call, running);
+      let body: OutcomeBody;
+      try {
+        body = checked === undefined ? await this.#carryOut(running) : await this.#decide(running, checked.accepted, checked.dated);
+      } catch (error) {
+        body = failure(error);
+      }
+      return running.settle(body);
+    });
   }
 
   /**
@@ -167,11 +177,11 @@ export class ToolExecutor {
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
     if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, found ${ids.size} ids; outcomes could not be told apart`);
-    const { plan, passes } = await this.#plan(own);
+    const { batches } = planExecution(await this.#checker.plannable(own), this.#registry);
     const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
     const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
     const confirm = options.confirm ?? this.#options.confirm;
-    for (const batch of plan.batches) {
+    for (const batch of batches) {
       const person = confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
       await Promise.all(
         batch.map(async (position, index) => {
@@ -179,7 +189,7 @@ export class ToolExecutor {
           const approval = approvalOf.get(call.id);
           const ask = person?.confirmFor(index);
           if (ask !== undefined && options.confirm === undefined) this.#askOwn.add(ask);
-          const outcome = await this.#execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) }, passes[position]);
+          const outcome = await this.execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) });
           outcomes[position] = outcome;
           person?.end(index);
           await onOutcome?.(outcome);
@@ -195,7 +205,7 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
    */
   async plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
-    return (await this.#plan(copyCalls(calls))).plan;
+    return planExecution(await this.#checker.plannable(copyCalls(calls)), this.#registry);
   }
 
   /** What the policy would decide for each of some calls, and which inputs would be refused. Nothing is run, asked or told. */
@@ -280,32 +290,16 @@ export class ToolExecutor {
     return run();
   }
 
-  /** @param planned what was checked of it when it was planned. */
-  async #execute(call: ToolCall, options: ExecuteOptions, planned?: InputPass): Promise<ToolOutcome> {
-    const running = new RunningCall(call, options, this.#clock, this.#listeners);
-    return this.#observed(running, async () => {
-      const sealed = this.#checker.unseal(call, running);
-      let body: OutcomeBody;
-      try {
-        body = sealed === undefined ? await this.#carryOut(running, planned) : await this.#decide(running, sealed.accepted, sealed.dated);
-      } catch (error) {
-        body = failure(error);
-      }
-      return running.settle(body);
-    });
+  async #carryOut(running: RunningCall): Promise<OutcomeBody> {
+    return this.#decide(running, await this.#accept(running));
   }
 
-  async #carryOut(running: RunningCall, planned?: InputPass): Promise<OutcomeBody> {
-    return this.#decide(running, await this.#accept(running, planned));
-  }
-
-  async #accept(running: RunningCall, planned?: InputPass): Promise<AcceptedInput> {
-    const { call, refused } = running;
-    if (refused !== undefined) {
+  async #accept(running: RunningCall): Promise<AcceptedInput> {
+    if (running.refused !== undefined) {
       running.tellDecision({ verdict: 'deny', rule: 'invalid-options', reason: 'the options of the call are refused', danger: DangerLevel.CRITICAL });
-      throw refused;
+      throw running.refused;
     }
-    const pass = planned !== undefined && this.#checker.isCurrent(planned, call.name) ? planned : this.#checker.pass(call);
+    const pass = this.#checker.pass(running.call);
     return this.#checker.accept(running, pass instanceof Promise ? await pass : pass);
   }
 
@@ -367,16 +361,6 @@ export class ToolExecutor {
     if (!answer.hit) return answer.result;
     running.cached = true;
     return { status: 'ok', value: answer.value };
-  }
-
-  /** Only tools that name conflict keys are asked with their input; that of others is checked when their turn comes. */
-  async #plan(calls: readonly ToolCall[]): Promise<{ readonly plan: ExecutionPlan; readonly passes: readonly (InputPass | undefined)[] }> {
-    const passes = await Promise.all(calls.map(async (call) => (this.#registry.get(call.name)?.conflictKeys === undefined ? undefined : this.#checker.pass(call))));
-    const parsed = calls.map((call, position) => {
-      const check = passes[position]?.check;
-      return check?.ok === true ? { id: call.id, name: call.name, input: check.value } : call;
-    });
-    return { plan: planExecution(parsed, this.#registry), passes };
   }
 }
 

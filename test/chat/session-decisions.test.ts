@@ -167,7 +167,7 @@ describe('a yes', () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const forbidding = new ToolExecutor({ registry: engine.executor.registry, policy: { decide: () => ({ verdict: 'deny', rule: 'closed', reason: 'closed for today', danger: 'low' }) } });
     const { session: last } = await sessionOf(session.approve('p')).continue({ ...engine, executor: forbidding });
-    expect(resultsIn(last.messages)).toEqual([['p', { type: 'execution-denied', reason: 'closed for today' }]]);
+    expect(resultsIn(last.messages)).toEqual([['p', { type: 'execution-denied', reason: 'pay was not run: closed for today. Do not repeat the call; do something else, or ask the user.' }]]);
     expect(world.starts.size).toBe(0);
   });
 

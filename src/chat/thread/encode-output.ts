@@ -1,6 +1,7 @@
-import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { describeValue } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ToolOutcome } from '../../safety/calls.js';
+import { plainValue, readOutcome, unshownText } from '../../safety/read-outcome.js';
 import type { ToolOutput } from './chat-message.js';
 import { cloneMessage, DEEPEST_MESSAGE, isDeeper } from './data-depth.js';
 import { outputSchema } from './message-schema.js';
@@ -22,25 +23,9 @@ export const LONGEST_RESULT = 65_536;
  * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that JSON would show as empty.
  */
 export function encodeValue(value: unknown): ToolOutput {
-  if (typeof value === 'string') return Object.freeze({ type: 'text', value: cut(value) });
-  const text = JSON.stringify(value === undefined ? null : value, refuseLosses);
-  if (text.length > LONGEST_RESULT) return Object.freeze({ type: 'text', value: cut(text) });
-  const data = JSON.parse(text) as Json;
-  return isDeeper(data, DEEPEST_RESULT) ? Object.freeze({ type: 'text', value: text }) : Object.freeze({ type: 'json', value: cloneFrozen(data) });
-}
-
-/** JSON would leave these out, or write null or an empty object without a word. */
-function refuseLosses(key: string, value: unknown): unknown {
-  const found = lossIn(value);
-  if (found !== undefined) throw new TypeError(`${found}${key === '' ? '' : ` under ${JSON.stringify(key)}`}`);
-  return value;
-}
-
-function lossIn(value: unknown): string | undefined {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPlainObject(value)) {
-    return Object.keys(value).length > 0 || value instanceof String || value instanceof Number || value instanceof Boolean ? undefined : 'an object of a class, without anything that JSON could show';
-  }
-  return typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? describeValue(value) : undefined;
+  const { text, data } = plainValue(value);
+  if (typeof value === 'string' || text.length > LONGEST_RESULT || isDeeper(data, DEEPEST_RESULT)) return Object.freeze({ type: 'text', value: cut(text) });
+  return Object.freeze({ type: 'json', value: data });
 }
 
 /** An error as the model reads it. */
@@ -52,25 +37,18 @@ export function deniedOutput(reason: string): ToolOutput {
   return Object.freeze({ type: 'execution-denied', reason: cut(reason) });
 }
 
-/** What the model reads of an outcome that needs nobody; `undefined` for those that wait for someone. */
+/** Returns what the model reads of an outcome that needs nobody; `undefined` for those that wait for the user. */
 export function encodeOutcome(outcome: ToolOutcome, encode: Encode): ToolOutput | undefined {
-  switch (outcome.status) {
-    case 'ok':
-    case 'halt':
-      try {
-        return checked(encode(outcome.value));
-      } catch (error) {
-        return errorOutput(`${outcome.toolName} ran, but its result cannot be shown: expected plain data, found ${publicMessage(error)}`);
-      }
-    case 'error':
-      return errorOutput(outcome.message);
-    case 'denied':
-      return deniedOutput(outcome.reason);
-    case 'ask_user':
-    case 'manual':
-    case 'approval_required':
-      return undefined;
+  if (outcome.status === 'ok' || outcome.status === 'halt') {
+    try {
+      return checked(encode(outcome.value));
+    } catch (error) {
+      return errorOutput(unshownText(outcome.toolName, publicMessage(error)));
+    }
   }
+  const { kind, text } = readOutcome(outcome);
+  if (kind === 'waiting') return undefined;
+  return outcome.status === 'denied' ? deniedOutput(text) : errorOutput(text);
 }
 
 /** What an encoder made that is not ours. @throws TypeError for what is no output: the thread would be refused by every model. */

@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
+import type { Json } from '../../core/plain-data.js';
 import type { ToolOutcome } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
 import { isPersonsNo } from '../exit-codes.js';
 import { plainJson, plainLine, plainText } from '../plain-text.js';
 import { paint, type Style, type Terminal } from '../terminal.js';
@@ -25,13 +27,13 @@ export function durationText(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** What an outcome brought, if anything: the value as text. Texts are given as they are where no terminal shows them. */
+/** Returns what an outcome brought, if anything, as text. Texts are given as they are where no terminal shows them. */
 export function valueText(terminal: Terminal, outcome: ToolOutcome): string | undefined {
   if (outcome.status === 'manual') return plainJson(outcome.pending, 2);
-  if (outcome.status !== 'ok' && outcome.status !== 'halt') return undefined;
-  const { value } = outcome;
+  if (!('value' in outcome)) return undefined;
+  const value = shownValue(outcome);
   if (typeof value === 'string') return terminal.columns === Infinity ? value : plainText(value);
-  return plainJson(jsonable(value), 2);
+  return plainJson(value, 2);
 }
 
 /** What a person should know of an outcome that is no plain answer; nothing for those that are. An element may take several lines. */
@@ -60,14 +62,11 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
 
 /** An outcome as plain JSON data, whatever its tool returned. */
 export function outcomeToJson(outcome: ToolOutcome): object {
-  return 'value' in outcome ? { ...outcome, value: jsonable(outcome.value) } : outcome;
+  return 'value' in outcome ? { ...outcome, value: shownValue(outcome) } : outcome;
 }
 
-/** Values that JSON does not hold (cycles, bigints, functions) as text of them. */
-function jsonable(value: unknown): unknown {
-  try {
-    return JSON.stringify(value) === undefined ? inspect(value) : value;
-  } catch {
-    return inspect(value);
-  }
+/** The value that models read; users are shown also what JSON does not hold (cycles, big integers, functions), as text of it. */
+function shownValue(outcome: Extract<ToolOutcome, { value: unknown }>): Json {
+  const { data } = readOutcome(outcome);
+  return data === undefined ? inspect(outcome.value) : data;
 }

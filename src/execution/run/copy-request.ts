@@ -22,14 +22,24 @@ export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'id
 
 // Calls and options are read once. What answers differently the second time would be judged as one thing and run as another.
 
+/** Calls that were read here: reading them again would give the same. */
+const READ = new WeakSet<object>();
+
 /** A call as it is now; one that cannot be read has no name, so that no tool will be found. */
 export function copyCall(call: unknown): ToolCall {
   try {
+    if (READ.has(call as object)) return call as ToolCall;
     const { id, name, input } = call as Record<string, unknown>;
-    return Object.freeze({ id: typeof id === 'string' ? id : '', name: typeof name === 'string' ? name : '', input });
+    return readCall(typeof id === 'string' ? id : '', typeof name === 'string' ? name : '', input);
   } catch {
-    return Object.freeze({ id: '', name: '' });
+    return readCall('', '', undefined);
   }
+}
+
+function readCall(id: string, name: string, input: unknown): ToolCall {
+  const read = Object.freeze({ id, name, input });
+  READ.add(read);
+  return read;
 }
 
 /**
@@ -47,7 +57,7 @@ export function copyCalls(calls: unknown): readonly ToolCall[] {
   if (read === undefined) throw new ToolError('INVALID_ARGUMENT', `Expected a list of calls, found ${Array.isArray(calls) ? 'one that cannot be read' : describeValue(calls)}`);
   const position = read.findIndex(({ name }) => name === '');
   if (position !== -1) throw new ToolError('INVALID_ARGUMENT', `Expected calls with the name of a tool, found none at position ${position}; give { id, name, input }`);
-  return read.map((call) => Object.freeze({ ...call, input: copyInput(call.input) }));
+  return read.map(({ id, name, input }) => readCall(id, name, copyInput(input)));
 }
 
 /** Input that cannot be copied is left as it is: it will be refused when its call is made. */
