@@ -1,16 +1,18 @@
 import { isPlainObject } from '../core/plain-data.js';
+import { isSettled } from '../tool/input/freeze-plain.js';
 import { type CallContext, POLICY_MODES, type ToolCall } from './calls.js';
 
 /**
  * A call as it is now, frozen: every value in it was read once.
  *
- * Otherwise a getter or a `dangerFor` that writes could show one input to one rule and another to the next.
+ * An input that was checked by its tool's schema is taken as it is: it was copied and frozen then. With any other, a getter
+ * or a `dangerFor` that writes could show one input to one rule and another to the next.
  *
  * @throws whatever a hostile call throws, RangeError for one nested too deep.
  */
 export function readCall(call: ToolCall): ToolCall {
   const { id, name, input = {} } = call;
-  return Object.freeze({ id, name, input: readOnce(input, new Map()) });
+  return Object.freeze({ id, name, input: isSettled(input) ? input : readOnce(input, new Map()) });
 }
 
 /** Plain data is copied and frozen; what a schema made of it otherwise (a date, a set) stays itself. */

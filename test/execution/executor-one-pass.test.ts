@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Policy, type ToolExecutorOptions, type Verdict } from '../../src/index.js';
+import { defineTool, type Policy, type ToolExecutorOptions, type ToolOptions, type Verdict } from '../../src/index.js';
 import { brief, setup } from './fixtures/executor-setup.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
@@ -54,6 +54,34 @@ describe('a call takes one pass: one check and one decision', () => {
     expect(counts).toEqual({ checks: 1, decisions: 1, runs: 0 });
     expect(brief(await executor.execute(call, { approval: await executor.approve(outcome.pending) }))).toBe('ok "a"');
     expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+});
+
+describe('the policy', () => {
+  const decided = async (inputSchema: ToolOptions['inputSchema'], input: unknown) => {
+    const seen: unknown[] = [];
+    const tool = defineTool({ name: 'note', description: 'Notes', inputSchema, accessMode: 'readonly', dangerFor: (given) => (seen.push(given), 'low'), execute: (given) => void seen.push(given) });
+    const { executor } = setup([tool]);
+    expect(brief(await executor.execute({ id: '1', name: 'note', input }))).toBe('ok null');
+    return seen;
+  };
+
+  it('judges the very copy that the tool gets, for JSON Schema and for zod', async () => {
+    for (const schema of [{ type: 'object' }, z.object({ list: z.array(z.object({ at: z.number() })) })]) {
+      const [judged, got] = await decided(schema, { list: [{ at: 1 }] });
+      expect(judged).toBe(got);
+      expect(Object.isFrozen((got as { list: object[] }).list[0])).toBe(true);
+    }
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ['a getter', () => ({ get at() { return Math.random(); } })],
+    ['a proxy', () => new Proxy({ at: 1 }, {})],
+    ['a getter further down', () => ({ list: [{ get at() { return Math.random(); } }] })],
+  ])('judges a copy of its own when a schema makes %s', async (_, make) => {
+    const [judged, got] = await decided(z.object({}).transform(make), {});
+    expect(judged).not.toBe(got);
+    expect(JSON.stringify(judged)).toBe(JSON.stringify(judged));
   });
 });
 

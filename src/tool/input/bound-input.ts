@@ -1,10 +1,14 @@
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject, MAX_DATA_DEPTH, type Json } from '../../core/plain-data.js';
 import { describeField } from './describe-field.js';
+import { markSettled } from './freeze-plain.js';
 import { formatPath, type Path } from './input-error.js';
 
 /** The largest input of one call: 256 KiB of JSON text in UTF-8, as JSON.stringify writes it. */
 export const MAX_INPUT_BYTES = 262_144;
+
+/** The copies that were made here, with their bytes: a copy is not copied again. */
+const COPIES = new WeakMap<object, number>();
 
 /** A list or object that is being copied. */
 interface Frame {
@@ -32,6 +36,8 @@ interface Frame {
  * is no plain data, and for values that fail when they are read.
  */
 export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
+  const known = COPIES.get(input as object);
+  if (known !== undefined && known <= maxBytes) return input as Json;
   const stack: Frame[] = [];
   let bytes = 0;
   let refusal: ToolError | undefined;
@@ -92,6 +98,10 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
         spend(jsonBytesOf(key, maxBytes - bytes) + 1);
         addMember(target as Record<string, unknown>, key, enter(value));
       } else (target as unknown[]).push(enter(value));
+    }
+    if (typeof copy === 'object' && copy !== null) {
+      COPIES.set(copy, bytes);
+      markSettled(copy);
     }
     return copy as Json;
   } catch (error) {

@@ -1,4 +1,18 @@
+import { types } from 'node:util';
 import { isPlainObject } from '../../core/plain-data.js';
+
+/** Values that are frozen to the leaves and answer every read with the same: nobody needs a copy of them. */
+const SETTLED = new WeakSet<object>();
+
+/** Remembers a frozen value that consists of nothing but plain data of our own making. */
+export function markSettled(value: object): void {
+  SETTLED.add(value);
+}
+
+/** Whether a value was frozen here and nothing in it can answer differently the next time. */
+export function isSettled(value: unknown): boolean {
+  return SETTLED.has(value as object);
+}
 
 /**
  * Freezes the plain objects and lists that a value consists of, and returns it.
@@ -9,12 +23,20 @@ import { isPlainObject } from '../../core/plain-data.js';
 export function freezePlain<T>(value: T): T {
   const waiting: unknown[] = [value];
   const seen = new Set<unknown>();
+  let settled = true;
   while (waiting.length > 0) {
     const next = waiting.pop();
     if (typeof next !== 'object' || next === null || seen.has(next) || !(Array.isArray(next) || isPlainObject(next))) continue;
     seen.add(next);
     Object.freeze(next);
-    for (const item of Object.values(next)) if (typeof item === 'object' && item !== null) waiting.push(item);
+    settled &&= !types.isProxy(next);
+    for (const key of Object.keys(next)) {
+      const property = Object.getOwnPropertyDescriptor(next, key);
+      settled &&= property !== undefined && 'value' in property;
+      const item: unknown = property !== undefined && 'value' in property ? property.value : (next as Readonly<Record<string, unknown>>)[key];
+      if (typeof item === 'object' && item !== null) waiting.push(item);
+    }
   }
+  if (settled && seen.has(value)) markSettled(value as object);
   return value;
 }
