@@ -7,7 +7,7 @@ export type { McpChange, McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus
 export { McpProvider, type McpCaller, type McpProviderConfig } from './mcp/mcp-provider.js';
 export { createMcpServer, type McpConnection, type McpToolServer, type McpTransport } from './mcp/server/create-mcp-server.js';
 export type { McpAuthInfo, McpRequestInfo, McpServerOptions } from './mcp/server/server-options.js';
-export type { RunningMcpServer } from './mcp/server/http/listen-http.js';
+export type { RunningServer as RunningMcpServer } from './host/listen.js';
 export { DEFAULT_LOCK_FILE, DefinitionPins, type PinCheck, type QuarantinedTool } from './mcp/pins/definition-pins.js';
 export type { DefinitionPinsOptions } from './mcp/pins/pin-options.js';
 export type { DefinitionChange } from './mcp/pins/diff-definitions.js';

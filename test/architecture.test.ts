@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, '..');
 /** Imports point down only, and two folders on one floor never import each other. */
 const FLOORS: readonly (readonly string[])[] = [
   ['src/core'],
-  ['src/tool', 'src/state'],
+  ['src/tool', 'src/state', 'src/host'],
   ['src/search'],
   ['src/registry'],
   ['src/selection', 'src/safety', 'src/providers'],

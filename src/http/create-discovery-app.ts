@@ -2,10 +2,10 @@ import { Hono, type Context } from 'hono';
 import { CapabilityRegistry } from '../capability/capability-registry.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
-import { contentAnswer, errorAnswer, taggedAnswer, type Answer, type Conditions, type WireError } from './answers/answer.js';
+import { createGuard, hasBody, type GuardedRequest } from '../host/request-guard.js';
+import { contentAnswer, errorAnswer, taggedAnswer, type Answer, type AnswerHeaders, type Conditions, type WireError } from './answers/answer.js';
 import { sendAnswer } from './answers/send-answer.js';
 import { checkDiscoveryOptions, type DiscoveryOptions } from './discovery-options.js';
-import { createGuard } from './guard/request-guard.js';
 import { openApiOf } from './openapi.js';
 import { pageFiles } from './page/page-files.js';
 import { readParameters } from './query/read-parameters.js';
@@ -17,6 +17,10 @@ import { searchRoute } from './routes/search-route.js';
 import { toolRoute, toolsRoute } from './routes/tool-routes.js';
 import { jobsRoute, skillsRoute } from './routes/work-routes.js';
 import { ToolJson } from './wire/tool-json.js';
+
+/** Bytes of a request's address. */
+const LONGEST_URL = 8_192;
+const ALLOW = 'GET, HEAD';
 
 const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute, healthRoute];
 
@@ -34,28 +38,30 @@ const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRout
  */
 export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): Hono {
   if (!(capabilities instanceof CapabilityRegistry)) throw new ToolError('INVALID_ARGUMENT', `Expected a CapabilityRegistry, found ${describeValue(capabilities)}; make one with CapabilityRegistry.load`);
-  const { mayEnter, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkDiscoveryOptions(options);
-  const guard = createGuard({ allowedHosts, allowedOrigins, mayEnter });
+  const { authenticate, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkDiscoveryOptions(options);
+  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate });
   const tools = new ToolJson();
   const findings = new Findings(capabilities);
   const events = new EventStream(capabilities, clock, maxListeners);
-  const description = JSON.stringify(openApiOf(ROUTES, { needsToken: mayEnter !== undefined }));
+  const description = JSON.stringify(openApiOf(ROUTES, { needsToken: authenticate !== undefined }));
 
   const app = new Hono();
-  const answerTo = (context: Context, answer: (conditions: Conditions) => Answer, isOpen: boolean): Answer => {
-    const header = (name: string) => context.req.header(name);
-    const passage = guard({ method: context.req.method, url: context.req.url, isOpen, header });
-    if (!passage.passes) return passage.answer;
+  const answerTo = async (request: Request, answer: (conditions: Conditions) => Answer, isOpen: boolean): Promise<Answer> => {
+    const cors = corsHeaders(request, allowedOrigins);
+    const preflight = isPreflight(request, cors);
+    const admission = await guard(request, { isOpen: isOpen || preflight });
+    if (!admission.ok) return errorAnswer(admission.status, admission, { ...cors, ...admission.headers });
+    if (preflight) return { status: 204, headers: { ...cors, ...PREFLIGHT }, body: null };
     try {
-      return answer({ ifNoneMatch: header('if-none-match'), extra: passage.headers });
+      return refuseUnreadable(request, cors) ?? answer({ ifNoneMatch: request.headers.get('if-none-match') ?? undefined, extra: cors });
     } catch (error) {
-      return refusalOf(error, passage.headers);
+      return refusalOf(error, cors);
     }
   };
   const guarded =
     (answer: (context: Context, conditions: Conditions) => Answer, { isOpen = false } = {}) =>
-    (context: Context): Response =>
-      sendAnswer(answerTo(context, (conditions) => answer(context, conditions), isOpen), context.env);
+    async (context: Context): Promise<Response> =>
+      sendAnswer(await answerTo(context.req.raw, (conditions) => answer(context, conditions), isOpen), context.env);
 
   for (const route of ROUTES) {
     const answer = guarded((context, conditions) => {
@@ -70,6 +76,31 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
   for (const { path, type, body, etag } of page ? pageFiles() : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
   app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, found ${describeValue(context.req.path)}` }, extra)));
   return app;
+}
+
+const NO_HEADERS: AnswerHeaders = Object.freeze({});
+const VARY: AnswerHeaders = Object.freeze({ vary: 'origin' });
+const PREFLIGHT: AnswerHeaders = Object.freeze({ 'access-control-allow-methods': ALLOW, 'access-control-allow-headers': 'authorization, if-none-match', 'access-control-max-age': '600' });
+
+/** Returns the headers with which scripts of other sites may read an answer; none at all where no site is allowed. */
+function corsHeaders({ headers }: GuardedRequest, allowedOrigins: readonly string[]): AnswerHeaders {
+  if (allowedOrigins.length === 0) return NO_HEADERS;
+  const origin = headers.get('origin');
+  return origin !== null && allowedOrigins.includes(origin) ? { ...VARY, 'access-control-allow-origin': origin, 'access-control-expose-headers': 'etag' } : VARY;
+}
+
+function isPreflight({ method, headers }: GuardedRequest, cors: AnswerHeaders): boolean {
+  return method === 'OPTIONS' && 'access-control-allow-origin' in cors && headers.get('access-control-request-method') !== null;
+}
+
+/** Refuses what nothing that is only read has to take: other methods, endless addresses, bodies. */
+function refuseUnreadable(request: GuardedRequest, cors: AnswerHeaders): Answer | undefined {
+  const { method, url } = request;
+  const headers = hasBody(request) ? { ...cors, connection: 'close' } : cors;
+  if (method !== 'GET' && method !== 'HEAD') return errorAnswer(405, { code: 'METHOD_NOT_ALLOWED', message: `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read only.` }, { ...headers, allow: ALLOW });
+  if (url.length > LONGEST_URL) return errorAnswer(414, { code: 'URL_TOO_LONG', message: `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.` }, headers);
+  if (hasBody(request)) return errorAnswer(400, { code: 'BODY_NOT_ALLOWED', message: 'Expected a request without a body, got one with a body.' }, headers);
+  return undefined;
 }
 
 /** An error as an answer. What is not about the request stays inside: it may say where files are, and what is in them. */

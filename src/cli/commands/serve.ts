@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry, type CapabilityChange } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
-import { LOOPBACK_HOSTS } from '../../http/guard/allowed-hosts.js';
+import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve } from '../../http/serve.js';
 import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { EXIT } from '../exit-codes.js';

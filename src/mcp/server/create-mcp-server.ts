@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { describeValue } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
+import { hostsFor } from '../../host/addresses.js';
+import type { RunningServer } from '../../host/listen.js';
 import { aName, requireOptions, wholeBetween } from '../../providers/check-options.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { Connection, contextOf } from './connection.js';
-import { createHttpFace, type HttpFace } from './http/http-face.js';
-import { hostsFor, isLoopback, listenHttp, type RunningMcpServer } from './http/listen-http.js';
+import { createHttpFace, listenHttp, type HttpFace } from './http/http-face.js';
 import { importServerSdk, type ServerSdk } from './import-sdk.js';
 import { ProgressRelay } from './progress-relay.js';
 import { checkServerOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
@@ -60,7 +60,7 @@ export interface McpToolServer {
    * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, or one that cannot be listened on;
    * `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
-  serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningMcpServer>;
+  serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningServer>;
   /** Ends all connections and the calls that run in them, for good; closes the executor, unless it was given. */
   close(): Promise<void>;
 }
@@ -107,7 +107,7 @@ class ToolServer implements McpToolServer {
   readonly #key: Uint8Array;
   readonly #progress = new ProgressRelay();
   readonly #connections = new Set<Connection>();
-  readonly #open = new Set<McpConnection | RunningMcpServer>();
+  readonly #open = new Set<McpConnection | RunningServer>();
   readonly #faces = new Set<HttpFace>();
   readonly #stopListening: readonly (() => void)[];
   #gathering: (() => void) | undefined;
@@ -149,22 +149,19 @@ class ToolServer implements McpToolServer {
     return http.fetch(request, authInfo as AuthInfo | undefined);
   };
 
-  async serveHttp(options: { readonly port?: number; readonly host?: string } = {}): Promise<RunningMcpServer> {
+  async serveHttp(options: { readonly port?: number; readonly host?: string } = {}): Promise<RunningServer> {
     requireOptions(options, { port: wholeBetween(0, 65_535), host: aName });
     const { port = 4781, host = '127.0.0.1' } = options;
     const { token, allowedHosts = hostsFor(host) } = this.#options;
-    if (token === undefined && !isLoopback(host)) {
-      throw new ToolError('INVALID_ARGUMENT', `Expected a token to listen on ${describeValue(host)}, where others can connect, found none; give the option token, or listen on 127.0.0.1`);
-    }
     const { sdk, connect } = await this.#start();
-    const face = createHttpFace(sdk, { ...this.#options, allowedHosts: [...allowedHosts] }, connect);
-    const listening = await listenHttp((request) => face.fetch(request, undefined), port, host);
+    const face = createHttpFace(sdk, { ...this.#options, allowedHosts }, connect);
+    const listening = await listenHttp(face, { port, host, needsToken: token !== undefined });
     if (this.#closed) {
       await Promise.all([face.close(), listening.close()]);
       throw isClosed();
     }
     this.#faces.add(face);
-    const running: RunningMcpServer = Object.freeze({
+    const running: RunningServer = Object.freeze({
       url: listening.url,
       close: async () => {
         this.#open.delete(running);
@@ -225,5 +222,5 @@ class ToolServer implements McpToolServer {
 }
 
 function isClosed(): ToolError {
-  return new ToolError('TOOL_UNAVAILABLE', 'Expected a server that is open, found it closed; make a new one');
+  return new ToolError('TOOL_UNAVAILABLE', 'Expected a server that is open, got a closed one. Make a new one.');
 }

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
+import { isHost, isOrigin } from '../../host/addresses.js';
+import { isToken, TOKEN_ADVICE, TOKEN_RULE } from '../../host/request-guard.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
@@ -54,7 +56,7 @@ export interface McpServerOptions {
   readonly token?: string;
   /** The host names under which `fetch` answers, without ports. @default those of this machine for itself */
   readonly allowedHosts?: readonly string[];
-  /** The host names of pages whose scripts may ask. @default as `allowedHosts` */
+  /** The pages whose scripts may ask: by host name, or by origin. @default as `allowedHosts` */
   readonly allowedOrigins?: readonly string[];
   /** Sessions of 2025 clients over HTTP at the same time; the longest unused makes room. @default 256 */
   readonly maxSessions?: number;
@@ -68,7 +70,8 @@ export interface McpServerOptions {
 const given = <T>(what: string, method: string) => z.custom<T>((value) => typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[method] === 'function', what);
 const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'a function');
 const count = z.number().int().min(1);
-const hosts = z.array(z.string().min(1));
+const hosts = z.array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets')).readonly();
+const origins = z.array(z.custom<string>((value) => isHost(value) || isOrigin(value), 'a host name without a port, or an origin such as "https://tools.example"')).readonly();
 
 const schema = z
   .strictObject({
@@ -84,9 +87,9 @@ const schema = z
     search: z.union([z.literal('auto'), z.boolean()], "'auto', true or false").default('auto'),
     maxTools: count.default(128),
     pageSize: count.max(1_000).default(100),
-    token: z.string().regex(/^[\x21-\x7e]{16,4096}$/).optional(),
+    token: z.custom<string>(isToken).optional(),
     allowedHosts: hosts.optional(),
-    allowedOrigins: hosts.optional(),
+    allowedOrigins: origins.optional(),
     maxSessions: count.default(256),
     sessionIdleMs: z.number().min(1).default(1_800_000),
     onError: aFunction<(error: unknown) => void>().optional(),
@@ -106,7 +109,7 @@ export function checkServerOptions(registry: ToolMetadataRegistry, options: McpS
   const parsed = schema.safeParse(options);
   if (!parsed.success) {
     const shown = isPlainObject(options) && typeof options.token === 'string' ? { ...options, token: '[secret]' } : options;
-    const issues = toIssues(parsed.error, shown).map((issue) => (issue.path[0] === 'token' ? { ...issue, message: 'expected 16 to 4096 visible ASCII characters, found others; make them with `openssl rand -hex 32`' } : issue));
+    const issues = toIssues(parsed.error, shown).map((issue) => (issue.path[0] === 'token' ? { ...issue, message: `expected ${TOKEN_RULE}, got others. ${TOKEN_ADVICE}` } : issue));
     throw new ToolError('INVALID_ARGUMENT', `The options of the MCP server are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
   }
   // The filter and the list look at the tools of one, the calls would run those of the other.

@@ -1,6 +1,7 @@
 import { Writable, type Readable } from 'node:stream';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { ToolError } from '../../../core/errors.js';
+import { LOOPBACK_HOSTS } from '../../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../../mcp/server/create-mcp-server.js';
 import { executionOptionsOf, personaOf } from '../../options/execution-options.js';
 import { limitTime } from '../../execute/limit-time.js';
@@ -43,7 +44,7 @@ export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedReg
     onError: (error) => terminal.err(`${paint(terminal, 'yellow', 'fault')} ${error instanceof Error ? error.message : String(error)}`),
     ...(search === undefined ? {} : { search }),
     ...(http === true && token !== undefined ? { token } : {}), // An empty one, of a variable that is not set, is refused.
-    ...(allowedHost === undefined ? {} : { allowedHosts: ['localhost', '127.0.0.1', '[::1]', ...allowedHost] }),
+    ...(allowedHost === undefined ? {} : { allowedHosts: [...LOOPBACK_HOSTS, ...allowedHost] }),
   });
   let stopListening = (): void => undefined;
   const interrupted = new Promise<void>((resolve) => (stopListening = terminal.onInterrupt(resolve)));

@@ -1,10 +1,14 @@
 import type { AuthInfo, Server } from '@modelcontextprotocol/server';
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { systemClock } from '../../../core/clock.js';
+import { LOOPBACK_HOSTS } from '../../../host/addresses.js';
+import { listen, type RunningServer } from '../../../host/listen.js';
+import { bearerToken, createGuard } from '../../../host/request-guard.js';
 import type { ServerSdk } from '../import-sdk.js';
 import type { CheckedServerOptions } from '../server-options.js';
-import { LegacySessions } from './legacy-sessions.js';
-import { refusal } from './refusal.js';
+import { LegacySessions, rpcRefusal } from './legacy-sessions.js';
+
+/** Where clients connect to; other paths are free for what may come. */
+const PATH = '/mcp';
 
 /** Streamable HTTP, for clients of both eras. */
 export interface HttpFace {
@@ -16,22 +20,26 @@ export interface HttpFace {
 
 /**
  * Requests of 2026 are each served on their own; those of 2025 have sessions, without which they could neither be asked
- * for a yes nor be told of changes.
+ * for an approval nor be told of changes.
  *
  * @param connect makes the server of a request, or of a session if it lasts.
  */
 export function createHttpFace(sdk: ServerSdk, options: CheckedServerOptions, connect: (lasts: boolean) => Server): HttpFace {
   const onerror = (error: Error) => options.onError?.(error);
   const modern = sdk.createMcpHandler(() => connect(false), { legacy: 'reject', onerror });
-  const { maxSessions, sessionIdleMs, clock = systemClock } = options;
+  const { maxSessions, sessionIdleMs, clock = systemClock, token, allowedHosts = LOOPBACK_HOSTS, allowedOrigins = allowedHosts } = options;
   const sessions = new LegacySessions({ sdk, connect: () => connect(true), maxSessions, idleMs: sessionIdleMs, clock });
-  const guard = createGuard(sdk, options);
+  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: token === undefined ? undefined : bearerToken(token) });
   return {
-    async fetch(request, authInfo) {
-      const passed = await guard(request, authInfo);
-      if (passed instanceof Response) return passed;
-      if (!(await sdk.isLegacyRequest(request))) return modern.fetch(request, passed);
-      return sessions.answer(request, passed);
+    async fetch(request, given) {
+      const admission = await guard(request);
+      if (!admission.ok) return rpcRefusal(admission.message, admission.status, admission.headers);
+      const authInfo = given ?? (token === undefined ? undefined : { token, clientId: admission.principal ?? 'bearer', scopes: [] });
+      const passed = authInfo === undefined ? {} : { authInfo };
+      const response = await ((await sdk.isLegacyRequest(request)) ? sessions.answer(request, passed) : modern.fetch(request, passed));
+      // The SDK asks to keep connections; that is for the client and the listener to say.
+      response.headers.delete('connection');
+      return response;
     },
     tellChange: () => modern.notify.toolsChanged(),
     async close() {
@@ -40,33 +48,12 @@ export function createHttpFace(sdk: ServerSdk, options: CheckedServerOptions, co
   };
 }
 
-type Passed = { authInfo?: AuthInfo };
-
-/**
- * Lets requests through: by host, against pages whose name was pointed at this machine (DNS rebinding); by origin, against
- * pages that ask from elsewhere; by token.
- */
-function createGuard(sdk: ServerSdk, options: CheckedServerOptions): (request: Request, authInfo: AuthInfo | undefined) => Promise<Passed | Response> {
-  const hosts = [...(options.allowedHosts ?? sdk.localhostAllowedHostnames())];
-  const origins = [...(options.allowedOrigins ?? hosts)];
-  const { token } = options;
-  const authorize = token === undefined ? undefined : sdk.requireBearerAuth({ verifier: { verifyAccessToken: (given) => Promise.resolve(checked(sdk, given, token)) } });
-  return async (request, authInfo) => {
-    // A request that was made in the program has no Host header.
-    const host = sdk.validateHostHeader(request.headers.get('host') ?? new URL(request.url).host, hosts);
-    if (!host.ok) return refusal(host.message);
-    const origin = sdk.originValidationResponse(request, origins);
-    if (origin !== undefined) return origin;
-    if (authorize === undefined) return authInfo === undefined ? {} : { authInfo };
-    const found = await authorize(request);
-    return found instanceof Response ? found : { authInfo: authInfo ?? found };
-  };
-}
-
-/** In constant time, over digests: neither the token's length nor how much of it was right can be measured. */
-function checked(sdk: ServerSdk, given: string, token: string): AuthInfo {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (!timingSafeEqual(digest(given), digest(token))) throw new sdk.OAuthError(sdk.OAuthErrorCode.InvalidToken, 'Expected the token of this server, found another');
-  // The SDK refuses tokens without an end; this one ends with the process.
-  return { token: given, clientId: 'bearer', scopes: [], expiresAt: Number.MAX_SAFE_INTEGER };
+/** @throws ToolError as `listen`. */
+export async function listenHttp(face: HttpFace, place: { readonly port: number; readonly host: string; readonly needsToken: boolean }): Promise<RunningServer> {
+  const listening = await listen({
+    ...place,
+    answer: (request) => (new URL(request.url).pathname === PATH ? face.fetch(request, undefined) : rpcRefusal(`Expected the path ${PATH}, got another.`, 404)),
+    refuse: ({ message, status, headers }) => rpcRefusal(message, status, headers),
+  });
+  return { ...listening, url: `${listening.url}${PATH}` };
 }

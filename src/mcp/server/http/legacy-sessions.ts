@@ -2,7 +2,6 @@ import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/clock.js';
 import type { ServerSdk } from '../import-sdk.js';
-import { refusal } from './refusal.js';
 
 export interface LegacySessionsOptions {
   readonly sdk: ServerSdk;
@@ -25,7 +24,7 @@ interface Session {
  * The sessions of clients of 2025 over HTTP, bounded in number and idle time.
  *
  * Only sessions without an open stream are forgotten; when all are in use, a new client is asked to come again. A client
- * whose session was forgotten gets a 404, as the protocol has it, and starts anew.
+ * whose session was forgotten gets a 404, as the protocol has it, and starts again.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
@@ -43,7 +42,7 @@ export class LegacySessions {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return this.#open(request, options);
     const session = this.#sessions.get(id);
-    return session === undefined ? refusal('Expected the id of an open session, found another; start a new one with initialize', 404) : this.#use(id, session, request, options);
+    return session === undefined ? rpcRefusal('Expected the id of an open session, got another. Start a new one with initialize.', 404) : this.#use(id, session, request, options);
   }
 
   async close(): Promise<void> {
@@ -57,7 +56,7 @@ export class LegacySessions {
     this.#opening += 1;
     try {
       await this.#forgetUnused();
-      if (this.#sessions.size + this.#opening > maxSessions) return refusal(`Expected fewer than ${maxSessions} sessions in use; come again later`, 503);
+      if (this.#sessions.size + this.#opening > maxSessions) return rpcRefusal(`Expected fewer than ${maxSessions} sessions, got so many in use. Try again later.`, 503);
       return await this.#start(request, options);
     } finally {
       this.#opening -= 1;
@@ -128,4 +127,9 @@ export class LegacySessions {
     });
     return new Response(body, response);
   }
+}
+
+/** Words a refusal in the form that clients of the protocol read. */
+export function rpcRefusal(message: string, status: number, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status, headers });
 }

@@ -1,0 +1,44 @@
+import { hostname, networkInterfaces } from 'node:os';
+
+/** The names of this machine for itself. */
+export const LOOPBACK_HOSTS: readonly string[] = Object.freeze(['localhost', '127.0.0.1', '[::1]']);
+
+/** A host and, at most, a port: no user, no path, no second colon outside of brackets. */
+const AUTHORITY = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9](?:[a-z0-9._-]{0,252}))(?::\d{1,5})?$/;
+
+/** Returns the host of an authority as it is compared (lower case, no port, no dot of the root), or `undefined` for anything else. */
+export function hostOf(authority: string): string | undefined {
+  return AUTHORITY.exec(authority.toLowerCase())?.[1]!.replace(/\.$/, '');
+}
+
+/** Returns true for a host name or address without a port, IPv6 in brackets. */
+export function isHost(value: unknown): value is string {
+  return typeof value === 'string' && !/:\d+$/.test(value.replace(/^\[.*\]$/, '')) && hostOf(value) !== undefined;
+}
+
+/** Returns true for the origin of a web site. `*` and `null`, which stand for pages that nobody knows, are none. */
+export function isOrigin(value: unknown): value is string {
+  return typeof value === 'string' && /^https?:\/\/[^/]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+}
+
+/** Returns true for an address at which only this machine can connect. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Returns true for an address that stands for every address of this machine. */
+export function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** Returns the hosts under which clients ask what listens on an address; a wildcard adds this machine's name and addresses. */
+export function hostsFor(host: string): readonly string[] {
+  const others = isWildcard(host) ? [hostname(), ...Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address))] : [host];
+  // An address with a zone (`fe80::1%eth0`) is no host of a URL.
+  return [...LOOPBACK_HOSTS, ...others.filter((each) => !each.includes('%')).map(authorityHost)];
+}
+
+/** Returns an address as it stands in a URL: IPv6 in brackets. */
+export function authorityHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,126 @@
+import { getRequestListener, RequestError } from '@hono/node-server';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ToolError } from '../core/errors.js';
+import { describeValue } from '../core/plain-data.js';
+import { authorityHost, isLoopback, isWildcard } from './addresses.js';
+import { refusal, type Refusal } from './request-guard.js';
+
+/** Bounds of a connection. Node's own are minutes, or none. */
+const LIMITS = Object.freeze({
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 5_000,
+  /** How often the first two are looked at; with Node's default of 30 s they would be 40 and 60. */
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 16_384,
+  /** Also where the program was started with --insecure-http-parser: lenient parsing is what request smuggling needs. */
+  insecureHTTPParser: false,
+}) satisfies ServerOptions;
+/** Requests of one connection before it is closed: nobody keeps a place for ever. */
+const REQUESTS_PER_CONNECTION = 100;
+const CONNECTIONS = 1_024;
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Where it answers, without a slash at the end. */
+  readonly url: string;
+  /** Ends it at once, with every connection. */
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  /** 0 takes any that is free. */
+  readonly port: number;
+  readonly host: string;
+  /** Whether requests need a token; without one only this machine may connect. */
+  readonly needsToken: boolean;
+  /** After so many milliseconds without a byte either way a connection is closed. @default unbounded: an answer may take as long as a tool does */
+  readonly silenceMs?: number;
+  readonly answer: (request: Request, outgoing: ServerResponse) => Response | Promise<Response>;
+  /** Words the answer to a request that `answer` never got, or failed to answer. */
+  readonly refuse: (refusal: Refusal) => Response;
+}
+
+/**
+ * Listens on node:http, with bounds on everything that a client can hold.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, a port that is taken or not allowed, and
+ * an address that is not of this machine.
+ */
+export async function listen({ port, host, needsToken, silenceMs = 0, answer, refuse }: ListenOptions): Promise<RunningServer> {
+  if (!needsToken && !isLoopback(host)) {
+    throw new ToolError('INVALID_ARGUMENT', `Expected a token to listen on ${describeValue(host)}, where others can connect, got none. Give the option token, or listen on 127.0.0.1.`);
+  }
+  const listener = getRequestListener((request, { outgoing }) => answer(request, outgoing as ServerResponse), {
+    overrideGlobalObjects: false,
+    errorHandler: (error) => refuse(error instanceof RequestError ? refusal(400, 'INVALID_ARGUMENT', 'Expected a request whose address and host can be read, got another.') : refusal(500, 'INTERNAL_ERROR', 'The server failed to answer. It goes on working.')),
+  });
+  const server = createServer(LIMITS, (incoming, outgoing) => {
+    // Names of hosts have no case; the adapter compares them as if they had.
+    if (incoming.headers.host !== undefined) incoming.headers.host = incoming.headers.host.toLowerCase();
+    void listener(incoming, outgoing);
+  });
+  server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION;
+  server.timeout = silenceMs;
+  limitConnections(server, CONNECTIONS);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port, host)));
+    server.listen(port, host, () => {
+      server.removeAllListeners('error');
+      resolve();
+    });
+  });
+  const address = server.address();
+  const actualPort = typeof address === 'object' && address !== null ? address.port : port;
+  return Object.freeze({
+    url: `http://${authorityHost(isWildcard(host) ? '127.0.0.1' : host)}:${actualPort}`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
+
+function listenError({ code = 'an error' }: NodeJS.ErrnoException, port: number, host: string): ToolError {
+  const place = `${authorityHost(host)}:${port}`;
+  const reasons = new Map([
+    ['EADDRINUSE', `Expected a free port, got ${place} in use. Choose another port, or 0 for any that is free.`],
+    ['EACCES', `Expected a port that this user may listen on, got ${place}. Choose one from 1024 up.`],
+  ]);
+  return new ToolError('INVALID_ARGUMENT', reasons.get(code) ?? `Expected an address of this machine to listen on, got ${describeValue(place)} (${code}). Choose another host.`);
+}
+
+/**
+ * Lets a server have at most so many connections; a new one takes the place of the oldest that waits for no answer.
+ *
+ * Refusing the newest, as `server.maxConnections` does, lets whoever holds all places with half-sent requests
+ * (Slowloris) keep everybody else out until those time out.
+ */
+function limitConnections(server: Server, most: number): void {
+  /** The requests of each connection that are not answered yet; the oldest connection first. */
+  const unanswered = new Map<Socket, Set<IncomingMessage>>();
+  server.on('connection', (socket) => {
+    if (unanswered.size >= most) {
+      const evicted = oldestWithoutRequest() ?? socket;
+      // Forgotten now and not when it is closed: several may come before that.
+      unanswered.delete(evicted);
+      evicted.destroy();
+      if (evicted === socket) return;
+    }
+    unanswered.set(socket, new Set());
+    socket.once('close', () => unanswered.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    const requests = unanswered.get(request.socket);
+    requests?.add(request);
+    response.once('close', () => requests?.delete(request));
+  });
+
+  /** A request whose body is still to come is half-sent as well. */
+  function oldestWithoutRequest(): Socket | undefined {
+    for (const [socket, requests] of unanswered) if (![...requests].some(({ complete }) => complete)) return socket;
+    return undefined;
+  }
+}

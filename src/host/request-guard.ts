@@ -1,0 +1,129 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { describeValue } from '../core/plain-data.js';
+import { hostOf } from './addresses.js';
+
+/** The parts of a request that decide whether it is let in; a web `Request` has them. */
+export interface GuardedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+}
+
+/** A request that is not let in. Each server words the answer in the form that its clients read. */
+export interface Refusal {
+  readonly ok: false;
+  readonly status: number;
+  readonly code: 'INVALID_ARGUMENT' | 'HOST_NOT_ALLOWED' | 'ORIGIN_NOT_ALLOWED' | 'UNAUTHORIZED' | 'INTERNAL_ERROR';
+  readonly message: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A request that is let in, with who sent it where that is known. */
+export interface Admitted {
+  readonly ok: true;
+  readonly principal?: string;
+}
+
+/** Finds out who sends a request. */
+export type Authenticate = (request: GuardedRequest) => Admitted | Refusal | Promise<Admitted | Refusal>;
+
+/** A check of requests before anything else looks at them; an open request needs no token. */
+export type Guard = (request: GuardedRequest, options?: { readonly isOpen?: boolean }) => Promise<Admitted | Refusal>;
+
+export interface GuardOptions {
+  /** Host names and addresses under which the server is asked, without ports. */
+  readonly allowedHosts: readonly string[];
+  /** Other sites whose pages may ask: an origin (`https://tools.example:8443`), or a host name for all origins of that host. */
+  readonly allowedOrigins: readonly string[];
+  /** Admits everybody when it is missing. */
+  readonly authenticate: Authenticate | undefined;
+}
+
+const ADMITTED: Admitted = Object.freeze({ ok: true });
+
+/**
+ * Makes the guard of a server: host, origin, token.
+ *
+ * The host keeps out pages whose name was pointed at this machine after they were loaded (DNS rebinding), the origin
+ * those that ask from elsewhere.
+ */
+export function createGuard({ allowedHosts, allowedOrigins, authenticate = () => ADMITTED }: GuardOptions): Guard {
+  const hosts = new Set(allowedHosts.map(hostOf));
+  const origins = new Set(allowedOrigins);
+  const isAllowed = (authority: string) => {
+    const host = hostOf(authority);
+    return host !== undefined && hosts.has(host);
+  };
+  const placeRefusal = (request: GuardedRequest): Refusal | undefined => {
+    const { url, headers } = request;
+    const urlHost = authorityOf(url);
+    const host = headers.get('host') ?? urlHost; // A request that was made in the program has no Host header.
+    // Where two readers of a request disagree about its host or its end, one of them can be fooled (request smuggling).
+    if (host.includes(',') || (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked') {
+      return refusal(400, 'INVALID_ARGUMENT', 'Expected one Host and no Transfer-Encoding but chunked, got another request.', CLOSE);
+    }
+    // A request line with a whole address names a host, too.
+    if (!isAllowed(host) || !isAllowed(urlHost)) {
+      return refusal(403, 'HOST_NOT_ALLOWED', `Expected a host that is allowed, got ${describeValue(host)}. Add it to allowedHosts (on the command line: --allowed-host).`);
+    }
+    const origin = headers.get('origin');
+    if (origin !== null && !isOriginAllowed(origin, host, origins)) {
+      return refusal(403, 'ORIGIN_NOT_ALLOWED', `Expected a request of the same site, got the origin ${describeValue(origin)}. Add it to allowedOrigins.`);
+    }
+    return undefined;
+  };
+  return async (request, { isOpen = false } = {}) => {
+    const admission = placeRefusal(request) ?? (isOpen ? ADMITTED : await authenticate(request));
+    // A body that nobody reads keeps its connection busy, and could be taken for the next request by someone between.
+    return admission.ok || !hasBody(request) ? admission : { ...admission, headers: { ...admission.headers, ...CLOSE } };
+  };
+}
+
+/** Returns true for a request that announces a body. */
+export function hasBody({ headers }: GuardedRequest): boolean {
+  return headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '');
+}
+
+/** The rule for tokens, as an error message shows it. */
+export const TOKEN_RULE = '16 to 4096 visible ASCII characters';
+export const TOKEN_ADVICE = 'Make one with `openssl rand -hex 32`.';
+
+/** Returns true for a token that can be sent in a header, and that nobody guesses over a network. */
+export function isToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value);
+}
+
+/**
+ * Admits requests that send one token, as `Authorization: Bearer <token>`.
+ *
+ * Digests are compared, and in constant time: neither the token's length nor how much of it was right can be measured.
+ */
+export function bearerToken(token: string): Authenticate {
+  const expected = digest(token);
+  return ({ headers }) => {
+    const given = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+    if (timingSafeEqual(digest(given ?? ''), expected) && given !== undefined) return ADMITTED;
+    return refusal(401, 'UNAUTHORIZED', `Expected \`Authorization: Bearer\` with the token of this server, got ${given === undefined ? 'none' : 'another token'}. Send the token that the server was started with.`, { 'www-authenticate': 'Bearer realm="tooldex"' });
+  };
+}
+
+export function refusal(status: number, code: Refusal['code'], message: string, headers: Refusal['headers'] = {}): Refusal {
+  return { ok: false, status, code, message, headers };
+}
+
+const CLOSE = Object.freeze({ connection: 'close' });
+
+function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
+  if (!URL.canParse(origin)) return false; // `null` stands for pages that nobody knows.
+  return origin === `http://${host}` || origin === `https://${host}` || allowed.has(origin) || allowed.has(new URL(origin).hostname);
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function authorityOf(url: string): string {
+  const start = url.indexOf('://') + 3;
+  const end = url.indexOf('/', start);
+  return end === -1 ? url.slice(start) : url.slice(start, end);
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { CapabilityRegistry } from '../../src/capability.js';
+import { serve } from '../../src/http.js';
+import { createMcpServer } from '../../src/mcp.js';
+import { sampleRegistry } from '../mcp/server-tools.js';
+
+export interface StartOptions {
+  readonly port?: number;
+  readonly host?: string;
+  readonly token?: string;
+}
+
+/** One of the two servers that listen, and a request that it answers with 200. */
+export interface ListeningServer {
+  readonly name: string;
+  start(options?: StartOptions): Promise<string>;
+  /** The request line, without its line end. */
+  readonly line: string;
+  /** Headers beside Host, each with its line end. */
+  readonly headers: string;
+  readonly body: string;
+  /** Headers of a request for a stream of events that does not end. */
+  streamHeaders(url: string): Promise<Readonly<Record<string, string>>>;
+  readonly streamPath: string;
+}
+
+const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } });
+
+export const SERVERS: readonly ListeningServer[] = [
+  {
+    name: 'the catalogue',
+    async start(options = {}) {
+      const running = await serve(await CapabilityRegistry.load({ tools: [] }), { port: 0, page: false, ...options });
+      onTestFinished(() => running.close());
+      return running.url;
+    },
+    line: 'GET /health HTTP/1.1',
+    headers: '',
+    body: '',
+    streamHeaders: () => Promise.resolve({}),
+    streamPath: '/events',
+  },
+  {
+    name: 'MCP over HTTP',
+    async start({ port = 0, host, token } = {}) {
+      const server = createMcpServer(sampleRegistry(), token === undefined ? {} : { token });
+      onTestFinished(() => server.close());
+      const { url } = await server.serveHttp({ port, ...(host !== undefined && { host }) });
+      return url;
+    },
+    line: 'POST /mcp HTTP/1.1',
+    headers: `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${INITIALIZE.length}\r\n`,
+    body: INITIALIZE,
+    async streamHeaders(url) {
+      const response = await fetch(url, { method: 'POST', body: INITIALIZE, headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' } });
+      await response.text();
+      return { accept: 'text/event-stream', 'mcp-session-id': response.headers.get('mcp-session-id')! };
+    },
+    streamPath: '/mcp',
+  },
+];
+
+/** A connection that is destroyed at the end of the test. */
+export function socketTo(url: string): Socket {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => {}); // The server may cut it: that is looked at elsewhere.
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+/** Everything a server says to some bytes until it closes the connection. */
+export async function talk(url: string, text: string): Promise<string> {
+  const socket = socketTo(url);
+  let answer = '';
+  socket.on('data', (data) => (answer += data.toString('latin1')));
+  socket.write(text, 'latin1');
+  await once(socket, 'close');
+  return answer;
+}
+
+/** A whole request, which asks to close the connection after its answer. */
+export function requestOf({ line, headers, body }: ListeningServer, { host = 'localhost', more = '', closes = true } = {}): string {
+  return `${line}\r\nHost: ${host}\r\n${headers}${more}${closes ? 'Connection: close\r\n' : ''}\r\n${body}`;
+}
+
+/** Statuses of the answers in what a connection said. */
+export function statuses(answer: string): readonly number[] {
+  return [...answer.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+}
+
+/** Waits, event by event, until something holds. */
+export async function waitFor(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
