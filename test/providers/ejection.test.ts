@@ -177,6 +177,20 @@ describe('a service that says when to come back', () => {
     for (let failures = 1; failures <= 4; failures += 1) expect((await call()).sent).toBe(1);
   });
 
+  it('and fails the call that tries it out then, is left alone for its backoff, even as the only one', async () => {
+    const a = new FakeProvider();
+    a.fails(busy(30_000));
+    const { call, clock } = routerOf({ a });
+    await call();
+    clock.advance(30_000);
+    a.fails();
+    expect((await call()).sent).toBe(1);
+    clock.advance(1_999);
+    expect((await call()).sent).toBe(0);
+    clock.advance(1);
+    expect((await call()).sent).toBe(1);
+  });
+
   it('and names a time far away is tried out after ten minutes', async () => {
     const a = new FakeProvider();
     a.fails(busy(86_400_000));
