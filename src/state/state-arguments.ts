@@ -1,4 +1,4 @@
-import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { describeValue, digestOf, isPlainObject } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 import type { IncrementOptions, LifetimeOptions } from './state-store.js';
 
@@ -12,6 +12,13 @@ export const STATE_LIMITS = Object.freeze({
 
 /** Half of a character pair has no UTF-8 form: two different keys would become one, and a value would come back changed. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
+/** Characters of a name that are part of its key as they are. */
+const LONGEST_NAME = 300;
+
+/** The key of a name: readable for usual names, a digest for those that no store would take. */
+export function storeKey(prefix: string, name: string): string {
+  return `${prefix}:${name.length > LONGEST_NAME || LONE_SURROGATE.test(name) ? `sha256:${digestOf(name)}` : name}`;
+}
 
 export function checkKey(key: unknown, what = 'key'): string {
   const text = checkText(key, what);

@@ -1,6 +1,104 @@
 import { systemClock, type Clock } from '../../core/clock.js';
-import { RedisConnection, type MakeRedisClient } from './redis-connection.js';
-import { replyCode, shortReason, unavailable } from './redis-errors.js';
+import { ToolError } from '../../core/errors.js';
+
+/** What is used of a client of the package `redis` 5. */
+export interface RedisClient {
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  ref(): void;
+  unref(): void;
+  sendCommand(args: readonly string[]): Promise<unknown>;
+  subscribe(channels: readonly string[], listener: (message: string, channel: string) => void): Promise<void>;
+  unsubscribe(channel: string): Promise<void>;
+}
+
+/** Makes a client that is not yet connected, with these settings put over its own. */
+export type MakeRedisClient = (settings: RedisClientSettings) => RedisClient;
+
+export interface RedisClientSettings {
+  readonly connectTimeout: number;
+  readonly reconnectStrategy: (retries: number, cause: Error) => false;
+}
+
+/**
+ * One life of a connection: it opens once, and when it is lost or ended it is never used again.
+ *
+ * The client's own reconnection is switched off: it keeps waiting on a server that accepts connections and then says
+ * nothing, holds the process alive between attempts, and cannot be told to give up a connection that fell silent.
+ */
+export class RedisConnection {
+  readonly #client: RedisClient;
+  #phase: 'new' | 'dialling' | 'open' | 'ended' = 'new';
+
+  /** @param onLost is called once, with the cause, when the connection breaks by itself. */
+  constructor(make: MakeRedisClient, dialTimeoutMs: number, onLost: (cause: unknown) => void) {
+    const lost = (cause: unknown) => {
+      if (this.#phase === 'ended') return;
+      this.end();
+      onLost(cause);
+    };
+    this.#client = make({
+      connectTimeout: dialTimeoutMs,
+      reconnectStrategy: (_, cause) => {
+        // The client lets go of everything only if it is destroyed before it considers itself closed: that is now.
+        this.#phase = this.#phase === 'dialling' ? 'open' : this.#phase;
+        lost(cause);
+        return false;
+      },
+    });
+    this.#client.on('error', lost);
+    this.#client.on('end', () => lost(undefined));
+    this.#client.on('connect', () => {
+      if (this.#phase === 'dialling') this.#phase = 'open';
+      if (this.#phase === 'open') this.#client.ref();
+      else this.#destroy();
+    });
+  }
+
+  /** @throws what kept it from connecting. */
+  async open(): Promise<void> {
+    this.#phase = 'dialling';
+    // An attempt alone does not keep the process from exiting.
+    this.#client.unref();
+    await this.#client.connect();
+  }
+
+  send(args: readonly string[]): Promise<unknown> {
+    return this.#client.sendCommand(args);
+  }
+
+  // The client would keep these for a connection that never comes.
+  async subscribe(channels: readonly string[], listener: (message: string, channel: string) => void): Promise<void> {
+    this.#refuseEnded();
+    await this.#client.subscribe(channels, listener);
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    this.#refuseEnded();
+    await this.#client.unsubscribe(channel);
+  }
+
+  /** Drops the connection at once; what was not answered is rejected. */
+  end(): void {
+    const open = this.#phase === 'open';
+    this.#phase = 'ended';
+    // A socket that still dials is out of the client's reach and would stay open: 'connect' ends it, or its time limit.
+    if (open) this.#destroy();
+  }
+
+  #refuseEnded(): void {
+    if (this.#phase !== 'open') throw new Error('the connection is closed');
+  }
+
+  #destroy(): void {
+    try {
+      this.#client.destroy();
+    } catch {
+      // It is closed already.
+    }
+  }
+}
 
 export interface RedisLinkOptions {
   readonly makeClient: MakeRedisClient;
@@ -207,4 +305,24 @@ class NoAnswer extends Error {
   constructor(readonly ms: number) {
     super(`no answer within ${ms} ms`);
   }
+}
+
+/** Why an operation got no answer. */
+type UnavailableReason = 'closed' | 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused';
+
+/** A `STATE_UNAVAILABLE` error; `sent: false` in its details says that the operation surely did not happen. */
+export function unavailable(reason: UnavailableReason, message: string, sent: boolean, cause?: unknown): ToolError {
+  return new ToolError('STATE_UNAVAILABLE', message, { details: { reason, sent }, ...(cause === undefined ? {} : { cause }) });
+}
+
+/** The first word of an error that Redis answered, such as `NOSCRIPT` or `WRONGTYPE`; `undefined` for errors of the connection. */
+export function replyCode(error: unknown): string | undefined {
+  // Those of Redis begin with a word in capitals; those of sockets and of the client do not.
+  return error instanceof Error ? /^[A-Z][A-Z0-9_]+(?= |$)/.exec(error.message)?.[0] : undefined;
+}
+
+/** An error in a word or two, without the addresses and paths that messages of sockets carry. */
+function shortReason(error: unknown): string {
+  const code: unknown = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
+  return replyCode(error) ?? (typeof code === 'string' ? code : 'connection lost');
 }

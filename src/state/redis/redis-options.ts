@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
 import { checkOptions } from '../state-arguments.js';
-import type { MakeRedisClient, RedisClient } from './redis-connection.js';
+import type { MakeRedisClient, RedisClient } from './redis-link.js';
 
 /** A client of the package `redis` 5 that you made, for instance with certificates: its settings are used, never its connection. */
 export interface RedisClientTemplate {

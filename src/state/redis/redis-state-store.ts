@@ -1,14 +1,11 @@
+import { createHash } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
 import { Listeners } from '../../core/listeners.js';
-import { harmless } from '../channel-listeners.js';
+import { ChannelListeners, harmless } from '../channel-listeners.js';
 import { checkIncrement, checkKey, checkLifetime, checkListener, checkOptionalValue, checkTtl, checkValue, notANumber } from '../state-arguments.js';
 import type { Increment, IncrementOptions, LifetimeOptions, StateStore } from '../state-store.js';
-import type { MakeRedisClient } from './redis-connection.js';
-import { replyCode, unavailable } from './redis-errors.js';
-import { RedisLink } from './redis-link.js';
+import { RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
 import { checkRedisOptions, clientMaker, type RedisStateStoreOptions } from './redis-options.js';
-import { COMPARE_AND_SET, INCREMENT, type RedisScript } from './redis-scripts.js';
-import { RedisSubscriptions } from './redis-subscriptions.js';
 
 /** How long `connect` waits for a Redis that does not answer. */
 const FIRST_WAIT_MS = 1_000;
@@ -156,3 +153,112 @@ export class RedisStateStore implements StateStore {
 function present(text: string | undefined): readonly [string, string] {
   return text === undefined ? ['0', ''] : ['1', text];
 }
+
+/** Channels in one command: a command with all of many thousands would hold up the others. */
+const CHANNELS_AT_ONCE = 1_000;
+
+/** Who listens to which channel of Redis, whichever connection the messages come by. */
+class RedisSubscriptions {
+  readonly #listeners = new ChannelListeners();
+  /** Channels that a connection was asked for, and when it confirmed. */
+  readonly #confirmed = new Map<string, Promise<void>>();
+  #connection: RedisConnection | undefined;
+
+  /** Asks a new connection for all channels. */
+  async attach(connection: RedisConnection): Promise<void> {
+    this.#connection = connection;
+    this.#confirmed.clear();
+    const { channels } = this.#listeners;
+    const parts = Array.from({ length: Math.ceil(channels.length / CHANNELS_AT_ONCE) }, (_, index) => channels.slice(index * CHANNELS_AT_ONCE, (index + 1) * CHANNELS_AT_ONCE));
+    await Promise.all(parts.map((part) => this.#ask(connection, part)));
+  }
+
+  /** @returns `ready`, which settles when the present connection, if any, has confirmed; and how to stop. */
+  add(channel: string, listener: (message: string) => void): { readonly ready: Promise<void>; readonly remove: () => Promise<void> } {
+    const stop = this.#listeners.add(channel, listener);
+    const ready = this.#confirmed.get(channel) ?? (this.#connection === undefined ? Promise.resolve() : this.#ask(this.#connection, [channel]));
+    const remove = async () => {
+      stop();
+      if (this.#listeners.has(channel) || !this.#confirmed.delete(channel)) return;
+      // Nobody listens any more, whatever comes of this.
+      await this.#connection?.unsubscribe(channel).catch(() => undefined);
+    };
+    return { ready, remove };
+  }
+
+  clear(): void {
+    this.#connection = undefined;
+    this.#listeners.clear();
+    this.#confirmed.clear();
+  }
+
+  #ask(connection: RedisConnection, channels: readonly string[]): Promise<void> {
+    const confirmed = connection.subscribe(channels, (message, channel) => this.#listeners.tell(channel, message));
+    for (const channel of channels) this.#confirmed.set(channel, confirmed);
+    confirmed.catch(() => {
+      for (const channel of channels) if (this.#confirmed.get(channel) === confirmed) this.#confirmed.delete(channel);
+    });
+    return confirmed;
+  }
+}
+
+/** A program that Redis runs as one step, and the name by which its cache knows it. */
+interface RedisScript {
+  readonly source: string;
+  readonly sha: string;
+}
+
+function script(source: string): RedisScript {
+  return Object.freeze({ source, sha: createHash('sha1').update(source).digest('hex') });
+}
+
+/**
+ * ARGV: `1` and the text expected, or `0` and an empty one for nothing; the same for the next text; milliseconds to live, or empty.
+ *
+ * Answers 1 when it wrote, 0 when it did not.
+ */
+const COMPARE_AND_SET = script(`
+local current = redis.call('GET', KEYS[1])
+if ARGV[1] == '0' then
+  if current then return 0 end
+elseif current ~= ARGV[2] then
+  return 0
+end
+if ARGV[3] == '0' then
+  redis.call('DEL', KEYS[1])
+elseif ARGV[5] == '' then
+  redis.call('SET', KEYS[1], ARGV[4])
+else
+  redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
+end
+return 1
+`);
+
+/**
+ * ARGV: the number to add; the largest sum, or empty; milliseconds to live, or empty; `1` if the key must exist.
+ *
+ * Answers whether it wrote (1, 0; 2 when the key holds no number) and the number under the key as text, empty for none.
+ * Lua's numbers are those of JavaScript, and 17 digits name each of them exactly. A number as such would be cut to an integer by Redis.
+ */
+const INCREMENT = script(`
+local current = redis.call('GET', KEYS[1])
+local value = 0
+if current then
+  if not (string.match(current, '^%-?[%d%.]+$') or string.match(current, '^%-?[%d%.]+[eE][%+%-]?%d+$')) then return {2, ''} end
+  value = tonumber(current)
+  if not value or value - value ~= 0 then return {2, ''} end
+elseif ARGV[4] == '1' then
+  return {0, ''}
+end
+local sum = value + tonumber(ARGV[1])
+if sum - sum ~= 0 or (ARGV[2] ~= '' and sum > tonumber(ARGV[2])) then return {0, current or ''} end
+local text = string.format('%.17g', sum)
+if current then
+  redis.call('SET', KEYS[1], text, 'KEEPTTL')
+elseif ARGV[3] ~= '' then
+  redis.call('SET', KEYS[1], text, 'PX', ARGV[3])
+else
+  redis.call('SET', KEYS[1], text)
+end
+return {1, text}
+`);
