@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { canonicalJson, describeValue } from '../core/plain-data.js';
-import { suggestNames } from '../core/suggest-names.js';
+import { suggestNames } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { atLeast, invalidArgument, requireOptions } from '../providers/check-options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';

@@ -7,7 +7,7 @@ import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
 import type { ToolSource } from '../tool/find-definitions.js';
-import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../core/issues.js';
 import type { ChatEvent } from './chat-event.js';
 import type { ChatTurn } from './chat-turn.js';
 import type { LanguageModel, ModelStep, ToolChoice } from './model/model-step.js';

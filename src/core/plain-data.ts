@@ -78,5 +78,6 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'symbol') return 'a symbol';
   if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (value instanceof Promise) return 'a promise';
   return 'an object';
 }

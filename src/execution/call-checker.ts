@@ -3,7 +3,7 @@ import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { canonicalJson, type Json } from '../core/plain-data.js';
-import { suggestNames } from '../core/suggest-names.js';
+import { suggestNames } from '../core/issues.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
 import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../safety/calls.js';

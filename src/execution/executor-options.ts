@@ -9,7 +9,7 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import type { CallContext, PendingApproval, Policy, ToolCall } from '../safety/calls.js';
 import type { Approval } from '../safety/approvals.js';
 import type { StateStore } from '../state/state-store.js';
-import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../core/issues.js';
 import type { Budget } from './limits/budgets.js';
 import type { Telemetry } from './telemetry.js';
 

@@ -1,4 +1,4 @@
-import { ImmutableSet } from '../core/immutable-set.js';
+import { ImmutableSet } from './immutable-set.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 const NO_ENTRIES: readonly ToolEntry[] = Object.freeze([]);

@@ -1,4 +1,4 @@
-import { ImmutableSet } from '../core/immutable-set.js';
+import { ImmutableSet } from './immutable-set.js';
 import { compareText } from '../core/plain-data.js';
 import { KeywordIndex } from '../search/keywords/keyword-index.js';
 import { scoreKeywords, type KeywordMatchResult } from '../search/keywords/keyword-score.js';

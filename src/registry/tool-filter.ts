@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
-import { ToolError } from '../core/errors.js';
-import { isPlainObject } from '../core/plain-data.js';
+import { checkOptions } from '../core/options.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 
 const oneOrMore = <T extends z.ZodType>(item: T) => z.preprocess((value) => (Array.isArray(value) || value === undefined ? value : [value]), z.array(item).optional());
@@ -66,12 +64,7 @@ export interface ToolFilter {
  * would be worse than an error.
  */
 export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean {
-  const parsed = filterSchema.safeParse(isPlainObject(filter) ? filter : undefined);
-  if (!parsed.success) {
-    const issues = toIssues(parsed.error, filter);
-    throw new ToolError('INVALID_ARGUMENT', `The filter is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-  }
-  const { maxDanger, maxCostTier, available, ...lists } = parsed.data;
+  const { maxDanger, maxCostTier, available, ...lists } = checkOptions(filterSchema, filter ?? null, 'conditions of the filter');
   const tests: ((entry: ToolEntry) => boolean)[] = [];
   for (const [condition, wanted] of Object.entries(lists) as [keyof typeof lists, readonly unknown[] | undefined][]) {
     if (wanted === undefined) continue;

@@ -1,10 +1,10 @@
 import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
 import { conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
-import { ImmutableSet } from '../core/immutable-set.js';
+import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
-import { suggestNames } from '../core/suggest-names.js';
+import { suggestNames } from '../core/issues.js';
 import type { UseOutcome } from '../search/feedback/past-requests.js';
 import type { Usage } from '../search/feedback/usage-history.js';
 import type { KeywordMatchResult } from '../search/keywords/keyword-score.js';

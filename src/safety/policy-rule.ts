@@ -5,7 +5,7 @@ import { ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
-import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../core/issues.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { ignoreRejection } from './ignore-rejection.js';
 import { matchesPattern } from './name-pattern.js';

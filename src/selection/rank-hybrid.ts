@@ -5,7 +5,7 @@ import { compareText } from '../core/plain-data.js';
 import { compileFilter } from '../registry/tool-filter.js';
 import type { SearchOptions, ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Best } from '../search/ranking/best.js';
-import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../core/issues.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
 import type { Ranking } from './selection-request.js';

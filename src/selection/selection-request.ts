@@ -4,7 +4,7 @@ import { ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
-import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../core/issues.js';
 import { estimateTokens, SCHEMA_LEVELS } from '../tool/render/render-tool.js';
 import type { Selection } from './selection.js';
 

@@ -4,7 +4,7 @@ import { ToolError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { metadataSchema } from '../tool/metadata/metadata-schema.js';
-import { formatIssues, toIssues } from '../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../core/issues.js';
 import { renderTool } from '../tool/render/render-tool.js';
 import { defineTool, type ToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { compilePermission } from './permission.js';

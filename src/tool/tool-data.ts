@@ -2,7 +2,7 @@ import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js'
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind } from './metadata/tool-fields.js';
 import type { ToolOptions } from './metadata/tool-options.js';
-import { formatIssues } from './metadata/zod-issues.js';
+import { expectedGot, formatIssues, invalidArgument, refusal } from '../core/issues.js';
 import { jsonSchemaOf } from './schema/json-schema-of.js';
 import { isStandardSchema, type JsonSchema } from './schema/standard-schema.js';
 import { defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
@@ -58,7 +58,7 @@ export interface RestoredTools {
  */
 export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
   const definition: unknown = isToolDefinition(tool) ? tool : isPlainObject(tool) ? tool['definition'] : undefined;
-  if (!isToolDefinition(definition)) throw new ToolError('NOT_A_TOOL', `Expected a tool made with defineTool, or an entry of a registry, found ${describeValue(tool)}`);
+  if (!isToolDefinition(definition)) throw new ToolError('NOT_A_TOOL', `Expected a tool made with defineTool, or an entry of a registry, got ${describeValue(tool)}.`);
   const { inputSchema, outputSchema, ...others } = definition;
   const data = Object.entries(others).filter(([, value]) => typeof value !== 'function');
   const code = PARTS.filter((part) => typeof definition[part] === 'function' || isStandardSchema(definition[part]));
@@ -99,7 +99,7 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
  * @throws ToolError `INVALID_ARGUMENT` for stored tools that are no list, and handlers that are none.
  */
 export function toolsFromJson(stored: unknown, handlers: Readonly<Record<string, ToolHandler>> | ReadonlyMap<string, ToolHandler> = {}): RestoredTools {
-  if (!Array.isArray(stored)) throw new ToolError('INVALID_ARGUMENT', `Expected stored tools as a list, found ${describeValue(stored)}`);
+  if (!Array.isArray(stored)) throw new ToolError('INVALID_ARGUMENT', `Expected stored tools as a list, got ${describeValue(stored)}.`);
   const code = readHandlers(handlers);
   const unused = new Set(code.keys());
   const names = new Set<string>();
@@ -147,27 +147,27 @@ interface StoredTool {
 
 /** A stored tool, or the error that names everything wrong with it. */
 function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
-  if (!isPlainObject(given)) return refusal([{ path: [], message: `expected a stored tool as an object, found ${describeValue(given)}` }]);
+  if (!isPlainObject(given)) return refusedTool([{ path: [], message: expectedGot('a stored tool as an object', describeValue(given)) }]);
   const { format, code, digest, ...options } = given;
   // Fields of a newer format mean what this version cannot know: nothing else about them is worth saying.
-  if (format !== FORMAT) return refusal([{ path: ['format'], message: `expected ${JSON.stringify(FORMAT)}, found ${describeValue(format)}${typeof format === 'string' && format.startsWith('tooldex.tool/') ? '; it was stored by another version of tooldex' : '; toolToJson writes it'}` }]);
+  if (format !== FORMAT) return refusedTool([{ path: ['format'], message: expectedGot(JSON.stringify(FORMAT), describeValue(format), typeof format === 'string' && format.startsWith('tooldex.tool/') ? 'It was stored by another version of tooldex.' : 'toolToJson writes it.') }]);
   const issues: Issue[] = [];
-  if (!(Array.isArray(code) && code.every((part) => (PARTS as readonly unknown[]).includes(part)))) issues.push({ path: ['code'], message: `expected a list of ${PARTS.join(', ')}, found ${describeValue(code)}` });
-  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) issues.push({ path: ['digest'], message: `expected 64 hexadecimal digits, found ${describeValue(digest)}` });
-  if (typeof options['name'] === 'string' && names.has(options['name'])) issues.push({ path: ['name'], message: `expected a name that no other stored tool has, found ${describeValue(options['name'])}` });
-  for (const part of FUNCTIONS) if (Object.hasOwn(options, part)) issues.push({ path: [part], message: `expected no function among data, found ${describeValue(options[part])}` });
+  if (!(Array.isArray(code) && code.every((part) => (PARTS as readonly unknown[]).includes(part)))) issues.push({ path: ['code'], message: expectedGot(`a list of ${PARTS.join(', ')}`, describeValue(code)) });
+  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) issues.push({ path: ['digest'], message: expectedGot('64 hexadecimal digits', describeValue(digest)) });
+  if (typeof options['name'] === 'string' && names.has(options['name'])) issues.push({ path: ['name'], message: expectedGot('a name that no other stored tool has', describeValue(options['name'])) });
+  for (const part of FUNCTIONS) if (Object.hasOwn(options, part)) issues.push({ path: [part], message: expectedGot('no function among data', describeValue(options[part])) });
   const data = Object.fromEntries(Object.entries(options).filter(([key]) => !(FUNCTIONS as readonly string[]).includes(key)));
   try {
     for (const part of SCHEMA_OPTIONS) if (Object.hasOwn(data, part)) data[part] = cloneFrozen(data[part] as Json); // Plain data, no schema with code.
     const definition = defineTool(data as unknown as ToolDefinition);
     if (issues.length === 0) return { definition, code: code as readonly CodePart[], digest: digest as string };
   } catch (error) {
-    issues.push(...(isToolError(error) ? issuesOf(error) : [{ path: ['inputSchema'], message: `expected ${error instanceof Error ? error.message : 'plain data'}` }]));
+    issues.push(...(isToolError(error) ? issuesOf(error) : [{ path: ['inputSchema'], message: `Expected ${error instanceof Error ? error.message : 'plain data'}.` }]));
   }
-  return refusal(issues, options['name']);
+  return refusedTool(issues, options['name']);
 }
 
-function refusal(issues: readonly Issue[], name?: unknown): ToolError {
+function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
   const who = typeof name === 'string' ? `The stored tool ${describeValue(name)}` : 'A stored tool';
   return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
 }
@@ -175,20 +175,20 @@ function refusal(issues: readonly Issue[], name?: unknown): ToolError {
 /** The handlers by their own keys, each in parts. @throws ToolError `INVALID_ARGUMENT` naming all that are none. */
 function readHandlers(handlers: unknown): ReadonlyMap<string, ToolDefinition | ToolCode> {
   const entries: readonly (readonly [unknown, unknown])[] | undefined = handlers instanceof Map ? [...(handlers as ReadonlyMap<unknown, unknown>)] : isPlainObject(handlers) ? Object.entries(handlers) : undefined;
-  if (entries === undefined) throw new ToolError('INVALID_ARGUMENT', `Expected handlers as an object or a Map, found ${describeValue(handlers)}`);
+  if (entries === undefined) throw invalidArgument('handlers as an object or a Map', handlers);
   const issues: Issue[] = [];
   const code = new Map<string, ToolDefinition | ToolCode>();
   for (const [key, handler] of entries) {
     const place = typeof key === 'string' ? [key] : [];
-    if (typeof key !== 'string') issues.push({ path: place, message: `expected names as keys, found ${describeValue(key)}` });
+    if (typeof key !== 'string') issues.push({ path: place, message: expectedGot('names as keys', describeValue(key)) });
     else if (typeof handler === 'function') code.set(key, { execute: handler as Execute<never> });
     else if (isToolDefinition(handler)) code.set(key, handler);
     else if (isPlainObject(handler)) {
-      for (const part of Object.keys(handler)) if (!(PARTS as readonly string[]).includes(part)) issues.push({ path: [...place, part], message: `expected one of ${PARTS.join(', ')}, found ${describeValue(part)}` });
-      for (const part of FUNCTIONS) if (handler[part] !== undefined && typeof handler[part] !== 'function') issues.push({ path: [...place, part], message: `expected a function, found ${describeValue(handler[part])}` });
+      for (const part of Object.keys(handler)) if (!(PARTS as readonly string[]).includes(part)) issues.push({ path: [...place, part], message: expectedGot(`one of ${PARTS.join(', ')}`, describeValue(part)) });
+      for (const part of FUNCTIONS) if (handler[part] !== undefined && typeof handler[part] !== 'function') issues.push({ path: [...place, part], message: expectedGot('a function', describeValue(handler[part])) });
       code.set(key, Object.fromEntries(Object.entries(handler).filter(([, part]) => part !== undefined)));
-    } else issues.push({ path: place, message: `expected a function, its parts or a tool, found ${describeValue(handler)}` });
+    } else issues.push({ path: place, message: expectedGot('a function, its parts or a tool', describeValue(handler)) });
   }
-  if (issues.length > 0) throw new ToolError('INVALID_ARGUMENT', `The handlers are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  if (issues.length > 0) throw refusal('The handlers are refused', issues);
   return code;
 }

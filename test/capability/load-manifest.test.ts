@@ -43,7 +43,7 @@ describe('loading manifests', () => {
     expect(code).toBe('INVALID_MANIFEST');
     expect(details['errors']).toEqual(errors);
     expect(message.split('\n')).toHaveLength(12);
-    expect(message).toMatch(/found 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: expected string, found 1\n/);
+    expect(message).toMatch(/found 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: Expected a string, got 1\.\n/);
     expect(message).toContain('… and 7 more');
     expect(JSON.stringify([message, errors])).not.toContain(root);
   });

@@ -119,11 +119,11 @@ describe('an entry of a manifest', () => {
     const issues = issuesWith({ version: 5, side_effects: 'write', access_mode: 'readonly', auth: {}, providers: [{ name: 'a' }, { priority: 1.5 }], idempotency_key: { scope: 'x' } });
     expect(issues).toEqual([
       expect.stringContaining('accessMode "readonly"'),
-      '/0/version: expected string, found 5',
-      '/0/auth/required: expected boolean, found nothing (it is required)',
+      '/0/version: Expected a string, got 5.',
+      '/0/auth/required: Expected true or false, got nothing (it is required).',
       expect.stringContaining('/0/providers/1/name'),
       expect.stringContaining('/0/providers/1/priority'),
-      '/0/idempotency_key/required: expected boolean, found nothing (it is required)',
+      '/0/idempotency_key/required: Expected true or false, got nothing (it is required).',
     ]);
   });
 

@@ -35,7 +35,7 @@ describe.skipIf(!present)('the recorded manifests', () => {
     expect(code).toBe('INVALID_MANIFEST');
     expect(placesOf(errors)).toEqual(INVALID);
     expect(message).toContain('found 16 errors');
-    expect(message).toMatch(/functions\.json:\d+:\d+ "log\.event" \/51\/side_effects: expected one of "none", .*, found "logging"/);
+    expect(message).toMatch(/functions\.json:\d+:\d+ "log\.event" \/51\/side_effects: Expected one of "none", .*, got "logging"\./);
     expect(message).toContain('… and 6 more');
     expect(JSON.stringify([message, errors])).not.toContain(recordedRoot);
   });

@@ -35,7 +35,7 @@ describe('tooldex validate', () => {
   it('lists every error with file, line and column, and exits with 1', async () => {
     write('functions.json', [good, bad]);
     const { code, out } = await run('validate', 'functions.json');
-    expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/side_effects: expected one of .*, found "logging"/);
+    expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/side_effects: Expected one of .*, got "logging"\./);
     expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/parameters: expected a JSON Schema/);
     expect(out).toContain('1 of 2 tools usable, 2 errors');
     expect(code).toBe(1);

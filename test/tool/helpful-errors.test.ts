@@ -8,17 +8,17 @@ const messageOf = (act: () => unknown) => refusal(act).message;
 
 describe('a refusal', () => {
   it.each([
-    [{ ...least, acessMode: 'readonly' }, 'did you mean accessMode?'],
-    [{ ...least, access_mode: 'readonly' }, 'did you mean accessMode?'],
-    [{ ...least, handler: () => 1 }, 'did you mean execute?'],
-    [{ ...least, parameters: {} }, 'did you mean inputSchema?'],
+    [{ ...least, acessMode: 'readonly' }, 'Did you mean \"accessMode\"?'],
+    [{ ...least, access_mode: 'readonly' }, 'Did you mean \"accessMode\"?'],
+    [{ ...least, handler: () => 1 }, 'Did you mean \"execute\"?'],
+    [{ ...least, parameters: {} }, 'Did you mean \"inputSchema\"?'],
     [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
-    [{ ...least, inputSchema: { city: z.string() } }, 'wrap it in z.object({…})'],
+    [{ ...least, inputSchema: { city: z.string() } }, 'Wrap it in z.object({…})'],
     [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],
-    [{ ...least, inputSchema: { properties: 'city' } }, '"properties" as an object of schemas, found "city"'],
-    [{ ...least, inputSchema: { required: 5 } }, '"required" as a list of names, found 5'],
-    [{ ...least, inputSchema: { properties: { a: { type: 'strng' } } } }, 'property "a", found "strng"'],
-    [{ description: 'A', inputSchema: {} }, 'name: expected a value (it is required)'],
+    [{ ...least, inputSchema: { properties: 'city' } }, '"properties" as an object of schemas, got "city".'],
+    [{ ...least, inputSchema: { required: 5 } }, '"required" as a list of names, got 5.'],
+    [{ ...least, inputSchema: { properties: { a: { type: 'strng' } } } }, 'property "a", got "strng".'],
+    [{ description: 'A', inputSchema: {} }, 'name: Expected a value (it is required)'],
   ])('of the options %# says what to do', (options, help) => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
   });

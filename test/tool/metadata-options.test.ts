@@ -82,7 +82,7 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['description', 'x'.repeat(65_537), ['description'], 'at most 65536 characters', '"xxx'],
   ['version', 2, ['version'], 'string', '2'],
   ['aliases', ['ok', 'not ok'], ['aliases', 1], '1 to 128', '"not ok"'],
-  ['aliases', 'one', ['aliases'], 'array', '"one"'],
+  ['aliases', 'one', ['aliases'], 'a list', '"one"'],
   ['priority', 'high', ['priority'], 'one of 0, 1, 2, 3', '"high"'],
   ['priority', 4, ['priority'], 'one of 0, 1, 2, 3', '4'],
   ['accessMode', 'read', ['accessMode'], 'one of "readonly", "write", "execute", "mixed"', '"read"'],
@@ -93,7 +93,7 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['sideEffects', 'disk', ['sideEffects', 0], 'one of "none", "write"', '"disk"'],
   ['sideEffects', ['none', 'write'], ['sideEffects'], '"none" alone', 'a list of 2'],
   ['category', ['git'], ['category'], 'string', 'a list of 1'],
-  ['keywords', 'git', ['keywords'], 'array', '"git"'],
+  ['keywords', 'git', ['keywords'], 'a list', '"git"'],
   ['keywords', ['ok', ''], ['keywords', 1], 'not blank', '""'],
   ['keywords', ['x'.repeat(201)], ['keywords', 0], 'at most 200 characters', '"xxx'],
   ['keywords', Array.from({ length: 1_001 }, (_, index) => `k${index}`), ['keywords'], 'at most 1000 entries', 'a list of 1001'],
@@ -107,20 +107,20 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['timeoutMs', NaN, ['timeoutMs'], 'plain data', 'NaN'],
   ['cacheTtlMs', -1, ['cacheTtlMs'], 'at least 0', '-1'],
   ['costPerCall', -0.5, ['costPerCall'], 'at least 0', '-0.5'],
-  ['auth', {}, ['auth', 'required'], 'boolean', 'undefined'],
-  ['auth', { required: true, token: 'x' }, ['auth'], 'only known options', '"token"'],
+  ['auth', {}, ['auth', 'required'], 'true or false', 'undefined'],
+  ['auth', { required: true, token: 'x' }, ['auth'], 'a known option', '"token"'],
   ['auth', { required: true, env: { KEY: 'maybe' } }, ['auth', 'env', 'KEY'], 'one of "required", "optional"', '"maybe"'],
   ['providers', [{ name: 'a', priority: 1.5 }], ['providers', 0, 'priority'], 'a whole number', '1.5'],
-  ['allowParallel', 'yes', ['allowParallel'], 'boolean', '"yes"'],
-  ['requiresConsent', 1, ['requiresConsent'], 'boolean', '1'],
-  ['manual', null, ['manual'], 'boolean', 'null'],
+  ['allowParallel', 'yes', ['allowParallel'], 'true or false', '"yes"'],
+  ['requiresConsent', 1, ['requiresConsent'], 'true or false', '1'],
+  ['manual', null, ['manual'], 'true or false', 'null'],
   ['dangerFor', 'high', ['dangerFor'], 'a function', '"high"'],
   ['conflictKeys', [], ['conflictKeys'], 'a function', 'a list of 0'],
   ['available', true, ['available'], 'a function', 'true'],
   ['execute', 5, ['execute'], 'a function', '5'],
   ['metadata', { run: () => 1 }, ['metadata'], 'plain data', 'a function at run'],
   ['metadata', 'text', ['metadata'], 'an object of plain data', '"text"'],
-  ['inputSchema', undefined, ['inputSchema'], 'a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object', 'undefined (z.object({})'],
+  ['inputSchema', undefined, ['inputSchema'], 'a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object', 'undefined. Use z.object({})'],
   ['inputSchema', z.string(), ['inputSchema'], 'a schema of an object', '"string"'],
   ['inputSchema', { type: 'array' }, ['inputSchema'], 'a schema of an object', '"array"'],
   ['outputSchema', 'object', ['outputSchema'], 'a zod schema', '"object"'],
@@ -161,13 +161,13 @@ describe('an unknown option', () => {
   it.each(['keyword', 'access_mode', 'constructor', 'toString', 'entry', '__PROTO__'])('%s is refused by name', (option) => {
     const issues = issuesWith({ [option]: 1 });
     expect(issues).toHaveLength(1);
-    expect(issues[0]!.message).toContain('expected only known options');
+    expect(issues[0]!.message).toContain('Expected a known option');
     expect(issues[0]!.message).toContain(`"${option}"`);
   });
 
   it('called __proto__ is refused too', () => {
     const options: unknown = { ...LEAST, ...(JSON.parse('{"__proto__":{"keywords":["x"]}}') as object) };
     Object.defineProperty(options, '__proto__', { value: { keywords: ['x'] }, enumerable: true });
-    expect(refusal(() => defineTool(options as never)).message).toContain('only known options');
+    expect(refusal(() => defineTool(options as never)).message).toContain('Expected a known option');
   });
 });

@@ -134,8 +134,8 @@ describe('stored tools and their code', () => {
 
   it('take manual only as true or false', () => {
     for (const manual of [null, 0, 1, 'yes', 'true', []]) {
-      expect(issuesIn(edited({ manual }))).toEqual([expect.stringMatching(/^manual: expected boolean, found /)]);
-      expect(() => sample({ manual })).toThrow(/manual: expected boolean/);
+      expect(issuesIn(edited({ manual }))).toEqual([expect.stringMatching(/^manual: Expected true or false, got /)]);
+      expect(() => sample({ manual })).toThrow(/manual: Expected true or false/);
     }
     expect(sample().manual).toBeUndefined();
     expect(registryOf({}).require('sample').manual).toBe(false);
@@ -143,13 +143,13 @@ describe('stored tools and their code', () => {
 
   it('are refused with everything that is wrong, and by another format without guessing', () => {
     expect(issuesIn(edited({ name: 'no spaces here', bogus: 1, code: ['magic'], digest: 'abc', execute: 'rm', inputSchema: { type: 'strin' } }))).toEqual([
-      expect.stringMatching(/^code: /), expect.stringMatching(/^digest: /), expect.stringMatching(/^execute: expected no function/), expect.stringMatching(/^bogus: /), expect.stringMatching(/^name: /), expect.stringMatching(/^inputSchema: /),
+      expect.stringMatching(/^code: /), expect.stringMatching(/^digest: /), expect.stringMatching(/^execute: Expected no function/), expect.stringMatching(/^bogus: /), expect.stringMatching(/^name: /), expect.stringMatching(/^inputSchema: /),
     ]);
-    expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual(['format: expected "tooldex.tool/1", found "tooldex.tool/2"; it was stored by another version of tooldex']);
+    expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual(['format: Expected \"tooldex.tool/1\", got \"tooldex.tool/2\". It was stored by another version of tooldex.']);
     for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest']) expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([part, [expect.stringContaining(`${part}: expected`)]]);
     for (const wrong of [null, 1, 'tool', []]) expect(toolsFromJson([wrong]).refused[0]!.error.code).toBe('INVALID_METADATA');
     expect(issuesIn(edited({ inputSchema: z.object({}) }))).toHaveLength(1);
-    expect(issuesIn([...edited({}), ...edited({})])).toEqual(['name: expected a name that no other stored tool has, found "sample"']);
+    expect(issuesIn([...edited({}), ...edited({})])).toEqual(['name: Expected a name that no other stored tool has, got \"sample\".']);
     for (const wrong of [undefined, null, {}, '[]']) expect(refusal(() => toolsFromJson(wrong)).code).toBe('INVALID_ARGUMENT');
   });
 

@@ -1,5 +1,5 @@
 import { isPlainObject } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/suggest-names.js';
+import { suggestNames } from '../../core/issues.js';
 import { invalidArgument } from '../../registry/check-arguments.js';
 
 export type OneOrMore<T extends string = string> = T | readonly T[];

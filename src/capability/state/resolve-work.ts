@@ -1,5 +1,5 @@
 import { describeValue } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/suggest-names.js';
+import { suggestNames } from '../../core/issues.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts, Unresolved } from '../capability-items.js';
 import { findingAt, type CapabilityFinding } from '../finding.js';
 import { normalizeCapabilities } from '../manifest/entry/manifest-forms.js';

@@ -1,6 +1,5 @@
 import { cloneFrozen, describeValue } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/suggest-names.js';
-import { toIssues } from '../../tool/metadata/zod-issues.js';
+import { suggestNames, toIssues } from '../../core/issues.js';
 import { findingAt, type CapabilityFinding } from '../finding.js';
 import { ownerKey } from '../query/persona-filter.js';
 import type { RawWork } from './read-work.js';
@@ -91,7 +90,7 @@ class BaseIndex {
 function faultsOf(raw: RawWork, merged: Fields): readonly CapabilityFinding[] {
   const parsed = WORK_SCHEMAS[raw.kind].safeParse(merged);
   if (parsed.success) return [];
-  return toIssues(parsed.error, merged).map(({ path, message }) => findingAt(raw.placeOf(path), 'invalid', 'error', message.replace(/found undefined$/, 'found nothing (it is required)'), nameOf(raw)));
+  return toIssues(parsed.error, merged).map(({ path, message }) => findingAt(raw.placeOf(path), 'invalid', 'error', message.replace(/got undefined\.$/, 'got nothing (it is required).'), nameOf(raw)));
 }
 
 function nameOf({ fields }: RawWork): string | undefined {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 
 /** Bytes of a key: as many as the digest that it makes. */
 const SHORTEST_KEY = 32;

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { canonicalJson, cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 import { assertSound } from './assert-sound.js';
 import type { SessionData } from './session-data.js';
 import { checkOptions, readSnapshotOptions, signingOptions } from './session-options.js';

@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js';
 import { canonicalJson, describeValue } from '../../core/plain-data.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 import { messageSchema } from './message-schema.js';
 import { cloneMessage } from './data-depth.js';
 import { callsIn, type AssistantMessage, type ChatMessage, type ToolResultPart } from './chat-message.js';

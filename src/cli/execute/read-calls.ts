@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import type { ToolCall } from '../../safety/calls.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 
 /** Calls of one list: a turn of a model has a few. */
 const MOST_CALLS = 1_000;

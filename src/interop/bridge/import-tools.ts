@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 import type { ToolSchema } from '../../tool/schema/standard-schema.js';
 import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../tool-annotations.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 import { SCHEMA_LEVELS } from '../../tool/render/render-tool.js';
 
 /** The option that every export has. */

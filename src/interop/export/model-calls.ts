@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/suggest-names.js';
+import { suggestNames } from '../../core/issues.js';
 import type { NameCodec } from './name-codec.js';
 
 /** A call of a model, ready for an executor. */

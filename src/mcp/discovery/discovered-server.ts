@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/suggest-names.js';
+import { suggestNames } from '../../core/issues.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 import type { McpClientInfo, OnElicit } from '../connection/elicitation.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/mcp-packages.js';
 import type { Environment } from '../settings/expand-variables.js';

@@ -9,7 +9,7 @@ import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 
 /** What a bearer token stands for, as whoever checked it says; of the same shape as the official SDK's `AuthInfo`. */
 export interface McpAuthInfo {

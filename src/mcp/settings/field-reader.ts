@@ -1,6 +1,6 @@
 import type { Issue } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/suggest-names.js';
+import { suggestNames } from '../../core/issues.js';
 
 /** What a value means, or what was expected instead. */
 export type Parsed<T> = { readonly value: T } | { readonly expected: string };

@@ -1,6 +1,6 @@
 import { ToolError, type Issue } from '../../core/errors.js';
 import { cloneFrozen, compareText, digestOf, isPlainObject } from '../../core/plain-data.js';
-import { formatIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues } from '../../core/issues.js';
 import { FieldReader } from './field-reader.js';
 import type { McpServerSettings, McpSettings } from './mcp-settings.js';
 import { readFilters, readOverrides, readServer, readTimes, type ServerDefaults } from './read-server.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../tool/metadata/zod-issues.js';
+import { formatIssues, toIssues } from '../../core/issues.js';
 import { RANKING } from '../ranking/parameters.js';
 import { stem } from '../text/stem.js';
 import { CONCEPTS } from './concepts.js';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Issue } from '../../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
-import { toIssues } from '../metadata/zod-issues.js';
+import { expectationOf } from '../../core/issues.js';
 import type { StandardIssue } from '../schema/standard-schema.js';
 import { describeField, isSecretPath } from './describe-field.js';
 import { valueAt, type Path } from './input-error.js';
@@ -25,9 +25,8 @@ function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
   if (issue.code === 'unrecognized_keys') return `expected only known parameters, found ${issue.keys.map((key) => describeValue(key)).join(', ')}; leave them out`;
   if (issue.code === 'invalid_type' && found(input, path) === 'nothing') return `expected ${issue.expected}, found nothing (it is required)`;
   if (issue.code === 'invalid_union' && issue.errors.length > 0) return `expected ${unionOf(issue, input)}, found ${found(input, path)}`;
-  // It describes what is there from the input, as everywhere in the house.
-  const { message } = toIssues({ issues: [{ ...issue, path: [...path] }] } as unknown as z.ZodError, input)[0]!;
-  return isSecretPath(path) ? message.replace(/, found [^]*$/, `, found ${found(input, path)}`) : message;
+  const expected = issue.code === 'invalid_type' && issue.expected !== 'int' ? issue.expected : expectationOf(issue); // The words of JSON Schema.
+  return `expected ${expected}, found ${found(input, path)}`;
 }
 
 /** What the branches of a union expect, each by its first issue. */

@@ -1,6 +1,6 @@
 import { ToolError, type Issue } from '../../core/errors.js';
 import { cloneFrozen, describeValue, digestOf } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/suggest-names.js';
+import { expectedGot, formatIssues, suggestNames, toIssues } from '../../core/issues.js';
 import type { SideEffect } from '../../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
 import { jsonSchemaOf } from '../schema/json-schema-of.js';
@@ -8,7 +8,6 @@ import { metadataSchema } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from '../schema/standard-schema.js';
 import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault } from './tool-fields.js';
 import type { ToolOptions } from './tool-options.js';
-import { formatIssues, toIssues } from './zod-issues.js';
 
 /**
  * Everything known of a tool, resolved and frozen to the leaves.
@@ -78,7 +77,7 @@ function separate(options: unknown, functions: readonly string[]): Separated {
   const references: Record<string, unknown> = {};
   const issues: Issue[] = [];
   if (typeof options !== 'object' || options === null) {
-    return { plain, references, issues: [{ path: [], message: `expected the options of a tool as an object, found ${describeValue(options)}` }] };
+    return { plain, references, issues: [{ path: [], message: expectedGot('the options of a tool as an object', describeValue(options)) }] };
   }
   for (const key of keysOf(options, issues)) {
     try {
@@ -86,12 +85,12 @@ function separate(options: unknown, functions: readonly string[]): Separated {
       if (value === undefined) continue;
       if ((SCHEMA_OPTIONS as readonly string[]).includes(key)) references[key] = value;
       else if (functions.includes(key)) {
-        if (typeof value !== 'function') throw new TypeError(`a function, found ${describeValue(value)}`);
+        if (typeof value !== 'function') throw new TypeError(`a function, got ${describeValue(value)}`);
         references[key] = value;
-      } else if (!Object.hasOwn(metadataSchema.shape, key)) throw new TypeError(`only known options, found ${describeValue(key)}${hintFor(key, functions)}`);
+      } else if (!Object.hasOwn(metadataSchema.shape, key)) throw new TypeError(`a known option, got ${describeValue(key)}${hintFor(key, functions)}`);
       else plain[key] = cloneFrozen(value);
     } catch (error) {
-      issues.push({ path: [key], message: `expected ${error instanceof Error ? error.message : 'a readable value'}` });
+      issues.push({ path: [key], message: sentence(error, 'a readable value') });
     }
   }
   return { plain, references, issues };
@@ -112,7 +111,7 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
 function hintFor(key: string, functions: readonly string[]): string {
   const options = [...Object.keys(metadataSchema.shape), ...SCHEMA_OPTIONS, ...functions];
   const known = KNOWN_AS.get(key) ?? options.find((option) => option.toLowerCase() === key.replaceAll('_', '').toLowerCase()) ?? suggestNames(key, options)[0];
-  return known !== undefined && options.includes(known) ? `; did you mean ${known}?` : '';
+  return known !== undefined && options.includes(known) ? `. Did you mean ${JSON.stringify(known)}?` : '';
 }
 
 /** The keys of an object that may be a hostile proxy. */
@@ -120,7 +119,7 @@ function keysOf(options: object, issues: Issue[]): string[] {
   try {
     return Object.keys(options);
   } catch {
-    issues.push({ path: [], message: 'expected options that can be read' });
+    issues.push({ path: [], message: 'Expected options that can be read.' });
     return [];
   }
 }
@@ -133,10 +132,15 @@ function convertSchema(option: OptionOfKind<'input' | 'output'>, references: Rec
     if (!('~standard' in schema)) references[option] = json;
     return json;
   } catch (error) {
-    const hint = option === 'inputSchema' && references[option] === undefined ? ' (z.object({}) for a tool without input)' : '';
-    issues.push({ path: [option], message: `expected ${error instanceof Error ? error.message : 'a schema'}${hint}` });
+    const hint = option === 'inputSchema' && references[option] === undefined ? ' Use z.object({}) for a tool without input.' : '';
+    issues.push({ path: [option], message: sentence(error, 'a schema', hint) });
     return undefined;
   }
+}
+
+/** The sentence of an issue from an error that says what was expected. */
+function sentence(error: unknown, otherwise: string, advice = ''): string {
+  return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(/\?\.$/, '?');
 }
 
 function invalidMetadata(name: unknown, issues: readonly Issue[]): ToolError {

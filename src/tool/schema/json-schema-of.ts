@@ -22,22 +22,22 @@ export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): Json
   const json = cloneFrozen(convert(schema, side)) as JsonSchema;
   assertWellFormed(json);
   if (side === 'input' && json['type'] !== undefined && json['type'] !== 'object') {
-    throw new TypeError(`a schema of an object (a tool's input has named parameters), found one of type ${describeValue(json['type'])}`);
+    throw new TypeError(`a schema of an object (a tool's input has named parameters), got one of type ${describeValue(json['type'])}`);
   }
   return json;
 }
 
 function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   if (!isStandardSchema(schema)) {
-    if (!isPlainObject(schema)) throw new TypeError(`a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, found ${describeValue(schema)}`);
-    if (Object.values(schema).some(isStandardSchema)) throw new TypeError('a schema, found an object of schemas; wrap it in z.object({…})');
+    if (!isPlainObject(schema)) throw new TypeError(`a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, got ${describeValue(schema)}`);
+    if (Object.values(schema).some(isStandardSchema)) throw new TypeError('a schema, got an object of schemas. Wrap it in z.object({…})');
     return schema;
   }
   if (isZod(schema)) return withoutDialect(toJSONSchema(schema, { target: TARGET, io: side, unrepresentable: 'any' }));
   const toJson = (schema as unknown as WithJsonSchema)['~standard'].jsonSchema?.[side];
   if (typeof toJson !== 'function') {
     throw new TypeError(
-      `a Standard Schema that carries JSON Schema ("~standard".jsonSchema), found one of ${describeValue(schema['~standard'].vendor)} without; give plain JSON Schema instead`,
+      `a Standard Schema that carries JSON Schema ("~standard".jsonSchema), got one of ${describeValue(schema['~standard'].vendor)} without. Give plain JSON Schema instead`,
     );
   }
   const json: unknown = toJson({ target: TARGET });
@@ -58,20 +58,20 @@ const KEYWORDS = ['type', 'properties', 'required', 'additionalProperties', 'pat
 
 /** Refuses what is no JSON Schema at all: it would be taken for one that allows everything. */
 function assertWellFormed(json: unknown): asserts json is JsonSchema {
-  if (!isPlainObject(json)) throw new TypeError(`a JSON Schema object, found ${describeValue(json)}`);
+  if (!isPlainObject(json)) throw new TypeError(`a JSON Schema object, got ${describeValue(json)}`);
   const { type, properties, required } = json;
   const keys = Object.keys(json);
   if (keys.length > 0 && !keys.some((key) => KEYWORDS.includes(key))) {
-    throw new TypeError(`a JSON Schema, found an object with none of its keywords (${keys.slice(0, 3).join(', ')}); give {type: 'object', properties: {…}}`);
+    throw new TypeError(`a JSON Schema, got an object with none of its keywords (${keys.slice(0, 3).join(', ')}). Give {type: 'object', properties: {…}}`);
   }
-  if (!isType(type)) throw new TypeError(`a JSON Schema type, found ${describeValue(type)}`);
-  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) throw new TypeError(`"required" as a list of names, found ${describeValue(required)}`);
+  if (!isType(type)) throw new TypeError(`a JSON Schema type, got ${describeValue(type)}`);
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) throw new TypeError(`"required" as a list of names, got ${describeValue(required)}`);
   if (properties === undefined) return;
-  if (!isPlainObject(properties)) throw new TypeError(`"properties" as an object of schemas, found ${describeValue(properties)}`);
+  if (!isPlainObject(properties)) throw new TypeError(`"properties" as an object of schemas, got ${describeValue(properties)}`);
   for (const [name, property] of Object.entries(properties)) {
     if (typeof property === 'boolean') continue;
-    if (!isPlainObject(property)) throw new TypeError(`a schema of the property ${JSON.stringify(name)}, found ${describeValue(property)}`);
-    if (!isType(property['type'])) throw new TypeError(`a JSON Schema type of the property ${JSON.stringify(name)}, found ${describeValue(property['type'])}`);
+    if (!isPlainObject(property)) throw new TypeError(`a schema of the property ${JSON.stringify(name)}, got ${describeValue(property)}`);
+    if (!isType(property['type'])) throw new TypeError(`a JSON Schema type of the property ${JSON.stringify(name)}, got ${describeValue(property['type'])}`);
   }
 }
 

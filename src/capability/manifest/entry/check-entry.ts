@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { isToolError, issuesOf } from '../../../core/errors.js';
 import { describeValue, isPlainObject } from '../../../core/plain-data.js';
 import { compileJsonSchema } from '../../../tool/input/compile-json-schema.js';
-import { toIssues } from '../../../tool/metadata/zod-issues.js';
+import { toIssues } from '../../../core/issues.js';
 import { dangerRank } from '../../../core/enum-order.js';
 import type { DangerLevel } from '../../../core/enums.js';
 import type { Suggester } from './suggester.js';
@@ -31,7 +31,7 @@ function wrongValues(fields: Readonly<Record<string, unknown>>): readonly EntryF
   const parsed = manifestEntrySchema.safeParse(fields);
   if (parsed.success) return [];
   const issues = parsed.error.issues.flatMap(branchesOf);
-  return toIssues({ issues } as unknown as z.ZodError, fields).map(({ path, message }) => error(path, message.replace(/ \(it is required\)/, '').replace(/found undefined$/, 'found nothing (it is required)')));
+  return toIssues({ issues } as unknown as z.ZodError, fields).map(({ path, message }) => error(path, message.replace(/ \(it is required\)/, '').replace(/got undefined\.$/, 'got nothing (it is required).')));
 }
 
 /** Of a choice whose one branch fits but for something further inside, only that is told. */
@@ -43,7 +43,7 @@ function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
 
 function missingParameters(fields: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
   if (fields['parameters'] !== undefined || isMcpWrapper(fields)) return [];
-  return [error(['parameters'], 'expected a JSON Schema of the input, found nothing (it is required); {"type": "object", "properties": {}} for a tool without input')];
+  return [error(['parameters'], 'Expected a JSON Schema of the input, got nothing (it is required). Use {"type": "object", "properties": {}} for a tool without input.')];
 }
 
 /** Schemas of manifests are anybody's: what could make checking an input slow is refused. */

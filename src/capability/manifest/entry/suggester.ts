@@ -1,4 +1,4 @@
-import { suggestNames } from '../../../core/suggest-names.js';
+import { suggestNames } from '../../../core/issues.js';
 
 /** Which known key an unknown one is probably meant to be. */
 export type Suggester = (key: string, known: readonly string[]) => string | undefined;

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ImmutableSet } from '../../src/core/immutable-set.js';
+import { ImmutableSet } from '../../src/registry/immutable-set.js';
 
 const members = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c', 'd', 'e', 'f', '__proto__'));
 

@@ -1,0 +1,140 @@
+import Fuse from 'fuse.js';
+import type { z } from 'zod';
+import { ToolError, type Issue } from './errors.js';
+import { describeValue } from './plain-data.js';
+
+/** One sentence for every error message: what was expected, what came, and what to do about it. */
+export function expectedGot(expected: string, got: string, advice?: string): string {
+  return `Expected ${expected}, got ${got}.${advice === undefined ? '' : ` ${advice}`}`;
+}
+
+/** The error for one wrong argument; `got` is the value itself. */
+export function invalidArgument(expected: string, got: unknown, advice?: string): ToolError {
+  return new ToolError('INVALID_ARGUMENT', expectedGot(expected, describeValue(got), advice));
+}
+
+/** The error for a value with several issues: a header, then one line per issue. `details.issues` has them for programs. */
+export function refusal(header: string, issues: readonly Issue[]): ToolError {
+  return new ToolError('INVALID_ARGUMENT', `${header}:\n  ${formatIssues(issues)}`, { details: { issues } });
+}
+
+/** The advice for a promise that came instead of its value. */
+export const AWAIT = 'Await it first.';
+
+/** Returns zod's issues with the house's messages: where, what was expected, what came. */
+export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
+  return error.issues.flatMap((issue): readonly Issue[] => {
+    const path = issue.path.filter((step): step is string | number => typeof step !== 'symbol');
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path, message: expectedGot('a known option', describeValue(key), adviceForUnknown(issue.message, key)) }));
+    const { secret = false, advice } = hintsOf(issue);
+    const value = valueAt(input, path);
+    return [{ path, message: expectedGot(expectationOf(issue), secret ? kindOf(value) : describeValue(value), advice ?? (value instanceof Promise ? AWAIT : undefined)) }];
+  });
+}
+
+/** Returns one line per issue, each beginning with the path of what is wrong. */
+export function formatIssues(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path.length > 0 ? `${formatPath(path)}: ${message}` : message)).join('\n  ');
+}
+
+/** Returns what an issue of zod says was expected, for "Expected …". */
+export function expectationOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_value':
+      return `${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'invalid_type':
+      return EXPECTED[issue.expected] ?? issue.expected;
+    case 'too_big':
+      return `at most ${amount(issue.maximum, issue.origin)}`;
+    case 'too_small':
+      return `at least ${amount(issue.minimum, issue.origin)}`;
+    default:
+      return issue.message.replace(/^expected /i, ''); // Messages of refinements may be whole sentences.
+  }
+}
+
+/** zod's words for types, where they are not everybody's. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  nonoptional: 'a value (it is required)',
+  int: 'a whole number',
+};
+
+/** The kind of a value and nothing of the value: for fields that may hold a secret. */
+export function kindOf(value: unknown): string {
+  if (typeof value === 'string') return value.trim() === '' ? 'a blank string' : 'another string';
+  if (typeof value === 'number') return 'a number';
+  return describeValue(value);
+}
+
+/** Facts about a refinement that its message does not hold; given to zod as `params`. */
+export interface IssueHints {
+  /** What to do, as a whole sentence. */
+  readonly advice?: string;
+  /** Names only the kind of the value that came. */
+  readonly secret?: boolean;
+}
+
+function hintsOf(issue: z.core.$ZodIssue): IssueHints {
+  return issue.code === 'custom' ? ((issue.params ?? {}) as IssueHints) : {};
+}
+
+function amount(bound: number | bigint, origin: string): string {
+  if (origin === 'string') return bound === 1 ? '1 character' : `${bound} characters`;
+  if (origin === 'array') return bound === 1 ? '1 entry' : `${bound} entries`;
+  return String(bound);
+}
+
+/** Names in one message at most. */
+const MOST_NAMED = 30;
+/** Begins the message that `knownKeys` gives to zod. */
+const KNOWN = 'known: ';
+
+/**
+ * The map of messages for `safeParse(value, { error: knownKeys })`, with which `toIssues` can suggest names for unknown keys.
+ *
+ * zod tells which object refused a key only while it parses, so the known keys travel in the issue's message.
+ */
+export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'unrecognized_keys') return undefined;
+  const { shape } = (issue.inst as unknown as { readonly _zod: { readonly def: { readonly shape?: object } } })._zod.def;
+  return shape === undefined ? undefined : `${KNOWN}${Object.keys(shape).join(', ')}`;
+}
+
+function adviceForUnknown(message: string, key: string): string | undefined {
+  if (!message.startsWith(KNOWN)) return undefined;
+  const known = message.slice(KNOWN.length).split(', ');
+  const close = suggestNames(key, known)[0];
+  if (close !== undefined) return `Did you mean ${JSON.stringify(close)}?`;
+  return known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
+}
+
+/** Names longer than this are not misspellings of anything. */
+const LONGEST = 64;
+/** Names compared at most: a model may invent names often, and each comparison takes about 30 µs. */
+const MOST_COMPARED = 500;
+/** How much longer or shorter a misspelt name can be. */
+const LENGTH_DIFFERENCE = 4;
+
+/** Returns up to three known names that look like the one asked for, best first. */
+export function suggestNames(asked: string, known: readonly string[]): readonly string[] {
+  if (asked.length > LONGEST) return [];
+  const candidates = known.filter((name) => Math.abs(name.length - asked.length) <= LENGTH_DIFFERENCE || name.includes(asked)).slice(0, MOST_COMPARED);
+  return new Fuse(candidates, { threshold: 0.4 }).search(asked, { limit: 3 }).map(({ item }) => item);
+}
+
+function formatPath(path: Issue['path']): string {
+  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
+}
+
+function valueAt(input: unknown, path: Issue['path']): unknown {
+  return path.reduce<unknown>((value, step) => {
+    if (typeof value === 'object' && value !== null) return (value as Record<PropertyKey, unknown>)[step];
+    return step === 0 ? value : undefined; // One value where a list may be given counts as a list of it.
+  }, input);
+}

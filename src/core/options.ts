@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import type { Clock } from './clock.js';
+import { AWAIT, expectedGot, knownKeys, refusal, toIssues, type IssueHints } from './issues.js';
+import { LIMITS } from './limits.js';
+import { describeValue, isPlainObject } from './plain-data.js';
+
+/**
+ * Checks an options object against the one declaration of its fields, and returns them with their defaults, frozen.
+ *
+ * `undefined` counts as no options. The object itself is not changed.
+ *
+ * @param what the options in the plural: "options of the executor", "conditions of the filter".
+ * @throws ToolError `INVALID_ARGUMENT` with every unknown, missing and wrong option; `details.issues` lists them.
+ */
+export function checkOptions<S extends z.ZodType>(schema: S, options: unknown, what: string): Readonly<z.output<S>> {
+  const header = `The ${what} are refused`;
+  const given = options === undefined ? {} : options;
+  // An object of a class may have members that nobody meant as options.
+  if (!isPlainObject(given)) throw refusal(header, [{ path: [], message: expectedGot('a plain object', describeValue(given), given instanceof Promise ? AWAIT : undefined) }]);
+  const parsed = schema.safeParse(given, { error: knownKeys });
+  if (parsed.success) return Object.freeze(parsed.data);
+  throw refusal(header, toIssues(parsed.error, given));
+}
+
+/**
+ * The fields of a schema that declares exactly the options of the interface `T`, none missing and none more:
+ * `z.strictObject({ … } satisfies FieldsOf<SomeOptions>)`.
+ */
+export type FieldsOf<T> = { readonly [Option in keyof T]-?: z.ZodType<unknown, T[Option] | undefined> };
+
+/** A field for a function. */
+export function aFunction<T>(what = 'a function'): z.ZodType<T, T> {
+  return z.custom<T>((value) => typeof value === 'function', what);
+}
+
+/** A field for an object that does something: known by its methods, as it may come from another copy of the package. */
+export function withMethods<T>(what: string, ...methods: readonly (keyof T & string)[]): z.ZodType<T, T> {
+  return z.custom<T>((value) => isObject(value) && methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'), what);
+}
+
+/** A field for an object whose members somebody else checks. */
+export function anObject<T>(what = 'an object'): z.ZodType<T, T> {
+  return z.custom<T>((value) => isObject(value) && !(value instanceof Promise), what);
+}
+
+/** A field for a string that is not blank. */
+export const text = z.string().refine((value) => value.trim() !== '', 'a string that is not blank');
+
+/** A field for a whole number. */
+export function wholeBetween(least: number, most: number = Number.MAX_SAFE_INTEGER): z.ZodType<number, number> {
+  const what = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  return z.custom<number>((value) => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most, `a whole number ${what}`);
+}
+
+/** A field for milliseconds that a timer can hold. */
+export function milliseconds(least = 1, most: number = LIMITS.timerMs): z.ZodType<number, number> {
+  return z.custom<number>((value) => typeof value === 'number' && value >= least && value <= most, `milliseconds from ${least} to ${most}`);
+}
+
+/** A field for a list or anything else that can be gone through. */
+export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
+  return z.custom<Iterable<T>>((value) => isObject(value) && typeof (value as Partial<Iterable<T>>)[Symbol.iterator] === 'function', what);
+}
+
+/** A field for what may be secret: messages name only the kind of value that came. */
+export function secret<T>(what: string, allows: (value: unknown) => boolean, advice?: string): z.ZodType<T, T> {
+  const hints: IssueHints = { secret: true, ...(advice === undefined ? {} : { advice }) };
+  return z.custom<T>(allows, { error: what, params: { ...hints } });
+}
+
+export const clock = withMethods<Clock>('a clock', 'now');
+export const signal = z.custom<AbortSignal>((value) => isObject(value) && typeof (value as Partial<AbortSignal>).aborted === 'boolean' && typeof (value as Partial<AbortSignal>).addEventListener === 'function', 'an AbortSignal');
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
