@@ -146,10 +146,10 @@ describe('stored tools and their code', () => {
       expect.stringMatching(/^code: /), expect.stringMatching(/^digest: /), expect.stringMatching(/^execute: Expected no function/), expect.stringMatching(/^bogus: /), expect.stringMatching(/^name: /), expect.stringMatching(/^inputSchema: /),
     ]);
     expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual(['format: Expected \"tooldex.tool/1\", got \"tooldex.tool/2\". It was stored by another version of tooldex.']);
-    for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest']) expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([part, [expect.stringContaining(`${part}: expected`)]]);
+    for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest']) expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([part, [expect.stringContaining(`${part}: Expected`)]]);
     for (const wrong of [null, 1, 'tool', []]) expect(toolsFromJson([wrong]).refused[0]!.error.code).toBe('INVALID_METADATA');
     expect(issuesIn(edited({ inputSchema: z.object({}) }))).toHaveLength(1);
-    expect(issuesIn([...edited({}), ...edited({})])).toEqual(['name: Expected a name that no other stored tool has, got \"sample\".']);
+    expect(issuesIn([...edited({}), ...edited({})])).toEqual(['name: Expected a name that no other stored tool has, got "sample".']);
     for (const wrong of [undefined, null, {}, '[]']) expect(refusal(() => toolsFromJson(wrong)).code).toBe('INVALID_ARGUMENT');
   });
 

@@ -44,7 +44,7 @@ export function readWork(text: string, kind: WorkKind, owner: string | null, fil
     if (spoiled.has(index)) return [];
     const placeOf = placesIn(parsed.text, owner, file, [...base, index]);
     if (isPlainObject(value)) return [Object.freeze({ kind, owner, file, fields: cloneFrozen(value), placeOf })];
-    findings.push(findingAt(placeOf([]), 'invalid', 'error', `expected a ${kind} as an object, found ${describeValue(value)}`));
+    findings.push(findingAt(placeOf([]), 'invalid', 'error', `Expected a ${kind} as an object, got ${describeValue(value)}.`));
     return [];
   });
   return { entries, findings, broken: false };
