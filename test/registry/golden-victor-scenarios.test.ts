@@ -155,7 +155,7 @@ describe.skipIf(!present)('the recorded scenario', () => {
       } catch (error) {
         if (!isToolError(error)) throw error;
         expect([error.code, error.details['name']]).toEqual(['INVALID_METADATA', row.name]);
-        expect(error.message).toContain('accessMode: Expected one of "readonly", "write", "execute", "mixed", got \"read\".');
+        expect(error.message).toContain('accessMode: Expected one of "readonly", "write", "execute", "mixed", got "read".');
       }
     }
   });

@@ -102,7 +102,7 @@ describe('filter', () => {
   });
 
   it.each([
-    ['an unknown condition', { categories: 'git' }, 'Expected a known option, got \"categories\". Did you mean \"category\"?'],
+    ['an unknown condition', { categories: 'git' }, 'Expected a known option, got "categories". Did you mean "category"?'],
     ['a condition of another spelling', { accessmode: 'readonly' }, '"accessmode"'],
     ['a condition called __proto__', JSON.parse('{"__proto__":{"accessMode":"write"}}'), '"__proto__"'],
     ['an unknown value', { accessMode: 'read' }, 'accessMode'],
@@ -122,8 +122,8 @@ describe('filter', () => {
   });
 
   it('says what a wrong value was, in a list and alone', () => {
-    expect(refusal(() => registry.filter({ accessMode: ['readonly', 'read'] } as never)).message).toMatch(/accessMode\[1\]: Expected one of .*, got \"read\"\./);
-    expect(refusal(() => registry.filter({ accessMode: 'read' } as never)).message).toContain('got \"read\".');
+    expect(refusal(() => registry.filter({ accessMode: ['readonly', 'read'] } as never)).message).toMatch(/accessMode\[1\]: Expected one of .*, got "read"\./);
+    expect(refusal(() => registry.filter({ accessMode: 'read' } as never)).message).toContain('got "read".');
   });
 
   it('asks availability last, only of tools that pass the rest', () => {

@@ -8,10 +8,10 @@ const messageOf = (act: () => unknown) => refusal(act).message;
 
 describe('a refusal', () => {
   it.each([
-    [{ ...least, acessMode: 'readonly' }, 'Did you mean \"accessMode\"?'],
-    [{ ...least, access_mode: 'readonly' }, 'Did you mean \"accessMode\"?'],
-    [{ ...least, handler: () => 1 }, 'Did you mean \"execute\"?'],
-    [{ ...least, parameters: {} }, 'Did you mean \"inputSchema\"?'],
+    [{ ...least, acessMode: 'readonly' }, 'Did you mean "accessMode"?'],
+    [{ ...least, access_mode: 'readonly' }, 'Did you mean "accessMode"?'],
+    [{ ...least, handler: () => 1 }, 'Did you mean "execute"?'],
+    [{ ...least, parameters: {} }, 'Did you mean "inputSchema"?'],
     [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
     [{ ...least, inputSchema: { city: z.string() } }, 'Wrap it in z.object({…})'],
     [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],

@@ -145,7 +145,7 @@ describe('stored tools and their code', () => {
     expect(issuesIn(edited({ name: 'no spaces here', bogus: 1, code: ['magic'], digest: 'abc', execute: 'rm', inputSchema: { type: 'strin' } }))).toEqual([
       expect.stringMatching(/^code: /), expect.stringMatching(/^digest: /), expect.stringMatching(/^execute: Expected no function/), expect.stringMatching(/^bogus: /), expect.stringMatching(/^name: /), expect.stringMatching(/^inputSchema: /),
     ]);
-    expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual(['format: Expected \"tooldex.tool/1\", got \"tooldex.tool/2\". It was stored by another version of tooldex.']);
+    expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual(['format: Expected "tooldex.tool/1", got "tooldex.tool/2". It was stored by another version of tooldex.']);
     for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest']) expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([part, [expect.stringContaining(`${part}: Expected`)]]);
     for (const wrong of [null, 1, 'tool', []]) expect(toolsFromJson([wrong]).refused[0]!.error.code).toBe('INVALID_METADATA');
     expect(issuesIn(edited({ inputSchema: z.object({}) }))).toHaveLength(1);
