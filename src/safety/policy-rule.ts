@@ -63,6 +63,8 @@ export interface CompiledRule {
   meets(call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel): boolean;
 }
 
+/** The reasons of rules that name none. */
+const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({ allow: 'the policy allows it', confirm: 'the policy asks for approval', deny: 'the policy does not allow it' });
 const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'principals', 'minDanger', 'when'] as const);
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]);
@@ -114,7 +116,8 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   return {
     name: ruleName,
     verdict,
-    reason: reason ?? `${verdict === 'allow' ? 'allowed' : verdict === 'deny' ? 'denied' : 'to be confirmed'} by ${parsed.data.name === undefined ? name : `the rule ${JSON.stringify(ruleName)}`}`,
+    // Models read it: the name of the rule stays beside it.
+    reason: reason ?? REASONS[verdict],
     meets: (call, entry, context, danger) => tests.every((test) => test(call, entry, context, danger)),
   };
 }

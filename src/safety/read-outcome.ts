@@ -64,8 +64,8 @@ export function deniedText(toolName: string, reason: string): string {
 }
 
 /** The words for a call that needs approval and has none yet. */
-export function approvalText(toolName: string, reason: string): string {
-  return `${toolName} was not run yet: it needs approval, since ${sentence(reason)} Wait for the approval, or go on without this call.`;
+function approvalText(toolName: string, reason: string): string {
+  return `${toolName} was not run yet: this call needs approval. ${sentence(reason)} Wait for the approval, or go on without this call.`;
 }
 
 function manualText(toolName: string): string {
