@@ -1,4 +1,6 @@
 import { hostname, networkInterfaces } from 'node:os';
+import { z } from 'zod';
+import { text, wholeBetween } from '../core/options.js';
 
 /** The names of this machine for itself. */
 export const LOOPBACK_HOSTS: readonly string[] = Object.freeze(['localhost', '127.0.0.1', '[::1]']);
@@ -11,13 +13,23 @@ export function hostOf(authority: string): string | undefined {
   return AUTHORITY.exec(authority.toLowerCase())?.[1]!.replace(/\.$/, '');
 }
 
-/** Returns true for a host name or address without a port, IPv6 in brackets. */
-export function isHost(value: unknown): value is string {
+/** The option fields of a place to listen at. */
+export const listenFields = { port: wholeBetween(0, 65_535), host: text };
+
+/** An option field for hosts under which a server is asked. */
+export const allowedHosts = z.array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets')).readonly();
+
+/** An option field for the origin of a web site. `*` and `null`, which stand for pages that nobody knows, are none. */
+export const origin = z.custom<string>(isOrigin, 'an origin such as "https://tools.example"');
+
+/** An option field for pages that may ask, by origin or by host. */
+export const hostOrOrigin = z.custom<string>((value) => isHost(value) || isOrigin(value), 'a host name without a port, or an origin such as "https://tools.example"');
+
+function isHost(value: unknown): boolean {
   return typeof value === 'string' && !/:\d+$/.test(value.replace(/^\[.*\]$/, '')) && hostOf(value) !== undefined;
 }
 
-/** Returns true for the origin of a web site. `*` and `null`, which stand for pages that nobody knows, are none. */
-export function isOrigin(value: unknown): value is string {
+function isOrigin(value: unknown): boolean {
   return typeof value === 'string' && /^https?:\/\/[^/]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 }
 

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { secret } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { hostOf } from './addresses.js';
 
@@ -84,14 +85,8 @@ export function hasBody({ headers }: GuardedRequest): boolean {
   return headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '');
 }
 
-/** The rule for tokens, as an error message shows it. */
-export const TOKEN_RULE = '16 to 4096 visible ASCII characters';
-export const TOKEN_ADVICE = 'Make one with `openssl rand -hex 32`.';
-
-/** Returns true for a token that can be sent in a header, and that nobody guesses over a network. */
-export function isToken(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value);
-}
+/** An option field for a token that can be sent in a header, and that nobody guesses over a network. */
+export const tokenField = secret<string>('16 to 4096 visible ASCII characters', (value) => typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value), 'Make them with `openssl rand -hex 32`.');
 
 /**
  * Admits requests that send one token, as `Authorization: Bearer <token>`.

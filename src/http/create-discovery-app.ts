@@ -1,11 +1,12 @@
 import { Hono, type Context } from 'hono';
 import { CapabilityRegistry } from '../capability/capability-registry.js';
 import { isToolError, ToolError } from '../core/errors.js';
+import { checkOptions } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
-import { createGuard, hasBody, type GuardedRequest } from '../host/request-guard.js';
+import { bearerToken, createGuard, hasBody, type GuardedRequest } from '../host/request-guard.js';
 import { contentAnswer, errorAnswer, taggedAnswer, type Answer, type AnswerHeaders, type Conditions, type WireError } from './answers/answer.js';
 import { sendAnswer } from './answers/send-answer.js';
-import { checkDiscoveryOptions, type DiscoveryOptions } from './discovery-options.js';
+import { discoveryOptions, type DiscoveryOptions } from './discovery-options.js';
 import { openApiOf } from './openapi.js';
 import { pageFiles } from './page/page-files.js';
 import { readParameters } from './query/read-parameters.js';
@@ -38,12 +39,12 @@ const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRout
  */
 export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): Hono {
   if (!(capabilities instanceof CapabilityRegistry)) throw new ToolError('INVALID_ARGUMENT', `Expected a CapabilityRegistry, found ${describeValue(capabilities)}; make one with CapabilityRegistry.load`);
-  const { authenticate, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkDiscoveryOptions(options);
-  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate });
+  const { auth, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
+  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth && bearerToken(auth.token) });
   const tools = new ToolJson();
   const findings = new Findings(capabilities);
   const events = new EventStream(capabilities, clock, maxListeners);
-  const description = JSON.stringify(openApiOf(ROUTES, { needsToken: authenticate !== undefined }));
+  const description = JSON.stringify(openApiOf(ROUTES, { needsToken: auth !== undefined }));
 
   const app = new Hono();
   const answerTo = async (request: Request, answer: (conditions: Conditions) => Answer, isOpen: boolean): Promise<Answer> => {

@@ -1,8 +1,8 @@
+import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
-import { ToolError } from '../core/errors.js';
-import { isHost, isOrigin, LOOPBACK_HOSTS } from '../host/addresses.js';
-import { bearerToken, isToken, TOKEN_ADVICE, TOKEN_RULE, type Authenticate } from '../host/request-guard.js';
-import { anObject, requireOptions, wholeBetween, type OptionRule } from '../providers/check-options.js';
+import { clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
+import { allowedHosts, listenFields, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
+import { tokenField } from '../host/request-guard.js';
 
 export interface DiscoveryOptions {
   /** Who may ask: those who send `Authorization: Bearer <token>`. The page itself, which has no data in it, is open. @default everybody */
@@ -18,26 +18,33 @@ export interface DiscoveryOptions {
   readonly clock?: Clock;
 }
 
-export interface CheckedDiscoveryOptions {
-  readonly authenticate: Authenticate | undefined;
-  readonly allowedHosts: readonly string[];
-  readonly allowedOrigins: readonly string[];
-  readonly page: boolean;
-  readonly maxListeners: number;
-  readonly clock: Clock;
+export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
+  /** 0 takes any that is free. @default 4780 */
+  readonly port?: number;
+  /** The address to listen on. Any but this machine's own needs a token. @default '127.0.0.1' */
+  readonly host?: string;
+  /** Of 16 or more characters; asked for as `Authorization: Bearer <token>`. */
+  readonly token?: string;
 }
 
-const aBoolean: OptionRule = { expected: 'true or false', allows: (value) => typeof value === 'boolean' };
-const hosts: OptionRule = { expected: 'a list of host names or addresses without a port, IPv6 in brackets', allows: (value) => Array.isArray(value) && value.every(isHost) };
-const origins: OptionRule = { expected: 'a list of origins such as "https://tools.example"', allows: (value) => Array.isArray(value) && value.every(isOrigin) };
-const auth: OptionRule = { expected: 'an object { token }', allows: (value) => typeof value === 'object' && value !== null && Object.keys(value).length === 1 && Object.hasOwn(value, 'token') };
+const shared = {
+  allowedOrigins: z.array(origin).readonly().default([]),
+  page: z.boolean().default(true),
+  maxListeners: wholeBetween(0, 10_000).default(32),
+  clock: clock.default(systemClock),
+};
 
-const RULES = { auth, allowedHosts: hosts, allowedOrigins: origins, page: aBoolean, maxListeners: wholeBetween(0, 10_000), clock: anObject };
+export const discoveryOptions = z.strictObject({
+  ...shared,
+  allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
+  // The whole may be a token that was given in the wrong place, so no message shows it.
+  auth: secret<{ readonly token: string }>('an object { token } with 16 to 4096 visible ASCII characters', (value) => z.strictObject({ token: tokenField }).safeParse(value).success, 'Make them with `openssl rand -hex 32`.').optional(),
+} satisfies FieldsOf<DiscoveryOptions>);
 
-/** @throws ToolError `INVALID_ARGUMENT` for options that are unknown or wrong; it never shows the token. */
-export function checkDiscoveryOptions(options: DiscoveryOptions): CheckedDiscoveryOptions {
-  requireOptions(options, RULES);
-  const { auth, allowedHosts = LOOPBACK_HOSTS, allowedOrigins = [], page = true, maxListeners = 32, clock = systemClock } = options;
-  if (auth !== undefined && !isToken(auth.token)) throw new ToolError('INVALID_ARGUMENT', `Expected a token of ${TOKEN_RULE}, got another. ${TOKEN_ADVICE}`);
-  return { authenticate: auth && bearerToken(auth.token), allowedHosts, allowedOrigins, page, maxListeners, clock };
-}
+export const serveOptions = z.strictObject({
+  ...shared,
+  allowedHosts: allowedHosts.optional(),
+  port: listenFields.port.default(4780),
+  host: listenFields.host.default('127.0.0.1'),
+  token: tokenField.optional(),
+} satisfies FieldsOf<ServeOptions>);

@@ -1,24 +1,14 @@
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import { ToolError } from '../core/errors.js';
+import { checkOptions } from '../core/options.js';
 import { hostsFor } from '../host/addresses.js';
 import { listen, type RunningServer } from '../host/listen.js';
-import { aName, requireOptions, wholeBetween } from '../providers/check-options.js';
 import { errorAnswer } from './answers/answer.js';
 import { OUTGOING, sendAnswer } from './answers/send-answer.js';
 import { createDiscoveryApp } from './create-discovery-app.js';
-import type { DiscoveryOptions } from './discovery-options.js';
+import { serveOptions, type ServeOptions } from './discovery-options.js';
 
 /** Twice the heartbeat of `/events`: a client that is silent for so long has stopped reading. */
 const SILENCE_MS = 30_000;
-
-export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
-  /** 0 takes any that is free. @default 4780 */
-  readonly port?: number;
-  /** The address to listen on. Any but this machine's own needs a token. @default '127.0.0.1' */
-  readonly host?: string;
-  /** Of 16 or more characters; asked for as `Authorization: Bearer <token>`. */
-  readonly token?: string;
-}
 
 /**
  * Serves a catalogue of tools: `createDiscoveryApp` behind a Node server with bounds on everything that a client can hold.
@@ -30,10 +20,8 @@ export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
  * or not allowed.
  */
 export async function serve(capabilities: CapabilityRegistry, options: ServeOptions = {}): Promise<RunningServer> {
-  const { port = 4780, host = '127.0.0.1', token, ...discovery } = options;
-  requireOptions({ port, host }, { port: wholeBetween(0, 65_535), host: aName });
-  if (Object.hasOwn(discovery, 'auth')) throw new ToolError('INVALID_ARGUMENT', 'Expected the token as the option token, got the option auth. Give serve(capabilities, { token }).');
-  const app = createDiscoveryApp(capabilities, { allowedHosts: hostsFor(host), ...discovery, ...(token === undefined ? {} : { auth: { token } }) });
+  const { port, host, token, ...discovery } = checkOptions(serveOptions, options, 'options of serve');
+  const app = createDiscoveryApp(capabilities, { ...discovery, allowedHosts: discovery.allowedHosts ?? hostsFor(host), ...(token === undefined ? {} : { auth: { token } }) });
   return listen({
     port,
     host,

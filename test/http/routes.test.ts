@@ -174,7 +174,7 @@ describe('an answer', () => {
 describe('createDiscoveryApp', () => {
   it('refuses wrong options and never shows a token', async () => {
     const { capabilities } = await sample();
-    const wrong: readonly object[] = [{ pages: true }, { page: 1 }, { auth: 'token-of-16-chars' }, { auth: { token: 'short-canary' } }, { auth: { token: `canary ${'x'.repeat(20)}` } }, { allowedHosts: ['localhost:80'] }, { allowedHosts: ['http://x'] }, { allowedOrigins: ['*'] }, { allowedOrigins: ['null'] }, { allowedOrigins: ['https://a.b/'] }, { maxListeners: -1 }];
+    const wrong: readonly object[] = [{ pages: true }, { page: 1 }, { auth: 'canary-of-16-chars' }, { auth: { token: 'x'.repeat(16), tokn: 1 } }, { auth: { token: 'short-canary' } }, { auth: { token: `canary ${'x'.repeat(20)}` } }, { allowedHosts: ['localhost:80'] }, { allowedHosts: ['http://x'] }, { allowedOrigins: ['*'] }, { allowedOrigins: ['null'] }, { allowedOrigins: ['https://a.b/'] }, { maxListeners: -1 }];
     for (const options of wrong) {
       const error = caught(() => createDiscoveryApp(capabilities, options));
       expect(isToolError(error, 'INVALID_ARGUMENT'), JSON.stringify(options)).toBe(true);

@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
 import type { RunningServer } from '../../host/listen.js';
-import { aName, requireOptions, wholeBetween } from '../../providers/check-options.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { Connection, contextOf } from './connection.js';
 import { createHttpFace, listenHttp, type HttpFace } from './http/http-face.js';
 import { importServerSdk, type ServerSdk } from './import-sdk.js';
 import { ProgressRelay } from './progress-relay.js';
-import { checkServerOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
+import { checkServerOptions, serveHttpOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
 import { ServedTools } from './served-tools.js';
 import { ToolCalls, type AskedBefore } from './tool-calls.js';
 
@@ -150,8 +150,7 @@ class ToolServer implements McpToolServer {
   };
 
   async serveHttp(options: { readonly port?: number; readonly host?: string } = {}): Promise<RunningServer> {
-    requireOptions(options, { port: wholeBetween(0, 65_535), host: aName });
-    const { port = 4781, host = '127.0.0.1' } = options;
+    const { port, host } = checkOptions(serveHttpOptions, options, 'options of serveHttp');
     const { token, allowedHosts = hostsFor(host) } = this.#options;
     const { sdk, connect } = await this.#start();
     const face = createHttpFace(sdk, { ...this.#options, allowedHosts }, connect);

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
+import { aFunction, checkOptions, secret, text, withMethods, wholeBetween, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import { isHost, isOrigin } from '../../host/addresses.js';
-import { isToken, TOKEN_ADVICE, TOKEN_RULE } from '../../host/request-guard.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
+import { allowedHosts, hostOrOrigin, listenFields } from '../../host/addresses.js';
+import { tokenField } from '../../host/request-guard.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
 
 /** What a bearer token stands for, as whoever checked it says; of the same shape as the official SDK's `AuthInfo`. */
 export interface McpAuthInfo {
@@ -67,54 +67,46 @@ export interface McpServerOptions {
   readonly clock?: Clock;
 }
 
-const given = <T>(what: string, method: string) => z.custom<T>((value) => typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[method] === 'function', what);
-const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'a function');
-const count = z.number().int().min(1);
-const hosts = z.array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets')).readonly();
-const origins = z.array(z.custom<string>((value) => isHost(value) || isOrigin(value), 'a host name without a port, or an origin such as "https://tools.example"')).readonly();
+/** Where to listen. */
+export const serveHttpOptions = z.strictObject({ port: listenFields.port.default(4781), host: listenFields.host.default('127.0.0.1') });
 
 const schema = z
   .strictObject({
-    executor: given<ToolExecutor>('a ToolExecutor', 'execute').optional(),
-    policy: given<Policy>('a policy with a decide method', 'decide').optional(),
-    store: given<StateStore>('a StateStore', 'compareAndSet').optional(),
-    approvalKey: z.custom<Uint8Array>((value) => value instanceof Uint8Array && value.length >= 32, 'at least 32 bytes; make them with crypto.randomBytes(32)').optional(),
+    executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
+    policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
+    store: withMethods<StateStore>('a StateStore', 'compareAndSet').optional(),
+    approvalKey: secret<Uint8Array>('at least 32 bytes', (value) => value instanceof Uint8Array && value.length >= 32, 'Make them with crypto.randomBytes(32).').optional(),
     context: z.custom<NonNullable<McpServerOptions['context']>>((value) => typeof value === 'function' || isPlainObject(value), 'a context of calls, or a function that gives one').optional(),
-    name: z.string().min(1).default('tooldex'),
-    version: z.string().min(1).default('1.0.0'),
+    name: text.default('tooldex'),
+    version: text.default('1.0.0'),
     instructions: z.string().optional(),
     filter: z.custom<ToolFilter>(isPlainObject, 'a filter of tools').default({}),
     search: z.union([z.literal('auto'), z.boolean()], "'auto', true or false").default('auto'),
-    maxTools: count.default(128),
-    pageSize: count.max(1_000).default(100),
-    token: z.custom<string>(isToken).optional(),
-    allowedHosts: hosts.optional(),
-    allowedOrigins: origins.optional(),
-    maxSessions: count.default(256),
+    maxTools: wholeBetween(1).default(128),
+    pageSize: wholeBetween(1, 1_000).default(100),
+    token: tokenField.optional(),
+    allowedHosts: allowedHosts.optional(),
+    allowedOrigins: z.array(hostOrOrigin).readonly().optional(),
+    maxSessions: wholeBetween(1).default(256),
     sessionIdleMs: z.number().min(1).default(1_800_000),
     onError: aFunction<(error: unknown) => void>().optional(),
-    clock: given<Clock>('a clock', 'after').optional(),
-  })
+    clock: withMethods<Clock>('a clock', 'after').optional(),
+  } satisfies FieldsOf<McpServerOptions>)
   .superRefine((options, context) => {
     if (options.executor === undefined) return;
     for (const option of ['policy', 'store'] as const) {
       if (options[option] !== undefined) context.addIssue({ code: 'custom', path: [option], message: `expected no ${option} beside an executor, which has its own` });
     }
   });
-export type CheckedServerOptions = z.output<typeof schema>;
+export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws ToolError `INVALID_ARGUMENT` with every wrong option; a token is never repeated. */
 export function checkServerOptions(registry: ToolMetadataRegistry, options: McpServerOptions): CheckedServerOptions {
-  if (typeof (registry as Partial<ToolMetadataRegistry> | null | undefined)?.onChange !== 'function') throw new ToolError('INVALID_ARGUMENT', 'Expected a ToolMetadataRegistry to serve, found something else');
-  const parsed = schema.safeParse(options);
-  if (!parsed.success) {
-    const shown = isPlainObject(options) && typeof options.token === 'string' ? { ...options, token: '[secret]' } : options;
-    const issues = toIssues(parsed.error, shown).map((issue) => (issue.path[0] === 'token' ? { ...issue, message: `expected ${TOKEN_RULE}, got others. ${TOKEN_ADVICE}` } : issue));
-    throw new ToolError('INVALID_ARGUMENT', `The options of the MCP server are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-  }
+  if (typeof (registry as Partial<ToolMetadataRegistry> | null | undefined)?.onChange !== 'function') throw new ToolError('INVALID_ARGUMENT', 'Expected a ToolMetadataRegistry to serve, got something else. Give createMcpServer the registry first.');
+  const checked = checkOptions(schema, options, 'options of the MCP server');
   // The filter and the list look at the tools of one, the calls would run those of the other.
-  const { registry: runs } = (parsed.data.executor ?? {}) as Partial<ToolExecutor>;
-  if (runs !== undefined && runs !== registry) throw new ToolError('INVALID_ARGUMENT', 'Expected an executor over the registry that is served, found one over another; give both the same, and a filter for what is not to be served');
-  compileFilter(parsed.data.filter); // A wrong one is refused now, and not when a client asks.
-  return parsed.data;
+  const { registry: runs } = (checked.executor ?? {}) as Partial<ToolExecutor>;
+  if (runs !== undefined && runs !== registry) throw new ToolError('INVALID_ARGUMENT', 'Expected an executor over the registry that is served, got one over another. Give both the same, and a filter for what is not to be served.');
+  compileFilter(checked.filter); // A wrong one is refused now, and not when a client asks.
+  return checked;
 }
