@@ -40,7 +40,6 @@ export { shareUsage, type SharedUsage, type ShareUsageOptions } from './registry
 export { planExecution, type Batch, type ExecutionPlan, type PlannableCall, type PlannedCall } from './execution/plan-execution.js';
 export { ToolExecutor, type DryRun } from './execution/tool-executor.js';
 export type { ExecuteAllOptions } from './execution/run/copy-request.js';
-export type { Confirm, Confirmation, ExecuteOptions, ToolExecutorOptions } from './execution/executor-options.js';
+export type { Confirm, Confirmation, ExecuteOptions, Telemetry, ToolExecutorOptions } from './execution/executor-options.js';
 export type { Budget } from './execution/limits/budgets.js';
-export type { Telemetry } from './execution/telemetry.js';
 export { openTelemetry, type OpenTelemetryOptions } from './execution/open-telemetry.js';

@@ -6,18 +6,24 @@ import type { ProviderFactory } from '../providers/provider.js';
 import type { RoutingOptions } from '../providers/router-options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { CallContext, PendingApproval, Policy, ToolCall } from '../safety/calls.js';
+import type { CallContext, PendingApproval, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
 import type { Approval } from '../safety/approvals.js';
 import type { StateStore } from '../state/state-store.js';
 import { formatIssues, toIssues } from '../core/issues.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Budget } from './limits/budgets.js';
-import type { Telemetry } from './telemetry.js';
 
 /** A person's answer to a call that waits for a yes; with other arguments, when the person changed them; `later` leaves it waiting. */
 export type Confirmation = boolean | 'later' | { readonly input: unknown };
 
 /** Asks a person, and resolves to the answer; one that throws counts as a no. */
 export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;
+
+/** Watches calls from outside, such as a tracer does. */
+export interface Telemetry {
+  /** Must call `run` exactly once and resolve to what it resolves to. `entry` is missing for unknown tools. */
+  around(call: ToolCall, entry: ToolEntry | undefined, run: () => Promise<ToolOutcome>): Promise<ToolOutcome>;
+}
 
 export interface ToolExecutorOptions {
   readonly registry: ToolMetadataRegistry;

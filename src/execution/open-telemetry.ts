@@ -1,7 +1,7 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { ToolError } from '../core/errors.js';
 import { systemClock, type Clock } from '../core/clock.js';
-import type { Telemetry } from './telemetry.js';
+import type { Telemetry } from './executor-options.js';
 import type { ToolOutcome } from '../safety/calls.js';
 
 export interface OpenTelemetryOptions {

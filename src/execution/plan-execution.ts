@@ -1,9 +1,7 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { invalidArgument } from '../registry/check-arguments.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { profileCall } from './plan/call-profile.js';
-import { ConflictIndex } from './plan/conflict-index.js';
-import { explainWait } from './plan/explain-wait.js';
+import { type CallProfile, ConflictIndex, profileCall } from './conflict-index.js';
 
 /** A call to be planned. */
 export interface PlannableCall {
@@ -115,4 +113,32 @@ function checkCall(call: unknown, position: number): Required<PlannableCall> {
   if (typeof name !== 'string') throw invalidArgument(`a text as the name of the call at position ${position}`, name);
   if (typeof id !== 'string') throw invalidArgument(`a text as the id of the call at position ${position}`, id);
   return { id, name, input };
+}
+
+/** Characters of a name or key in an explanation: names of unknown tools and keys are as long as a model makes them. */
+const SHOWN_LENGTH = 100;
+
+/** Why a call waits for an earlier one that it conflicts with, in plain words. */
+function explainWait(earlier: CallProfile, call: CallProfile): string {
+  return `after call ${earlier.position}, ${shown(earlier.toolName)}: ${reason(earlier, call)}`;
+}
+
+function reason(earlier: CallProfile, call: CallProfile): string {
+  for (const { role, known, toolName } of [earlier, call]) {
+    if (role !== 'alone') continue;
+    return known ? `${shown(toolName)} runs alone, since it may read, write or run anything` : `no tool ${shown(toolName)} is known, and unknown ones run alone`;
+  }
+  if (call.serial && earlier.toolName === call.toolName) return `${shown(call.toolName)} does not run beside itself`;
+  if (earlier.keys !== undefined && call.keys !== undefined) {
+    for (const key of call.keys) if (earlier.keys.has(key)) return `both touch ${shown(key)}`;
+  }
+  const keyless = [earlier, call].filter(({ keys }) => keys === undefined).map(({ toolName }) => shown(toolName));
+  const writing = earlier.role === call.role ? 'both write' : `${shown(earlier.role === 'writer' ? earlier.toolName : call.toolName)} writes`;
+  return `${writing}, and ${keyless.length === 2 ? 'neither says' : `${keyless[0]} does not say`} what it touches`;
+}
+
+/** A line end or an escape in a name would forge lines where plans are logged. */
+function shown(text: string): string {
+  const cut = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+  return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '�');
 }

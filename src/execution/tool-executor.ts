@@ -24,14 +24,13 @@ import { Budgets } from './limits/budgets.js';
 import { Concurrency } from './limits/concurrency.js';
 import { RepeatGuard } from './limits/repeat-guard.js';
 import { planExecution, type ExecutionPlan } from './plan-execution.js';
-import { ApprovalDesk } from './ask/approval-desk.js';
-import { BatchConfirmations } from './ask/batch-confirmations.js';
+import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { CallWorker, type RunnableCall } from './run/call-worker.js';
 import { failure } from './run/failure.js';
 import { HandlerRunner } from './run/handler-runner.js';
 import { copyAllOptions, copyCalls, copyOptions, type CheckOptions, type ExecuteAllOptions } from './run/copy-request.js';
 import { RunningCall } from './run/running-call.js';
-import { assertWanted, untilAborted } from './run/until-aborted.js';
+import { assertWanted, untilAborted } from './run/with-deadline.js';
 
 /** How long claims are remembered: a day. */
 const CLAIM_MS = 86_400_000;

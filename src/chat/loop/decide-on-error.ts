@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { untilAborted } from '../../execution/run/until-aborted.js';
+import { untilAborted } from '../../execution/run/with-deadline.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import type { ToolErrorDecision } from '../chat-engine.js';
 import type { CallProgress, TurnEnd } from '../chat-state.js';

@@ -1,6 +1,6 @@
 import { isToolError } from '../../core/errors.js';
 import { publicMessage } from '../../core/public-message.js';
-import { untilAborted } from '../../execution/run/until-aborted.js';
+import { untilAborted } from '../../execution/run/with-deadline.js';
 import type { PendingManualCall } from '../../safety/calls.js';
 import type { ChatTurn } from '../chat-turn.js';
 import { argumentsOf, withCall, type CallProgress, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from '../chat-state.js';

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.js';
-import { AccessMode } from '../../core/enums.js';
-import { cloneFrozen, digestOf, type Json } from '../../core/plain-data.js';
+import { AccessMode, ExecutionCategory } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
+import { cloneFrozen, digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { StateStore } from '../../state/state-store.js';
+import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
-import { EVERYTHING, scopesDroppedBy, scopesOf } from './cache-scopes.js';
 import { Generations, isSameStamp, type Stamp } from './generations.js';
 
 export interface ResultCacheOptions {
@@ -189,4 +189,29 @@ function plainCopy(value: unknown): Json | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Every cached answer. */
+const EVERYTHING = '*';
+
+/** Answers of tools that name no category: every write may concern them. */
+const UNDECLARED = 'category:';
+
+/** What a cached answer of a tool belongs to; when one of these is dropped, the answer is. */
+function scopesOf({ name, category }: ToolEntry): readonly string[] {
+  return [EVERYTHING, `tool:${name}`, category === undefined ? UNDECLARED : `category:${category}`];
+}
+
+/**
+ * What a call makes stale: what it declares in `invalidates`, otherwise its category; nothing for tools that only read.
+ *
+ * An execute or mixed call can change anything, and so can a write that says neither what it invalidates nor its category.
+ */
+function scopesDroppedBy(entry: ToolEntry, registry: Pick<ToolMetadataRegistry, 'get'>): readonly string[] {
+  const { accessMode, executionCategory, invalidates, category } = entry;
+  if (accessMode === AccessMode.EXECUTE || accessMode === AccessMode.MIXED) return [EVERYTHING];
+  if (executionCategory === ExecutionCategory.EXECUTE || executionCategory === ExecutionCategory.MIXED) return [EVERYTHING];
+  if (accessMode === AccessMode.READONLY) return [];
+  if (invalidates.length > 0) return [UNDECLARED, ...invalidates.flatMap((name) => [`tool:${registry.get(name)?.name ?? name}`, `category:${normalizeLabel(name)}`])];
+  return category === undefined ? [EVERYTHING] : [UNDECLARED, `category:${category}`];
 }

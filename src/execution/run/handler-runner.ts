@@ -1,19 +1,19 @@
+import type { Clock } from '../../core/clock.js';
 import { isWriting } from '../../core/enum-order.js';
 import { AccessMode } from '../../core/enums.js';
-import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/on-abort.js';
 import type { ToolEvent } from '../../core/tool-event.js';
-import type { ProviderFactory } from '../../providers/provider.js';
-import { ProviderRouter, type ProviderSnapshot } from '../../providers/provider-router.js';
-import { requireRoutingOptions, type RoutingOptions } from '../../providers/router-options.js';
+import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import type { HealthLog } from '../../providers/health/health-samples.js';
+import { ProviderRouter, type ProviderSnapshot } from '../../providers/provider-router.js';
+import type { ProviderFactory } from '../../providers/provider.js';
+import { requireRoutingOptions, type RoutingOptions } from '../../providers/router-options.js';
+import { isTransient } from '../../providers/run-attempt.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { aborted } from './until-aborted.js';
-import { withDeadline } from './with-deadline.js';
-import { withRetries } from './with-retries.js';
+import { aborted, withDeadline } from './with-deadline.js';
 
 export interface HandlerRunnerOptions {
   readonly clock: Clock;
@@ -174,4 +174,45 @@ export class HandlerRunner {
 
 function notExecutable({ name }: ToolEntry): ToolError {
   return new ToolError('NOT_EXECUTABLE', `Expected ${name} to have a handler or a provider, found neither; define it with execute, or attach one`);
+}
+
+interface Retries {
+  /** How often the work is started at most. */
+  readonly maxAttempts: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Shorter than a provider's backoff: somebody is waiting for this call. */
+const RETRY_BASE_MS = 100;
+const RETRY_CAP_MS = 2_000;
+
+/**
+ * Runs work again, after a jittered pause, when it throws what may be gone a moment later.
+ *
+ * Only for work that may run more than once. The pause before attempt n + 1 is random between 0 and 100 ms · 2^(n − 1), at most 2 s.
+ */
+async function withRetries<T>(work: (attempt: number) => T | Promise<T>, { maxAttempts, clock, random, signal }: Retries): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work(attempt);
+    } catch (error) {
+      if (attempt >= maxAttempts || signal.aborted || !isTransient(error)) throw error;
+      await pause(exponentialBackoff(attempt, { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random }), clock, signal);
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      cancel();
+      stopListening();
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    const stopListening = onAbort(signal, end);
+  });
 }

@@ -1,15 +1,14 @@
-import type { Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
-import type { Listeners } from '../../core/listeners.js';
-import type { ToolEvent } from '../../core/tool-event.js';
-import type { Approval, Approvals, ApprovedCall } from '../../safety/approvals.js';
-import type { Decision, OutcomeBody, PendingApproval } from '../../safety/calls.js';
-import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
-import type { Confirm } from '../executor-options.js';
-import { askPerson } from './ask-person.js';
-import type { RunningCall } from '../run/running-call.js';
-import { aborted } from '../run/until-aborted.js';
-import { withDeadline } from '../run/with-deadline.js';
+import type { Clock } from '../core/clock.js';
+import { ToolError } from '../core/errors.js';
+import type { Listeners } from '../core/listeners.js';
+import { isPlainObject } from '../core/plain-data.js';
+import type { ToolEvent } from '../core/tool-event.js';
+import type { Approval, Approvals, ApprovedCall } from '../safety/approvals.js';
+import type { Decision, OutcomeBody, PendingApproval } from '../safety/calls.js';
+import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
+import type { Confirm } from './executor-options.js';
+import type { RunningCall } from './run/running-call.js';
+import { aborted, withDeadline } from './run/with-deadline.js';
 
 export interface ApprovalDeskOptions {
   readonly approvals: Approvals;
@@ -20,7 +19,7 @@ export interface ApprovalDeskOptions {
 }
 
 /** A person's yes, to the arguments that were asked for or to others. */
-export type Granted = { readonly approval: Approval; readonly edited?: { readonly input: unknown } };
+type Granted = { readonly approval: Approval; readonly edited?: { readonly input: unknown } };
 
 /** Questions whose tool is remembered; a program asks seldom so many at once. */
 const MOST_REMEMBERED = 10_000;
@@ -93,4 +92,69 @@ export class ApprovalDesk {
     const { listeners, clock } = this.#options;
     listeners.tell({ type: 'approval', state, pendingId, callId, toolName, at: clock.now(), ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }) });
   }
+}
+
+/** A person's answer: a yes, perhaps to other arguments, a no, or none yet. Whatever is not clearly one of the others is a no. */
+type Answer = { readonly yes: false; readonly later?: true } | { readonly yes: true; readonly edited?: { readonly input: unknown } };
+
+async function askPerson(confirm: Confirm, pending: PendingApproval, signal: AbortSignal | undefined): Promise<Answer> {
+  try {
+    const answer: unknown = await confirm(pending, { signal });
+    if (signal?.aborted === true) return { yes: false };
+    if (answer === true) return { yes: true };
+    if (answer === 'later') return { yes: false, later: true };
+    return isPlainObject(answer) && Object.hasOwn(answer, 'input') ? { yes: true, edited: { input: answer['input'] } } : { yes: false };
+  } catch {
+    return { yes: false };
+  }
+}
+
+/**
+ * Asks a person about the calls of one batch, one after the other.
+ *
+ * Arguments that a person changed were not planned: such a call runs after all others of its batch that are not asked about
+ * themselves, and no two calls that were asked about run at the same time.
+ */
+export class BatchConfirmations {
+  readonly #confirm: Confirm;
+  /** Of each call, settled when it has ended or waits for the person. */
+  readonly #parted: readonly PromiseWithResolver[];
+  readonly #ended: PromiseWithResolver[];
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(confirm: Confirm, calls: number) {
+    this.#confirm = confirm;
+    this.#parted = Array.from({ length: calls }, newPromise);
+    this.#ended = Array.from({ length: calls }, newPromise);
+  }
+
+  /** What asks about one call of the batch. */
+  confirmFor(index: number): Confirm {
+    return async (pending, options) => {
+      this.#parted[index]!.resolve();
+      const before = this.#turn;
+      this.#turn = this.#ended[index]!.promise;
+      await before;
+      const answer = await this.#confirm(pending, options);
+      if (typeof answer === 'object') await Promise.all(this.#parted.filter((_, other) => other !== index).map(({ promise }) => promise));
+      return answer;
+    };
+  }
+
+  /** Must be called when a call has ended, asked about or not. */
+  end(index: number): void {
+    this.#parted[index]!.resolve();
+    this.#ended[index]!.resolve();
+  }
+}
+
+interface PromiseWithResolver {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
+function newPromise(): PromiseWithResolver {
+  let resolve!: () => void;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve };
 }
