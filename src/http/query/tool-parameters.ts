@@ -1,10 +1,10 @@
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../core/enums.js';
-import type { CapabilityTool, SafetyLevel } from '../../capability/capability-items.js';
+import { Priority } from '../../core/enums.js';
+import type { CapabilityTool } from '../../capability/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import type { ToolQuery } from '../../capability/query/tool-query.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
-import { PRIORITY_NAMES } from '../wire/tool-fields.js';
+import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/metadata/tool-fields.js';
 import { oneOf, share, text, trueOrFalse, versionRange, type Parameter } from './parameter.js';
 import type { Asked } from './read-parameters.js';
 
@@ -20,47 +20,35 @@ export const HEALTH_PARAMETERS: readonly (readonly [string, Parameter])[] = [
   ['require_calls', trueOrFalse('Whether what was never called is left out.')],
 ];
 
-const PRIORITIES: Parameter<Priority> = {
-  ...text(''),
-  description: 'How eagerly the tool is offered; any of these.',
-  expected: `one of ${PRIORITY_NAMES.join(', ')}, or their numbers 0 to 3`,
-  schema: { type: 'string', enum: [...PRIORITY_NAMES, '0', '1', '2', '3'] },
-  read: (value) => Object.values(Priority).find((priority) => PRIORITY_NAMES[priority] === value || String(priority) === value),
-};
+/** A condition of a list, as the filter or the query of the catalogue knows it. */
+interface Condition extends FieldCondition {
+  readonly parameter: Parameter;
+}
 
-const values = <T extends string>(enumeration: Readonly<Record<string, T>>) => Object.values(enumeration);
+const CONDITIONS: readonly Condition[] = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
+  ...(filter === undefined ? [] : [{ ...filter, parameter: filterParameter(kind, filter) }]),
+  ...(most === undefined ? [] : [{ ...most, parameter: oneOf(valuesOf(kind)!, most.about, { repeatable: false }) }]),
+]);
 
-/** Conditions of a list that are conditions of the filter under another name. */
-const FILTERS: readonly (readonly [name: string, condition: Exclude<keyof ToolFilter, 'derived' | 'available'>, Parameter])[] = [
-  ['name', 'name', text("The tool's own name; any of these.")],
-  ['priority', 'priority', PRIORITIES],
-  ['access_mode', 'accessMode', oneOf(values(AccessMode), 'What a call may do; any of these.')],
-  ['danger_level', 'dangerLevel', oneOf(values(DangerLevel), 'How bad a wrong call can be; any of these.')],
-  ['max_danger', 'maxDanger', oneOf(values(DangerLevel), 'At most this dangerous.', { repeatable: false })],
-  ['execution_category', 'executionCategory', oneOf(values(ExecutionCategory), 'The kind of work; any of these.')],
-  ['cost_tier', 'costTier', oneOf(values(CostTier), 'What a call costs; any of these.')],
-  ['max_cost_tier', 'maxCostTier', oneOf(values(CostTier), 'At most this dear.', { repeatable: false })],
-  ['category', 'category', text('The group of tools; any of these.')],
-  ['keyword', 'keyword', text('A declared keyword; any of these.')],
-  ['stage', 'stage', text('A phase of work; any of these.')],
-  ['task_type', 'taskType', text('A kind of task; any of these.')],
-];
-
-/** Conditions of a list that are conditions of the query under another name. */
-const QUERIES: readonly (readonly [name: string, condition: Exclude<keyof ToolQuery, 'filter' | 'minSuccessRate' | 'requireCalls' | 'available' | 'personas'>, Parameter])[] = [
-  ['provider', 'provider', text('A service that answers the calls; all of these.')],
-  ['version', 'version', versionRange('Semantic versions, as `>=1.2`, `^1` or `1.x || >=2`; a comma means and, as do several.')],
-  ['capability', 'capability', text('A capability tag; all of these.')],
-  ['side_effects', 'sideEffect', oneOf(values(SideEffect), 'What a call touches; any of these.')],
-  ['safety_level', 'safetyLevel', oneOf<SafetyLevel>(['low', 'medium', 'high'], 'Declared, or else that of the danger level; any of these.')],
-];
+function filterParameter(kind: FieldKind, { about, all }: NonNullable<ToolField['filter']>): Parameter {
+  if (kind === 'version') return versionRange(about);
+  const description = `${about}; ${all === true ? 'all' : 'any'} of these.`;
+  const values = valuesOf(kind);
+  if (values === undefined) return text(description);
+  if (kind !== 'priority') return oneOf(values, description);
+  return {
+    ...text(description),
+    expected: `one of ${values.join(', ')}, or their numbers 0 to 3`,
+    schema: { type: 'string', enum: [...values, '0', '1', '2', '3'] },
+    read: (value) => Object.values(Priority).find((priority) => values[priority] === value || String(priority) === value),
+  };
+}
 
 /** Everything by which tools are narrowed down. */
 export const TOOL_FILTER_PARAMETERS: readonly (readonly [string, Parameter])[] = [
-  ...FILTERS.map(([name, , parameter]) => [name, parameter] as const),
-  ...QUERIES.map(([name, , parameter]) => [name, parameter] as const),
+  ...CONDITIONS.map(({ param, parameter }) => [param, parameter] as const),
   ['available', AVAILABLE],
-  ['requires_approval', trueOrFalse("Whether calls need a person's yes.")],
+  ['requires_approval', trueOrFalse("Whether calls need approval.")],
   ...HEALTH_PARAMETERS,
 ];
 
@@ -72,11 +60,11 @@ export interface WantedTools {
 }
 
 export function wantedTools(asked: Asked): WantedTools {
-  const filter = Object.fromEntries(given(FILTERS, asked)) as ToolFilter;
-  const needsYes = asked.one<boolean>('requires_approval');
+  const filter: ToolFilter = given(asked, undefined);
+  const needsApproval = asked.one<boolean>('requires_approval');
   return {
-    query: { ...(Object.fromEntries(given(QUERIES, asked)) as ToolQuery), ...commonQuery(asked), ...healthQuery(asked), ...(Object.keys(filter).length === 0 ? {} : { filter }) },
-    accepts: needsYes === undefined ? undefined : ({ entry }) => requiresApproval(entry) === needsYes,
+    query: { ...given(asked, 'query'), ...commonQuery(asked), ...healthQuery(asked), ...(Object.keys(filter).length === 0 ? {} : { filter }) },
+    accepts: needsApproval === undefined ? undefined : ({ entry }) => requiresApproval(entry) === needsApproval,
   };
 }
 
@@ -98,9 +86,8 @@ export function healthQuery(asked: Asked): Pick<ToolQuery, 'minSuccessRate' | 'r
   return { ...(minSuccessRate === undefined ? {} : { minSuccessRate }), ...(requireCalls === undefined ? {} : { requireCalls }) };
 }
 
-function given(table: readonly (readonly [name: string, condition: string, Parameter])[], asked: Asked): (readonly [string, unknown])[] {
-  return table.flatMap(([name, condition, { repeatable }]) => {
-    const found = asked.all(name);
-    return found === undefined ? [] : [[condition, repeatable ? found : found[0]] as const];
-  });
+/** Returns the conditions that were asked for, with their values. */
+function given(asked: Asked, of: FieldCondition['of']): Readonly<Record<string, unknown>> {
+  const conditions = CONDITIONS.filter((each) => each.of === of && asked.all(each.param) !== undefined);
+  return Object.fromEntries(conditions.map(({ param, condition, parameter }) => [condition, parameter.repeatable ? asked.all(param) : asked.one(param)]));
 }

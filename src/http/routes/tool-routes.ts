@@ -6,7 +6,7 @@ import { LIST_END, listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
 import { namesOf, text, type Parameter } from '../query/parameter.js';
 import { PERSONA, TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
-import { DETAIL_FIELDS, TOOL_FIELDS } from '../wire/tool-fields.js';
+import { DETAIL_FIELDS, LIST_FIELDS } from '../wire/tool-json.js';
 import { listSchema, openObject } from './content-schemas.js';
 import type { Route } from './route.js';
 
@@ -20,8 +20,8 @@ export const ONE_PERSONA: Parameter<string> = {
 export const toolsRoute: Route = {
   path: '/tools',
   summary: 'The tools that meet all conditions, page by page: what is shared first, then by persona and name.',
-  parameters: new Map([['persona', PERSONA], ...TOOL_FILTER_PARAMETERS, ...PAGE_PARAMETERS, ['fields', namesOf(TOOL_FIELDS, 'Only these fields, separated by commas.')]]),
-  content: listSchema('tools', TOOL_FIELDS),
+  parameters: new Map([['persona', PERSONA], ...TOOL_FILTER_PARAMETERS, ...PAGE_PARAMETERS, ['fields', namesOf(LIST_FIELDS, 'Only these fields, separated by commas.')]]),
+  content: listSchema('tools', LIST_FIELDS),
   answer: ({ capabilities, tools, asked, query, path, conditions }) => {
     const { revision } = capabilities;
     const found = toolsOf(capabilities, wantedTools(asked));
@@ -38,7 +38,7 @@ export const toolRoute: Route = {
   path: '/tools/:name',
   summary: 'Everything known of one tool.',
   parameters: new Map([['persona', ONE_PERSONA]]),
-  content: openObject([...TOOL_FIELDS, ...DETAIL_FIELDS.keys()]),
+  content: openObject([...LIST_FIELDS, ...DETAIL_FIELDS]),
   answer: ({ capabilities, tools, asked, name, conditions }) => {
     const persona = asked.one<string>('persona');
     const tool = capabilities.tool(name, persona);

@@ -1,10 +1,71 @@
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import { toolHealthWire } from '../../capability/wire/health-wire.js';
+import { PRIORITY_NAMES } from '../../core/enum-order.js';
+import type { Priority } from '../../core/enums.js';
+import { requiresApproval } from '../../registry/derived-sets.js';
+import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName, type FieldOn } from '../../tool/metadata/tool-fields.js';
+import type { ToolAuth, ToolProvider } from '../../tool/metadata/tool-options.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
 import { jsonPiece, type JsonPiece } from '../answers/json-pieces.js';
-import { DETAIL_FIELDS, FIXED_FIELDS } from './tool-fields.js';
+import { picked } from './picked.js';
 
 type Health = CapabilityTool['health'];
 type AuthStatus = CapabilityTool['authStatus'];
+
+/** The values that an entry does not have under the field's name; `undefined` is written as `null`. */
+const VALUES: Readonly<Record<Exclude<FieldOn<'list' | 'detail'>, keyof ToolEntry> | 'inputSchema' | 'idempotencyKey' | 'available', (tool: CapabilityTool) => unknown>> = {
+  owner: ({ owner }) => owner,
+  inputSchema: ({ entry }) => entry.inputJsonSchema,
+  costUnit: ({ manifest }) => manifest?.cost_unit,
+  requiresApproval: ({ entry }) => requiresApproval(entry),
+  safetyLevel: ({ safetyLevel }) => safetyLevel,
+  authScopes: ({ authScopes }) => authScopes,
+  idempotencyKey: ({ entry, manifest }) => picked(manifest?.idempotency_key, ['required', 'scope', 'guidance']) ?? entry.idempotencyKey ?? false,
+  capabilityTags: ({ capabilityTags }) => capabilityTags,
+  source: ({ source }) => source,
+  available: ({ available }) => available,
+  authStatus: ({ authStatus }) => authStatus,
+  health: ({ health }) => toolHealthWire(health),
+};
+
+const inSeconds = (milliseconds: unknown) => (milliseconds === undefined ? undefined : (milliseconds as number) / 1_000);
+
+/**
+ * The kinds of values that HTTP writes otherwise than entries: in the words of manifests.
+ *
+ * Names of variables only, and no configurations of providers: what a manifest holds more may be credentials.
+ */
+const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
+  wholeSeconds: inSeconds,
+  seconds: inSeconds,
+  priority: (priority) => PRIORITY_NAMES[priority as Priority],
+  sideEffects: (value) => {
+    const effects = value as readonly string[];
+    return effects.length < 2 ? effects[0] : effects;
+  },
+  auth: (value) => {
+    const { required = false, type = null, scopes = [], env = {}, docs = null } = (value as ToolAuth | undefined) ?? {};
+    return { required, type, scopes, envs: { ...env }, docs };
+  },
+  providers: (value) => (value as readonly ToolProvider[]).map(({ name, priority = 100, healthCheckIntervalMs }) => ({ name, priority, health_check_interval: inSeconds(healthCheckIntervalMs) ?? null })),
+  axes: (value) => (value as ToolEntry['inferred']).map((axis) => TOOL_FIELDS[axis].wire),
+};
+
+function valueOf(tool: CapabilityTool, name: FieldName): unknown {
+  const value = Object.hasOwn(VALUES, name) ? VALUES[name as keyof typeof VALUES](tool) : tool.entry[name as keyof ToolEntry];
+  const form = FORMS[TOOL_FIELDS[name].kind];
+  return form === undefined ? value : form(value);
+}
+
+const LIST = fieldsOn('list');
+const DETAILS = fieldsOn('detail');
+/** What changes only with the registry. */
+const FIXED = LIST.filter(([, { live }]) => live !== true);
+
+/** The fields of a tool in a list. */
+export const LIST_FIELDS: readonly string[] = Object.freeze(LIST.map(([, { wire }]) => wire));
+/** What only the answer about one tool says. */
+export const DETAIL_FIELDS: readonly string[] = Object.freeze(DETAILS.map(([, { wire }]) => wire));
 
 interface Fixed {
   /** `"name":"…"`, by field. */
@@ -51,7 +112,7 @@ export class ToolJson {
 
   /** Everything that is told of a tool. */
   writeDetail(tool: CapabilityTool): string {
-    const details = [...DETAIL_FIELDS].map(([field, valueOf]) => fieldJson(field, valueOf(tool)));
+    const details = DETAILS.map(([name, { wire }]) => fieldJson(wire, valueOf(tool, name)));
     const live = [this.#liveField(tool, 'available'), this.#liveField(tool, 'auth_status'), fieldJson('health', healthWithSamples(tool))];
     return `${[this.#fixedOf(tool).whole, ...details, ...live].join(',')}}`;
   }
@@ -59,7 +120,7 @@ export class ToolJson {
   #fixedOf(tool: CapabilityTool): Fixed {
     let fixed = this.#fixed.get(tool);
     if (fixed === undefined) {
-      const fields = new Map([...FIXED_FIELDS].map(([field, valueOf]) => [field, fieldJson(field, valueOf(tool))]));
+      const fields = new Map(FIXED.map(([name, { wire }]) => [wire, fieldJson(wire, valueOf(tool, name))]));
       fixed = { fields, whole: `{${[...fields.values()].join(',')}` };
       this.#fixed.set(tool, fixed);
     }

@@ -57,6 +57,7 @@ const KINDS = {
   names: list(name).transform(unique),
   description: text(LIMITS.descriptionLength),
   text: text(LIMITS.labelLength),
+  version: text(LIMITS.labelLength),
   sentence,
   requests: list(sentence),
   label,

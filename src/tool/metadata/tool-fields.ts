@@ -4,7 +4,7 @@ import type { ToolOptions } from './tool-options.js';
 
 /** The form of a field's value. Each target has one rule a kind: how it is checked, read, written or shown there. */
 export type FieldKind =
-  | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
+  | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'object' | 'input' | 'output' | 'function'
   | 'priority' | 'accessMode' | 'dangerLevel' | 'executionCategory' | 'costTier' | 'safetyLevel' | 'sideEffects'
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health'; // prettier-ignore
@@ -74,7 +74,7 @@ export const TOOL_FIELDS = {
   outputSchema: { wire: 'output_schema', kind: 'output', on: CARRIED, about: "JSON Schema of the tool's answer." },
   summary: { wire: 'summary', kind: 'sentence', on: ['model', 'manifest', 'list'], about: 'The one line shown of a compact tool.' },
   version: {
-    wire: 'version', kind: 'text', on: ['manifest', 'list', 'row'],
+    wire: 'version', kind: 'version', on: ['manifest', 'list', 'row'],
     about: 'Semantic version of the tool, as "1.2.0".',
     filter: { param: 'version', condition: 'version', of: 'query', about: 'Semantic versions, as `>=1.2`, `^1` or `1.x || >=2`; a comma means and, as do several.' },
   },

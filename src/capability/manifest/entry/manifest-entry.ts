@@ -82,6 +82,7 @@ const KINDS = {
   names: list(name),
   description: text(LIMITS.descriptionLength),
   text: text(),
+  version: text(),
   sentence,
   requests: list(z.unknown()),
   label: text(),
