@@ -1,37 +1,45 @@
-import { DangerLevel, Priority } from '../core/enums.js';
-import { isDangerous, isWriting } from '../core/enum-order.js';
+import { DangerLevel } from '../core/enums.js';
+import { isDangerous, isWriting, PRIORITY_NAMES } from '../core/enum-order.js';
+import { isAvailable } from '../registry/tool-filter.js';
+import { fieldsOn, type FieldName, type FieldOn, type ToolField } from '../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Column } from './table.js';
 import type { Style } from './terminal.js';
 
-/** All priorities as people read and write them: `critical` to `low`. */
-export const PRIORITY_NAMES: readonly string[] = Object.keys(Priority).map((name) => name.toLowerCase());
-
-/** A priority as people read it. */
-export function priorityName(priority: Priority): string {
-  return PRIORITY_NAMES[priority]!;
-}
-
-/** The colour of a danger: red is what asks for a yes by itself. */
+/** Returns the colour of a danger: red is what needs approval by itself. */
 export function dangerStyle(level: DangerLevel): Style {
   return isDangerous(level) ? 'red' : level === DangerLevel.MEDIUM ? 'yellow' : 'green';
 }
 
-/** The columns that show a tool's axes; an inferred value carries a `*`. */
-export const AXIS_COLUMNS: readonly Column<ToolEntry>[] = [
-  { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
-  { title: 'CATEGORY', value: ({ category }) => category ?? '–' },
-  { title: 'PRIORITY', value: (entry) => mark(entry, 'priority', priorityName(entry.priority)) },
-  { title: 'ACCESS', value: (entry) => mark(entry, 'accessMode', entry.accessMode), style: ({ accessMode }) => (isWriting(accessMode) ? 'yellow' : 'green') },
-  {
-    title: 'DANGER',
-    value: (entry) => mark(entry, 'dangerLevel', entry.dangerLevel),
-    style: ({ dangerLevel }) => dangerStyle(dangerLevel),
-  },
-  { title: 'EXECUTION', value: (entry) => mark(entry, 'executionCategory', entry.executionCategory) },
-  { title: 'COST', value: (entry) => mark(entry, 'costTier', entry.costTier) },
-];
+const STYLES: { readonly [Name in FieldOn<'column'>]?: NonNullable<Column<ToolEntry>['style']> } = {
+  name: () => 'bold',
+  accessMode: ({ accessMode }) => (isWriting(accessMode) ? 'yellow' : 'green'),
+  dangerLevel: ({ dangerLevel }) => dangerStyle(dangerLevel),
+};
 
-function mark(entry: ToolEntry, axis: ToolEntry['inferred'][number], value: string): string {
-  return entry.inferred.includes(axis) ? `${value}*` : value;
+/** The columns that show a tool's axes; an inferred value carries a `*`. */
+export const AXIS_COLUMNS: readonly Column<ToolEntry>[] = fieldsOn('column').map(([name, field]) => {
+  const style = STYLES[name as keyof typeof STYLES];
+  return {
+    title: field.label!.toUpperCase(),
+    value: (entry) => `${fieldWords(entry, name, field).join(' ') || '–'}${isInferred(entry, name) ? '*' : ''}`,
+    ...(style === undefined ? {} : { style }),
+  };
+});
+
+/** Whether nobody declared a field of a tool. */
+export function isInferred({ inferred }: ToolEntry, name: FieldName): boolean {
+  return (inferred as readonly string[]).includes(name);
+}
+
+/** Returns the value of a field in words: none where there is no value. */
+export function fieldWords(entry: ToolEntry, name: FieldName, { kind, words }: ToolField): readonly string[] {
+  const value = name === 'available' ? isAvailable(entry) : (entry as Partial<Record<FieldName, unknown>>)[name];
+  if (value === undefined) return [];
+  if (kind === 'priority') return [PRIORITY_NAMES[entry.priority]!];
+  if (kind === 'wholeSeconds' || kind === 'seconds') return [`${value as number} ms`];
+  if (name === 'digest') return [entry.digest.slice(0, 16)];
+  if (typeof value === 'boolean') return [(words ?? ['yes', 'no'])[value ? 0 : 1]];
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.map((each) => (typeof each === 'string' && kind !== 'requests' ? each : JSON.stringify(each)));
 }

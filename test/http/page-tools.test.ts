@@ -47,7 +47,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     await shows(page, '7 of 7 tools');
     const row = page.getByRole('listitem').filter({ hasText: 'delete_file' });
     expect(await row.locator('.row-facts').innerText()).toMatch(/^write\s+critical\s+danger\s+free\s+no calls$/);
-    expect(await row.locator('.tag').allTextContents()).toEqual(['asks first', 'unavailable']);
+    expect(await row.locator('.tag').allTextContents()).toEqual(['needs approval', 'unavailable']);
   });
 
   it('searches while somebody types, and says which words were found in which field, with the score', async () => {

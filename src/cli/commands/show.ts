@@ -1,8 +1,8 @@
 import { derivedSetsOf } from '../../registry/derived-sets.js';
-import { isAvailable } from '../../registry/tool-filter.js';
+import { fieldsOn } from '../../tool/metadata/tool-fields.js';
 import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { priorityName } from '../axis-columns.js';
+import { fieldWords, isInferred } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { wrapList, wrapWords } from '../table.js';
 import { plainLine } from '../plain-text.js';
@@ -17,36 +17,22 @@ export function show(terminal: Terminal, { registry, fileOf }: LoadedRegistry, n
   if (json) return terminal.out(JSON.stringify(entryToJson(entry), null, 2));
   terminal.out(`${paint(terminal, 'bold', entry.name)}${entry.version === undefined ? '' : ` ${entry.version}`}`);
   terminal.out(`${wrapWords(plainLine(entry.description), terminal.columns).join('\n')}\n`);
-  for (const [label, value] of factsOf(entry, fileOf.get(entry.name), [...registry.getConflictingTools(name)])) {
-    const words = (typeof value === 'string' ? [value] : value).map(plainLine);
-    if (words.length > 0) terminal.out(`${paint(terminal, 'dim', label.padEnd(MARGIN))}${wrapList(terminal, words, MARGIN)}`);
+  for (const [label, words] of factsOf(entry, fileOf.get(entry.name), [...registry.getConflictingTools(name)])) {
+    if (words.length > 0) terminal.out(`${paint(terminal, 'dim', label.padEnd(MARGIN))}${wrapList(terminal, words.map(plainLine), MARGIN)}`);
   }
   terminal.out(`\n${paint(terminal, 'dim', 'input')}\n${JSON.stringify(entry.inputJsonSchema, null, 2)}`);
 }
 
-function factsOf(entry: ToolEntry, file: string | undefined, conflicts: readonly string[]): [string, string | readonly string[]][] {
-  const axis = (name: ToolEntry['inferred'][number], value: string) => (entry.inferred.includes(name) ? `${value} (inferred)` : value);
+function factsOf(entry: ToolEntry, file: string | undefined, conflicts: readonly string[]): (readonly [label: string, words: readonly string[]])[] {
+  const fields = fieldsOn('show').map(([name, field]) => {
+    const notes = `${isInferred(entry, name) ? ' (inferred)' : ''}${name === 'dangerLevel' && entry.dangerFor !== undefined ? ', can rise with the input' : ''}`;
+    const words = fieldWords(entry, name, field);
+    return [field.label!, notes === '' ? words : [words.join(' ') + notes]] as const;
+  });
   return [
-    ['priority', axis('priority', priorityName(entry.priority))],
-    ['access', axis('accessMode', entry.accessMode)],
-    ['danger', axis('dangerLevel', entry.dangerLevel) + (entry.dangerFor === undefined ? '' : ', can rise with the input')],
-    ['execution', axis('executionCategory', entry.executionCategory)],
-    ['cost', axis('costTier', entry.costTier)],
-    ['parallel', axis('allowParallel', entry.allowParallel ? 'may run beside itself' : 'never beside itself')],
+    ...fields,
     ['conflicts', conflicts.length <= FIRST_CONFLICTS ? conflicts : [...conflicts.slice(0, FIRST_CONFLICTS), `… (${conflicts.length} in all)`]],
-    ['side effects', entry.sideEffects],
     ['derived sets', derivedSetsOf(entry)],
-    ['available', isAvailable(entry) ? 'yes' : 'no'],
-    ['category', entry.category ?? []],
-    ['aliases', entry.aliases],
-    ['keywords', entry.keywords],
-    ['mandatory', entry.mandatoryKeywords],
-    ['stages', entry.stages],
-    ['task types', entry.taskTypes],
-    ['progress by', entry.progressParams],
-    ['examples', entry.examples.map((example) => JSON.stringify(example))],
-    ['timeout', entry.timeoutMs === undefined ? [] : `${entry.timeoutMs} ms`],
-    ['digest', entry.digest.slice(0, 16)],
-    ['file', file ?? []],
+    ['file', file === undefined ? [] : [file]],
   ];
 }

@@ -1,6 +1,4 @@
 import type { RegistrySummary } from '../../registry/registry-summary.js';
-import { Priority } from '../../core/enums.js';
-import { priorityName } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { wrapList } from '../table.js';
 import { plainLine } from '../plain-text.js';
@@ -32,7 +30,7 @@ const MARGIN = 11;
 export function axisBars(terminal: Terminal, summary: RegistrySummary): string {
   return AXES.map(([label, axis]) => {
     const counts = Object.entries(summary[axis] as Record<string, number>);
-    const nameOf = (value: string) => (axis === 'byPriority' ? priorityName(Priority[value as keyof typeof Priority]) : value);
+    const nameOf = (value: string) => (axis === 'byPriority' ? value.toLowerCase() : value);
     const values = counts.map(([value, count]) => `${plainLine(nameOf(value))} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`);
     return `${paint(terminal, 'dim', label.padEnd(MARGIN))}${wrapList(terminal, values, MARGIN, '  ')}`;
   }).join('\n');

@@ -1,8 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../../core/enums.js';
+import { Priority } from '../../core/enums.js';
 import { DERIVED_SETS } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
-import { PRIORITY_NAMES } from '../axis-columns.js';
+import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/metadata/tool-fields.js';
+
+/** The conditions of the filter that have an option. */
+const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) =>
+  [filter, most].flatMap((each) => (each?.flag === undefined ? [] : [{ ...each, flag: each.flag, most: each === most, values: valuesOf(kind) }])),
+);
 
 /** Adds one option per condition of the filter; several values of one option mean any of them. */
 export function addFilterOptions(command: Command): Command {
@@ -11,18 +16,11 @@ export function addFilterOptions(command: Command): Command {
     const option = new Option(flags, description);
     command.addOption((values === undefined ? option : option.choices(values)).argParser(collectValues(values)));
   };
-  many('--priority <name>', 'by priority', PRIORITY_NAMES);
-  many('--access <mode>', 'by access mode', Object.values(AccessMode));
-  many('--danger <level>', 'by danger level', Object.values(DangerLevel));
-  one('--max-danger <level>', 'at most this dangerous', Object.values(DangerLevel));
-  many('--execution <category>', 'by execution category', Object.values(ExecutionCategory));
-  many('--cost <tier>', 'by cost tier', Object.values(CostTier));
-  one('--max-cost <tier>', 'at most this dear', Object.values(CostTier));
+  for (const { param, flag, most, about, values } of CONDITIONS) {
+    if (most) one(`--${flag} <${param.split('_').at(-1)!}>`, about.replace(/^The (.*)\.$/, '$1'), values!);
+    else many(`--${flag} <${param.split('_').at(-1)!}>`, `by ${param.replaceAll('_', ' ')}`, values);
+  }
   many('--derived <set>', 'by derived set', Object.keys(DERIVED_SETS));
-  many('--category <name>', 'by category');
-  many('--keyword <word>', 'by keyword');
-  many('--stage <name>', 'by stage');
-  many('--task-type <name>', 'by task type');
   return command
     .option('--available', 'only tools that can be used now')
     .option('--unavailable', 'only tools that cannot')
@@ -39,22 +37,14 @@ function collectValues(allowed: readonly string[] | undefined): (text: string, b
   };
 }
 
-/** The filter that the options of a command line stand for. */
+/** Returns the filter that the options of a command line stand for. */
 export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter {
-  const priorities = options['priority'] as string[] | undefined;
+  const given = CONDITIONS.map(({ flag, condition }) => [condition, options[flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]] as const);
+  const { priority, ...rest } = Object.fromEntries(given);
   const filter = {
-    priority: priorities?.map((name) => Priority[name.toUpperCase() as keyof typeof Priority]),
-    accessMode: options['access'],
-    dangerLevel: options['danger'],
-    maxDanger: options['maxDanger'],
-    executionCategory: options['execution'],
-    costTier: options['cost'],
-    maxCostTier: options['maxCost'],
+    ...rest,
+    priority: (priority as string[] | undefined)?.map((name) => Priority[name.toUpperCase() as keyof typeof Priority]),
     derived: options['derived'],
-    category: options['category'],
-    keyword: options['keyword'],
-    stage: options['stage'],
-    taskType: options['taskType'],
     available: options['unavailable'] === true ? false : options['available'],
   };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));

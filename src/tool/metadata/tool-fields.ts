@@ -185,7 +185,7 @@ export const TOOL_FIELDS = {
   inferred: { wire: 'inferred', kind: 'axes', from: 'entry', on: ['list'], about: 'The axes that nobody declared.' },
   source: { wire: 'source', kind: 'fact', from: 'catalogue', on: ['list', 'facts'], about: 'Where the tool was declared.', label: 'declared in' },
   digest: { wire: 'digest', kind: 'fact', from: 'entry', on: ['list', 'show', 'facts'], about: 'SHA-256 over everything that is data.', label: 'digest' },
-  available: { wire: 'available', kind: 'function', on: ['list', 'show', 'row', 'axis', 'facts'], about: 'Whether the tool can be used now.', label: 'available', words: ['yes', 'no'], live: true },
+  available: { wire: 'available', kind: 'function', on: ['list', 'show', 'row', 'axis', 'facts'], about: 'Whether the tool can be used now.', label: 'availability', words: ['available', 'unavailable'], live: true },
   authStatus: { wire: 'auth_status', kind: 'authStatus', from: 'catalogue', on: ['list', 'facts'], about: 'Whether the credentials are there.', label: 'credentials', live: true },
   health: { wire: 'health', kind: 'health', from: 'catalogue', on: ['list', 'row', 'axis'], about: 'How the last calls went.', label: 'health', live: true },
   strict: { wire: 'strict', kind: 'flag', from: 'manifest', on: CARRIED, about: 'Whether models shall follow the parameters to the letter; carried along.' },

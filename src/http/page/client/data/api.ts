@@ -1,4 +1,8 @@
-import { LIST_FIELDS, type WireFinding, type WireHit, type WireJob, type WireSkill, type WireTool, type WireToolDetail } from './wire.js';
+import { fieldsOn } from '../../../../tool/metadata/tool-fields.js';
+import type { WireFinding, WireHit, WireJob, WireSkill, WireTool, WireToolDetail } from './wire.js';
+
+/** The fields of `WireTool`, to be asked for. */
+const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
 /** Items that are asked for at once: the most that the interface gives. */
 const PAGE_SIZE = 200;
@@ -36,7 +40,7 @@ export class Api {
   }
 
   tools(onPage: (tools: readonly WireTool[], total: number) => void): Promise<WholeList<WireTool>> {
-    return this.#all<WireTool, 'tools'>('tools', { fields: LIST_FIELDS.join(',') }, onPage);
+    return this.#all<WireTool, 'tools'>('tools', { fields: ROW_FIELDS.join(',') }, onPage);
   }
 
   tool(name: string, persona: string | null, signal: AbortSignal): Promise<WireToolDetail> {

@@ -1,3 +1,5 @@
+import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadata/tool-fields.js';
+
 /**
  * What the HTTP interface answers, as far as the page shows it.
  *
@@ -40,73 +42,51 @@ export interface ProviderSpec {
   readonly priority: number;
 }
 
-/** A tool in a list. */
-export interface WireTool {
-  readonly name: string;
-  /** Whose it is; `null` for a shared tool. */
-  readonly persona: string | null;
-  readonly description: string;
+interface AuthStatus {
+  readonly required: boolean;
+  readonly ready: boolean;
+  readonly missing: readonly string[];
+}
+
+type Texts = readonly string[];
+/** The kinds of values that are not a text, or can be missing. */
+interface KindsOnWire {
+  readonly owner: string | null;
   readonly version: string | null;
-  readonly capability_tags: readonly string[];
-  readonly safety_level: string | null;
-  readonly side_effects: readonly string[] | string | null;
-  readonly persona_allowlist: readonly string[] | null;
+  readonly text: string | null;
+  readonly sentence: string | null;
+  readonly label: string | null;
+  readonly safetyLevel: string | null;
+  readonly sideEffects: Texts | string | null;
+  readonly personas: Texts | null;
+  readonly labels: Texts;
+  readonly names: Texts;
+  readonly words: Texts;
+  readonly tags: Texts;
+  readonly requests: Texts;
+  readonly axes: Texts;
+  readonly flag: boolean;
+  readonly function: boolean;
+  readonly wholeSeconds: number | null;
+  readonly seconds: number | null;
+  readonly amount: number | null;
+  readonly idempotency: unknown;
+  readonly input: unknown;
+  readonly auth: unknown;
+  readonly authStatus: AuthStatus;
   readonly providers: readonly ProviderSpec[];
   readonly health: ToolHealth;
-  readonly priority: string;
-  readonly access_mode: string;
-  readonly danger_level: string;
-  readonly execution_category: string;
-  readonly cost_tier: string;
-  readonly category: string | null;
-  readonly keywords: readonly string[];
-  readonly stages: readonly string[];
-  readonly task_types: readonly string[];
-  readonly available: boolean;
-  readonly requires_approval: boolean;
 }
 
-/** The fields of `WireTool`, to be asked for. */
-export const LIST_FIELDS = [
-  'name',
-  'persona',
-  'description',
-  'version',
-  'capability_tags',
-  'safety_level',
-  'side_effects',
-  'persona_allowlist',
-  'providers',
-  'health',
-  'priority',
-  'access_mode',
-  'danger_level',
-  'execution_category',
-  'cost_tier',
-  'category',
-  'keywords',
-  'stages',
-  'task_types',
-  'available',
-  'requires_approval',
-] as const satisfies readonly (keyof WireTool)[];
+type Fields = typeof TOOL_FIELDS;
+type FieldsOn<Target extends FieldTarget> = {
+  readonly [Name in FieldOn<Target> as Fields[Name]['wire']]: Fields[Name]['kind'] extends keyof KindsOnWire ? KindsOnWire[Fields[Name]['kind']] : string;
+};
 
+/** A tool in a list. */
+export type WireTool = FieldsOn<'row'>;
 /** A tool with everything that is known of it. */
-export interface WireToolDetail extends WireTool {
-  readonly parameters: unknown;
-  readonly examples: readonly string[];
-  readonly aliases: readonly string[];
-  readonly inferred: readonly string[];
-  readonly source: string;
-  readonly digest: string;
-  readonly auth_scopes: readonly string[];
-  readonly auth_status: { readonly required: boolean; readonly ready: boolean; readonly missing: readonly string[] };
-  readonly allow_parallel: boolean;
-  readonly idempotency_key: unknown;
-  readonly default_timeout: number | null;
-  readonly cost_per_call: number | null;
-  readonly cost_unit: string | null;
-}
+export type WireToolDetail = FieldsOn<'list' | 'detail'>;
 
 /** What skills and jobs refer to, and is not there. */
 export interface Unresolved {

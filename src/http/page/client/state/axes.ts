@@ -1,5 +1,4 @@
-import { AccessMode, ExecutionCategory } from '../../../../core/enums.js';
-import { COST_TIERS, DANGER_LEVELS } from '../../../../core/enum-order.js';
+import { fieldsOn, valuesOf, type FieldKind } from '../../../../tool/metadata/tool-fields.js';
 import type { WireTool } from '../data/wire.js';
 import { healthLevelOf, HEALTH_LEVELS } from './health-level.js';
 
@@ -17,34 +16,41 @@ export interface Axis {
   readonly words?: Readonly<Record<string, string>>;
 }
 
-const YES_NO = ['true', 'false'];
-const PRIORITIES = ['critical', 'high', 'medium', 'low'];
-const some = (value: string | null | undefined): readonly string[] => (value === null || value === undefined || value === '' ? [] : [value]);
+/** The axes that users ask for most; the others follow in the order of the table. */
+const FIRST = ['danger_level', 'access_mode', 'requires_approval', 'available', 'health', 'category'];
+/** Kinds whose values have an order. */
+const ORDERED: ReadonlySet<FieldKind> = new Set<FieldKind>(['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier']);
 
 /** Every axis that tools are filtered by, the most asked for first. */
-export const AXES: readonly Axis[] = [
-  { key: 'danger_level', label: 'Danger', valuesOf: (tool) => [tool.danger_level], order: DANGER_LEVELS },
-  { key: 'access_mode', label: 'Access', valuesOf: (tool) => [tool.access_mode], order: Object.values(AccessMode) },
-  { key: 'requires_approval', label: 'Approval', valuesOf: (tool) => [String(tool.requires_approval)], order: YES_NO, words: { true: 'a person is asked', false: 'runs unasked' } },
-  { key: 'available', label: 'Availability', valuesOf: (tool) => [String(tool.available)], order: YES_NO, words: { true: 'available', false: 'unavailable' } },
-  { key: 'health', label: 'Health', valuesOf: (tool) => [healthLevelOf(tool.health.tool)], order: HEALTH_LEVELS },
-  { key: 'category', label: 'Category', valuesOf: (tool) => some(tool.category) },
-  { key: 'cost_tier', label: 'Cost', valuesOf: (tool) => [tool.cost_tier], order: COST_TIERS },
-  { key: 'execution_category', label: 'Execution', valuesOf: (tool) => [tool.execution_category], order: Object.values(ExecutionCategory) },
-  { key: 'priority', label: 'Priority', valuesOf: (tool) => [tool.priority], order: PRIORITIES },
-  { key: 'side_effects', label: 'Side effects', valuesOf: (tool) => sideEffectsOf(tool) },
-  { key: 'safety_level', label: 'Safety level', valuesOf: (tool) => some(tool.safety_level) },
-  { key: 'stage', label: 'Stage', valuesOf: (tool) => tool.stages },
-  { key: 'task_type', label: 'Task type', valuesOf: (tool) => tool.task_types },
-  { key: 'capability', label: 'Capability', valuesOf: (tool) => tool.capability_tags, all: true },
-  { key: 'provider', label: 'Provider', valuesOf: (tool) => [...new Set(tool.providers.map(({ name }) => name))], all: true },
-  { key: 'keyword', label: 'Keyword', valuesOf: (tool) => tool.keywords },
-];
+export const AXES: readonly Axis[] = fieldsOn('axis')
+  .map(([name, { wire, kind, label, words, filter }]): Axis => {
+    const order = name === 'health' ? HEALTH_LEVELS : words !== undefined ? ['true', 'false'] : ORDERED.has(kind) ? valuesOf(kind) : undefined;
+    return {
+      key: filter?.param ?? wire,
+      // Of a list, one value is chosen: a stage, a keyword.
+      label: capitalized(kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!),
+      valuesOf: name === 'health' ? (tool) => [healthLevelOf(tool.health.tool)] : (tool) => valuesOn(tool[wire as keyof WireTool]),
+      ...(order === undefined ? {} : { order }),
+      ...(filter?.all === undefined ? {} : { all: true }),
+      ...(words === undefined ? {} : { words: { true: words[0], false: words[1] } }),
+    };
+  })
+  .sort((a, b) => placeOf(a) - placeOf(b));
+
+function placeOf({ key }: Axis): number {
+  return FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /** The filter that only the page has: the interface filters by `min_success_rate`. */
 export const PAGE_ONLY_AXES: ReadonlySet<string> = new Set(['health']);
 
-/** None, one or several: the wire has each in its own shape. */
-export function sideEffectsOf({ side_effects }: WireTool): readonly string[] {
-  return typeof side_effects === 'string' ? [side_effects] : (side_effects ?? []);
+/** Returns the values of a field: none, one or several, each as a text; what has a name, by its name. */
+export function valuesOn(value: unknown): readonly string[] {
+  if (value === null || value === undefined || value === '') return [];
+  if (!Array.isArray(value)) return [typeof value === 'string' ? value : JSON.stringify(value)];
+  return [...new Set(value.map((each: unknown) => (typeof each === 'object' && each !== null && 'name' in each ? String(each.name) : String(each))))];
 }

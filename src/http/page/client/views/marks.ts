@@ -19,7 +19,7 @@ export function factMarks(tool: WireTool): readonly HTMLElement[] {
 export function noticeMarks(tool: WireTool): readonly Child[] {
   return [
     tool.persona !== null && element('bdi', { class: 'tag owner', title: `belongs to the persona ${tool.persona}` }, tool.persona),
-    tool.requires_approval && element('span', { class: 'tag', title: 'a person is asked before each call' }, 'asks first'),
+    tool.requires_approval && element('span', { class: 'tag', title: 'calls need approval' }, 'needs approval'),
     !tool.available && element('span', { class: 'tag warning', title: 'its availability check says no' }, 'unavailable'),
   ];
 }
