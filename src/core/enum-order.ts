@@ -55,12 +55,26 @@ const CONFLICTS: Readonly<Record<ExecutionCategory, readonly ExecutionCategory[]
   [MIXED]: [READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED],
 });
 
+/** The axes that decide beside which calls a tool's calls may run. */
+interface ConcurrencyAxes {
+  readonly accessMode: AccessMode;
+  readonly executionCategory: ExecutionCategory;
+}
+
+/** The stricter of a tool's access mode and execution category, as a category: what sets and planner go by. */
+export function concurrencyOf({ accessMode, executionCategory }: ConcurrencyAxes): ExecutionCategory {
+  if (accessMode === AccessMode.MIXED || executionCategory === MIXED) return MIXED;
+  if (accessMode === AccessMode.EXECUTE || executionCategory === EXECUTE) return EXECUTE;
+  return accessMode === AccessMode.WRITE ? WRITE : executionCategory;
+}
+
 /** The execution categories that a call of this category may not run beside. */
 export function conflictingCategories(category: ExecutionCategory): readonly ExecutionCategory[] {
   return CONFLICTS[category];
 }
 
-/** Whether calls of this category may run beside each other: read_only, compute and network. */
-export function isParallelizable(category: ExecutionCategory): boolean {
+/** Whether calls of such tools may run beside each other: readonly ones of category read_only, compute or network. */
+export function isParallelizable(axes: ConcurrencyAxes): boolean {
+  const category = concurrencyOf(axes);
   return !CONFLICTS[category].includes(category);
 }

@@ -1,4 +1,5 @@
-import { AccessMode, ExecutionCategory } from '../core/enums.js';
+import { ExecutionCategory } from '../core/enums.js';
+import { concurrencyOf } from '../core/enum-order.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** Keys of one call that are believed: more is a tool that touches everything, which is what no keys mean. */
@@ -30,26 +31,19 @@ export interface CallProfile {
 /** Takes down what a call is, from its tool's entry; without one it runs alone. */
 export function profileCall(position: number, name: string, input: unknown, entry: ToolEntry | undefined): CallProfile {
   if (entry === undefined) return { position, toolName: name, known: false, role: 'alone', serial: true, keys: undefined };
-  const role = roleOf(entry);
+  const role = ROLES[concurrencyOf(entry)];
   const keys = role === 'reader' || role === 'writer' ? keysOf(entry, input) : undefined;
   return { position, toolName: entry.name, known: true, role, serial: !entry.allowParallel, keys };
 }
 
-/** Both axes count, the stricter one decides: a tool may declare one and leave the other to inference. */
-function roleOf({ accessMode, executionCategory }: ToolEntry): CallRole {
-  if (accessMode === AccessMode.MIXED || executionCategory === ExecutionCategory.MIXED) return 'alone';
-  if (accessMode !== AccessMode.READONLY) return 'writer';
-  switch (executionCategory) {
-    case ExecutionCategory.WRITE:
-    case ExecutionCategory.EXECUTE:
-      return 'writer';
-    case ExecutionCategory.COMPUTE:
-      return 'computing';
-    case ExecutionCategory.READ_ONLY:
-    case ExecutionCategory.NETWORK:
-      return 'reader';
-  }
-}
+const ROLES: Readonly<Record<ExecutionCategory, CallRole>> = {
+  [ExecutionCategory.READ_ONLY]: 'reader',
+  [ExecutionCategory.NETWORK]: 'reader',
+  [ExecutionCategory.COMPUTE]: 'computing',
+  [ExecutionCategory.WRITE]: 'writer',
+  [ExecutionCategory.EXECUTE]: 'writer',
+  [ExecutionCategory.MIXED]: 'alone',
+};
 
 /** The keys that a tool's author names for a call. Whatever is wrong with them means that none are known: the safe side. */
 function keysOf(entry: ToolEntry, input: unknown): ReadonlySet<string> | undefined {

@@ -13,7 +13,7 @@ export function requiresApproval(tool: Axes): boolean {
 export const DERIVED_SETS = {
   write: (tool: Axes) => isWriting(tool.accessMode),
   idempotent: (tool: Axes) => tool.accessMode === AccessMode.READONLY,
-  parallelizable: (tool: Axes) => isParallelizable(tool.executionCategory),
+  parallelizable: (tool: Axes) => isParallelizable(tool),
   dangerous: (tool: Axes) => isDangerous(tool.dangerLevel),
   requiringApproval: requiresApproval,
   cacheInvalidating: (tool: Axes) => isWriting(tool.accessMode),

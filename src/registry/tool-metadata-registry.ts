@@ -1,5 +1,5 @@
 import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
-import { conflictingCategories } from '../core/enum-order.js';
+import { concurrencyOf, conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
@@ -236,18 +236,22 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#taskType.names(normalizeLabel(taskType));
   }
 
-  /** Tools whose calls may run beside each other: category read_only, compute or network. */
+  /** Tools whose calls may run beside each other: readonly ones of category read_only, compute or network. */
   getParallelizableTools(): ReadonlySet<string> {
     return this.#derived.names('parallelizable');
   }
 
-  /** The other tools that may not run at the same time as this one; for an unknown name all, as nothing is known of it. */
+  /**
+   * The other tools that may not run at the same time as this one, by the stricter of category and access mode; for an
+   * unknown name all, as nothing is known of it. A read and a write do not conflict: plans only keep their order.
+   */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
     if (entry === undefined) return this.#answer('all', () => this.#names.names());
     // One set per category and not per tool: a list of its own for each of many tools would be quadratic in memory.
-    const conflicting = conflictingCategories(entry.executionCategory);
-    const others = this.#answer(`conflicts of ${entry.executionCategory}`, () => [...this].filter((other) => conflicting.includes(other.executionCategory)).map(({ name }) => name));
+    const category = concurrencyOf(entry);
+    const conflicting = conflictingCategories(category);
+    const others = this.#answer(`conflicts of ${category}`, () => [...this].filter((other) => conflicting.includes(concurrencyOf(other))).map(({ name }) => name));
     return others.without(entry.name);
   }
 

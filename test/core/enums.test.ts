@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, isToolError, Priority, SideEffect, Stage, ToolError } from '../../src/index.js';
-import { conflictingCategories, costRank, dangerRank, isDangerous, isParallelizable, isWriting, PRIORITY_BOOST } from '../../src/core/enum-order.js';
+import { concurrencyOf, conflictingCategories, costRank, dangerRank, isDangerous, isParallelizable, isWriting, PRIORITY_BOOST } from '../../src/core/enum-order.js';
 import { issuesOf } from '../../src/core/errors.js';
 
 describe('the enums', () => {
@@ -43,8 +43,17 @@ describe('conflicts of execution categories', () => {
     }
   });
 
-  it('let only read_only, compute and network run beside their own kind', () => {
-    expect(all.filter(isParallelizable)).toEqual(['read_only', 'compute', 'network']);
+  it('let no tool that can change something run beside its own kind, whatever its category', () => {
+    for (const accessMode of Object.values(AccessMode).filter(isWriting)) {
+      for (const executionCategory of all) {
+        expect(isParallelizable({ accessMode, executionCategory }), `${accessMode}, ${executionCategory}`).toBe(false);
+        expect(conflictingCategories(concurrencyOf({ accessMode, executionCategory }))).toEqual(expect.arrayContaining([...conflictingCategories(executionCategory)]));
+      }
+    }
+  });
+
+  it('let only readonly tools of read_only, compute and network run beside their own kind', () => {
+    expect(all.filter((executionCategory) => isParallelizable({ accessMode: 'readonly', executionCategory }))).toEqual(['read_only', 'compute', 'network']);
   });
 });
 

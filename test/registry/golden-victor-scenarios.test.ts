@@ -63,7 +63,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(recorded['network_access_mode']).toEqual({ approval: 0, idempotent: false, safe: 0, write: false });
     expect(issuesWith({ accessMode: 'network' })).toHaveLength(1);
     const registry = registryOf({ name: 'a', accessMode: 'mixed', executionCategory: 'network' });
-    expect([registry.getWriteTools().has('a'), registry.getToolsRequiringApproval().has('a'), registry.getParallelizableTools().has('a')]).toEqual([true, true, true]);
+    expect([registry.getWriteTools().has('a'), registry.getToolsRequiringApproval().has('a'), registry.getParallelizableTools().has('a')]).toEqual([true, true, false]);
   },
   overlap_differs_with_rust_wheel() {
     // There overlapping keywords depend on an optional native module; here all are found. The score is not cut at 1.

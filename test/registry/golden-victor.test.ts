@@ -24,13 +24,14 @@ const RULES: Readonly<Record<string, (row: Row) => boolean>> = {
   'undeclared tools are no longer read-only': (row) => declaredAs(row, 'access_mode') === undefined,
   'network access is mixed': (row) => declaredAs(row, 'access_mode') === 'NETWORK',
   'execution category no longer defaults to read_only': (row) => declaredAs(row, 'access_mode') !== undefined && declaredAs(row, 'execution_category') === undefined && registry.require(row.name).executionCategory !== 'read_only',
+  'access and category both decide what runs in parallel': (row) => declaredAs(row, 'access_mode') !== 'READONLY' && ['READ_ONLY', 'COMPUTE', 'NETWORK'].includes(declaredAs(row, 'execution_category') ?? ''),
   'approval by danger begins at high and not at medium': (row) => declaredAs(row, 'danger_level') === 'MEDIUM' && declaredAs(row, 'access_mode') === 'READONLY',
   'priority CONTEXTUAL is LOW': (row) => declaredAs(row, 'priority') === 'CONTEXTUAL',
   'undeclared priority is MEDIUM': (row) => declaredAs(row, 'priority') === undefined,
   'categories of undeclared tools are not invented': (row) => row.declared['category'] === undefined,
   'keywords of undeclared tools are not invented': (row) => row.declared['keywords'] === undefined,
 };
-const [UNDECLARED, NETWORK, EXECUTION, THRESHOLD, CONTEXTUAL, PRIORITY, CATEGORY, KEYWORDS] = Object.keys(RULES) as [string, string, string, string, string, string, string, string];
+const [UNDECLARED, NETWORK, EXECUTION, BOTH_AXES, THRESHOLD, CONTEXTUAL, PRIORITY, CATEGORY, KEYWORDS] = Object.keys(RULES) as [string, string, string, string, string, string, string, string, string];
 const SHORT = 'keywords under three letters are kept';
 
 /** Checks a set of tools against the recorded one: each difference by one of the rules that may apply to this set. */
@@ -68,7 +69,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
   });
 
   it('of parallelizable tools only lose tools', () => {
-    compare('parallelizable', set('parallelizable_tools'), registry.getParallelizableTools(), UNDECLARED, EXECUTION);
+    compare('parallelizable', set('parallelizable_tools'), registry.getParallelizableTools(), UNDECLARED, EXECUTION, BOTH_AXES);
     for (const name of registry.getParallelizableTools()) expect(set('parallelizable_tools')).toContain(name);
   });
 
@@ -157,10 +158,13 @@ describe.skipIf(!present)('the recorded conflicts', () => {
   /** The original's relation: what the category of the first lists. A tool without category counted as read_only. */
   const LISTED: Sets = { write: ['write', 'mixed'], execute: ['execute', 'write', 'mixed'], mixed: ['write', 'execute', 'mixed'], read_only: [], compute: [], network: [] };
   const categoryBefore = (name: string) => declaredAs(rows.get(name)!, 'execution_category')?.toLowerCase() ?? 'read_only';
-  const categoryNow = (name: string) => registry.require(name).executionCategory;
+  const categoryNow = (name: string) => {
+    const { accessMode, executionCategory } = registry.require(name);
+    return accessMode === 'readonly' || executionCategory === 'execute' || executionCategory === 'mixed' ? executionCategory : accessMode;
+  };
   const listed = (a: string, b: string) => LISTED[a]!.includes(b);
 
-  it('differ pair by pair only by the categories, and by a relation that is symmetric and lets mixed tools run alone', () => {
+  it('differ pair by pair only by category and access, and by a relation that is symmetric and lets mixed tools run alone', () => {
     for (const [first, recorded] of Object.entries(golden['conflicting_tools'] as Sets)) {
       const now = registry.getConflictingTools(first);
       for (const second of rows.keys()) {
@@ -177,7 +181,7 @@ describe.skipIf(!present)('the recorded conflicts', () => {
           expect(listed(b, a) || [a, b].includes('mixed'), `${first}, ${second}`).toBe(true);
           tally.add(listed(b, a) ? 'conflicts are symmetric' : 'mixed tools run alone');
         } else {
-          const rule = [first, second].map((name) => [UNDECLARED, EXECUTION].find((each) => RULES[each]!(rows.get(name)!))).find((each) => each !== undefined);
+          const rule = [first, second].map((name) => [UNDECLARED, EXECUTION, BOTH_AXES].find((each) => RULES[each]!(rows.get(name)!))).find((each) => each !== undefined);
           expect(rule, `${first}, ${second}`).toBeDefined();
           tally.add(rule!);
         }

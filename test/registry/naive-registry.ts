@@ -10,7 +10,8 @@ const low = (label: string) => label.trim().toLowerCase();
 const sorted = (values: Iterable<string>) => [...new Set(values)].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 const changes = ({ accessMode }: ToolEntry) => accessMode !== 'readonly';
 const dangerous = ({ dangerLevel }: ToolEntry) => dangerLevel === 'high' || dangerLevel === 'critical';
-const together = ({ executionCategory }: ToolEntry) => ['read_only', 'compute', 'network'].includes(executionCategory);
+const together = ({ accessMode, executionCategory }: ToolEntry) => accessMode === 'readonly' && ['read_only', 'compute', 'network'].includes(executionCategory);
+const alone = ({ accessMode, executionCategory }: ToolEntry) => accessMode === 'mixed' || executionCategory === 'mixed';
 const twice = <T>(value: T) => [value, value];
 const available = (entry: ToolEntry) => {
   try {
@@ -22,7 +23,7 @@ const available = (entry: ToolEntry) => {
 
 /** Whether two tools may not run at the same time. */
 export function conflict(a: ToolEntry, b: ToolEntry): boolean {
-  return a.executionCategory === 'mixed' || b.executionCategory === 'mixed' || (!together(a) && !together(b));
+  return alone(a) || alone(b) || (!together(a) && !together(b));
 }
 
 /** The keywords of a list that are in a text, found by comparing all of them with every place of it. */

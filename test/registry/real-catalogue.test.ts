@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lintTools, type ToolMetadataRegistry } from '../../src/index.js';
+import { lintTools, planExecution, type ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, sample } from '../tool/sample-tools.js';
 import { conflict } from './naive-registry.js';
 import { activeRows, allRows, declaredAs, declaredList, optionsOf, present, registryOfRows, warnIfAbsent, type Row } from './victor-catalogue.js';
@@ -45,10 +45,25 @@ describe.skipIf(!present)('a real catalogue of 64 tools', () => {
     expect([...catalogue.getDangerousTools()]).toEqual(names(dangerous));
     expect([...catalogue.getToolsRequiringApproval()]).toEqual(names((row) => writes(row) || dangerous(row)));
     expect([...catalogue.getCriticalTools()]).toEqual(names((row) => declaredAs(row, 'priority') === 'CRITICAL'));
-    expect([...catalogue.getParallelizableTools()]).toEqual(names((row) => ['read_only', 'compute', 'network'].includes(executionCategory(row))));
+    expect([...catalogue.getParallelizableTools()]).toEqual(names((row) => accessMode(row) === 'readonly' && ['read_only', 'compute', 'network'].includes(executionCategory(row))));
+    expect(rows.filter((row) => writes(row) && ['read_only', 'compute', 'network'].includes(executionCategory(row)))).toHaveLength(6);
     for (const entry of catalogue) {
       const others = [...catalogue].filter((other) => other !== entry && conflict(entry, other)).map(({ name }) => name);
       expect(new Set(catalogue.getConflictingTools(entry.name)), entry.name).toEqual(new Set(others));
+    }
+  });
+
+  it('is planned as its sets say, all pairs: apart where tools conflict, and beyond that only a read after a write or a tool beside itself', () => {
+    const apart = (...pair: readonly string[]) => planExecution(pair.map((name) => ({ name })), catalogue).batches.length === 2;
+    const parallel = catalogue.getParallelizableTools();
+    for (const a of catalogue) {
+      expect(apart(a.name, a.name), a.name).toBe(!parallel.has(a.name) || !a.allowParallel);
+      for (const b of catalogue) {
+        if (a === b) continue;
+        const readAndWrite = [a, b].filter(({ accessMode }) => accessMode === 'readonly').length === 1 && ![a, b].some(({ executionCategory }) => executionCategory === 'compute');
+        expect(apart(a.name, b.name), `${a.name}, ${b.name}`).toBe(catalogue.getConflictingTools(a.name).has(b.name) || readAndWrite);
+        if (parallel.has(a.name) && parallel.has(b.name)) expect(apart(a.name, b.name), `${a.name}, ${b.name}`).toBe(false);
+      }
     }
   });
 

@@ -38,7 +38,7 @@ const dangerous = ({ dangerLevel }: ToolEntry) => dangerLevel === 'high' || dang
 const DERIVED_RULES: Readonly<Record<(typeof DERIVED)[number], (entry: ToolEntry) => boolean>> = {
   write: writes,
   idempotent: (entry) => !writes(entry),
-  parallelizable: ({ executionCategory }) => ['read_only', 'compute', 'network'].includes(executionCategory),
+  parallelizable: (entry) => !writes(entry) && ['read_only', 'compute', 'network'].includes(entry.executionCategory),
   dangerous,
   requiringApproval: (entry) => writes(entry) || dangerous(entry) || entry.requiresConsent,
   cacheInvalidating: writes,

@@ -95,8 +95,8 @@ function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
   const reads = accessMode === AccessMode.READONLY;
   if (reads && executionCategory === ExecutionCategory.MIXED) yield 'accessMode readonly with executionCategory mixed: what changes?';
   if (reads && isDangerous(dangerLevel)) yield `accessMode readonly with dangerLevel ${dangerLevel}: what can go wrong?`;
-  if (isWriting(accessMode) && isParallelizable(executionCategory)) {
-    yield `accessMode ${accessMode} with executionCategory ${executionCategory}: calls that change something would run side by side`;
+  if (isWriting(accessMode) && isParallelizable({ accessMode: AccessMode.READONLY, executionCategory })) {
+    yield `accessMode ${accessMode} with executionCategory ${executionCategory}: the access mode decides, so its calls run one after another`;
   }
   if (isWriting(accessMode) && dangerLevel === DangerLevel.SAFE) yield `accessMode ${accessMode} with dangerLevel safe`;
   if (isWriting(accessMode) && declared('accessMode') && sideEffects.includes(SideEffect.NONE)) yield `accessMode ${accessMode} with sideEffects none`;

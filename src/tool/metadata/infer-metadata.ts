@@ -1,5 +1,5 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../core/enums.js';
-import { isParallelizable, isWriting } from '../../core/enum-order.js';
+import { isParallelizable } from '../../core/enum-order.js';
 import type { DeclaredMetadata } from './metadata-schema.js';
 
 /** The axes of a tool, each either declared or inferred. */
@@ -26,7 +26,7 @@ export function inferAxes(declared: DeclaredMetadata): { readonly axes: Axes; re
     dangerLevel: declared.dangerLevel ?? DANGER_OF_ACCESS[accessMode],
     executionCategory,
     costTier: declared.costTier ?? costFrom(declared),
-    allowParallel: declared.allowParallel ?? (isParallelizable(executionCategory) && !isWriting(accessMode)),
+    allowParallel: declared.allowParallel ?? isParallelizable({ accessMode, executionCategory }),
   };
   const inferred = (Object.keys(axes) as (keyof Axes)[]).filter((axis) => declared[axis] === undefined);
   return { axes, inferred };
