@@ -8,6 +8,7 @@ const root = resolve(import.meta.dirname, '..');
 /** Imports point down only, and two folders on one floor never import each other. */
 const FLOORS: readonly (readonly string[])[] = [
   ['src/core'],
+  ['src/json-schema'],
   ['src/tool', 'src/state', 'src/host'],
   ['src/search'],
   ['src/registry'],

@@ -1,7 +1,7 @@
 import { ToolError } from '../core/errors.js';
 import type { Json } from '../core/plain-data.js';
 import { boundInput } from '../tool/input/bound-input.js';
-import { compileJsonSchema, type CompiledJsonSchema } from '../tool/input/compile-json-schema.js';
+import { compileJsonSchema, type CompiledJsonSchema } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from '../tool/schema/json-schema-of.js';
 import type { JsonSchema } from '../tool/schema/standard-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';

@@ -3,6 +3,7 @@ import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/pl
 import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind } from './metadata/tool-fields.js';
 import type { ToolOptions } from './metadata/tool-options.js';
 import { expectedGot, formatIssues, invalidArgument, refusal } from '../core/issues.js';
+import { foreignSchema, isForeign, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './schema/json-schema-of.js';
 import { isStandardSchema, type JsonSchema } from './schema/standard-schema.js';
 import { defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
@@ -21,6 +22,8 @@ export interface ToolJson {
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
+  /** Set for tools of MCP servers: the patterns of their schemas are left to the server. */
+  readonly foreignSchemas?: true;
   /** What the tool has as code: functions, and schemas that may check more than JSON Schema can say. */
   readonly code: readonly CodePart[];
   /** The digest of the tool's entry. */
@@ -67,6 +70,7 @@ export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
     ...(Object.fromEntries(data) as { readonly name: string; readonly description: string }),
     inputSchema: jsonSchemaOf(inputSchema, 'input'),
     ...(outputSchema !== undefined && { outputSchema: jsonSchemaOf(outputSchema, 'output') }),
+    ...(isForeign(inputSchema) && { foreignSchemas: true as const }),
     code: Object.freeze(code),
     digest: entryOf(definition).digest,
   });
@@ -77,7 +81,8 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
   const { definition, inputSchema: _schema, inputJsonSchema, outputSchema: _output, ...rest } = entry;
   const data = Object.fromEntries(Object.entries(rest).filter(([, value]) => typeof value !== 'function'));
   const functions = [...FUNCTION_OPTIONS.filter((option) => entry[option] !== undefined), ...(definition.execute === undefined ? [] : ['execute'])];
-  return { ...data, inputSchema: inputJsonSchema, functions };
+  const findings = uncheckedPatterns(inputJsonSchema).map(({ path, pattern }) => ({ rule: 'pattern-unchecked', path, pattern }));
+  return { ...data, inputSchema: inputJsonSchema, functions, ...(findings.length > 0 && { findings }) };
 }
 
 /**
@@ -148,17 +153,22 @@ interface StoredTool {
 /** A stored tool, or the error that names everything wrong with it. */
 function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
   if (!isPlainObject(given)) return refusedTool([{ path: [], message: expectedGot('a stored tool as an object', describeValue(given)) }]);
-  const { format, code, digest, ...options } = given;
+  const { format, code, digest, foreignSchemas, ...options } = given;
   // Fields of a newer format mean what this version cannot know: nothing else about them is worth saying.
   if (format !== FORMAT) return refusedTool([{ path: ['format'], message: expectedGot(JSON.stringify(FORMAT), describeValue(format), typeof format === 'string' && format.startsWith('tooldex.tool/') ? 'It was stored by another version of tooldex.' : 'toolToJson writes it.') }]);
   const issues: Issue[] = [];
   if (!(Array.isArray(code) && code.every((part) => (PARTS as readonly unknown[]).includes(part)))) issues.push({ path: ['code'], message: expectedGot(`a list of ${PARTS.join(', ')}`, describeValue(code)) });
   if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) issues.push({ path: ['digest'], message: expectedGot('64 hexadecimal digits', describeValue(digest)) });
+  if (foreignSchemas !== undefined && foreignSchemas !== true) issues.push({ path: ['foreignSchemas'], message: expectedGot('true or nothing', describeValue(foreignSchemas)) });
   if (typeof options['name'] === 'string' && names.has(options['name'])) issues.push({ path: ['name'], message: expectedGot('a name that no other stored tool has', describeValue(options['name'])) });
   for (const part of FUNCTIONS) if (Object.hasOwn(options, part)) issues.push({ path: [part], message: expectedGot('no function among data', describeValue(options[part])) });
   const data = Object.fromEntries(Object.entries(options).filter(([key]) => !(FUNCTIONS as readonly string[]).includes(key)));
   try {
-    for (const part of SCHEMA_OPTIONS) if (Object.hasOwn(data, part)) data[part] = cloneFrozen(data[part] as Json); // Plain data, no schema with code.
+    for (const part of SCHEMA_OPTIONS) {
+      if (!Object.hasOwn(data, part)) continue;
+      const schema = cloneFrozen(data[part] as Json); // Plain data, no schema with code.
+      data[part] = foreignSchemas === true && isPlainObject(schema) ? foreignSchema(schema) : schema;
+    }
     const definition = defineTool(data as unknown as ToolDefinition);
     if (issues.length === 0) return { definition, code: code as readonly CodePart[], digest: digest as string };
   } catch (error) {

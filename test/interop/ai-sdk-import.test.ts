@@ -77,11 +77,11 @@ describe('tools of the AI SDK', () => {
   });
 
   it.each([
-    ['a JSON Schema that validates nothing by itself', jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }), 'n: expected'],
+    ['a JSON Schema that validates nothing by itself', jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }), 'n: Expected'],
     ['one with its own validation', jsonSchema({ type: 'object' }, { validate: () => ({ success: false, error: new Error('secret hunter2') }) }), 'that the schema accepts'],
     ['zodSchema', zodSchema(z.object({ n: z.number() })), 'n: Invalid input: expected number'],
     ['zodSchema of zod 3', zodSchema(z3.object({ n: z3.number() })), 'n: Required'],
-    ['a lazy schema', () => jsonSchema({ type: 'object', required: ['n'] }), 'n: expected'],
+    ['a lazy schema', () => jsonSchema({ type: 'object', required: ['n'] }), 'n: Expected'],
   ])('check their input: %s', async (_, inputSchema, message) => {
     const tools = { t: { inputSchema, execute: () => 'ran' } } as unknown as ToolSet;
     const outcome = await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({ id: '1', name: 't', input: {} });

@@ -5,6 +5,8 @@ import { findLookAlikes } from '../../src/mcp/translate/find-look-alikes.js';
 import { translateListing } from '../../src/mcp/translate/translate-listing.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
 import { requiresApproval } from '../../src/registry/derived-sets.js';
+import { uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
+import { checkInput } from '../../src/tool/input/check-input.js';
 import { defineTool, entryOf, type ToolEntry } from '../../src/tool/tool-definition.js';
 
 const settingsWith = (server: object = {}, global: object = {}, name = 's') => readMcpSettings({ enabled: true, ...global, servers: { [name]: { command: 'run', ...server } } });
@@ -159,13 +161,39 @@ describe('the schemas of a server’s tool', () => {
     ['a reference to elsewhere', { properties: { a: { $ref: 'https://evil.example/schema' } } }],
     ['a reference that leads nowhere', { properties: { a: { $ref: '#/$defs/none' } } }],
     ['keywords of a wrong type', { properties: { a: { type: 7 } } }],
-    ['300 properties', { properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, {}])) }],
-    ['40 levels', { properties: { a: Array.from({ length: 40 }).reduce<object>((inner) => ({ not: inner }), {}) } }],
     ['1,000 levels', { properties: { a: Array.from({ length: 1_000 }).reduce<object>((inner) => ({ not: inner }), {}) } }],
-    ['references that double', { $defs: { ...Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }])), d30: {} }, $ref: '#/$defs/d0' }],
-    ['100 KiB', { description: 'x', properties: { a: { const: 'x'.repeat(100_000) } } }],
   ])('are refused: %s', (_, inputSchema) => {
     expect(refusal({ name: 't', inputSchema })).toMatch(/schema|nested/);
+  });
+
+  it.each<[string, object]>([
+    ['300 properties', { properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, {}])) }],
+    ['40 levels', { properties: { a: Array.from({ length: 40 }).reduce<object>((inner) => ({ not: inner }), {}) } }],
+    ['references that double', { $defs: { ...Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }])), d30: {} }, $ref: '#/$defs/d0' }],
+    ['100 KiB', { description: 'x', properties: { a: { const: 'x'.repeat(100_000) } } }],
+    ['a pattern that cannot be judged, inside not', { properties: { a: { not: { pattern: '^(a+)+$' } } } }],
+  ])('are kept, and bounded when they are checked: %s', (_, inputSchema) => {
+    expect(optionsOf({ name: 't', inputSchema }).inputSchema).toMatchObject(inputSchema);
+  });
+
+  it('are marked as foreign, so that their patterns are left to the server', () => {
+    const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+    const { options } = translated({ name: 't', inputSchema, outputSchema: inputSchema });
+    for (const schema of [options.inputSchema, options.outputSchema!]) expect(uncheckedPatterns(schema)).toEqual([{ path: ['properties', 'a', 'pattern'], pattern: '^(a+)+$' }]);
+    // Definitions that are made of it are too, as those with another time limit.
+    const again = entryOf(defineTool({ ...defineTool({ ...options, timeoutMs: 5 }), timeoutMs: 6 }));
+    expect(uncheckedPatterns(again.inputJsonSchema)).toHaveLength(1);
+    expect(checkInput(again, { a: `${'a'.repeat(60)}b` })).toMatchObject({ ok: true });
+    expect(checkInput(again, { a: 1 })).toMatchObject({ ok: false });
+  });
+
+  it('have their patterns checked by the engine that the user gives', () => {
+    const tool = { name: 't', inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } } };
+    const translation = translateMcpTool(tool, serverWith(), (pattern) => ({ test: (text) => text.includes(pattern) }));
+    if ('refused' in translation) throw new Error(translation.refused);
+    const entry = entryOf(defineTool(translation.options));
+    expect(uncheckedPatterns(entry.inputJsonSchema)).toEqual([]);
+    expect([checkInput(entry, { a: 'x' }), checkInput(entry, { a: 'y' })]).toMatchObject([{ ok: true }, { ok: false, error: { code: 'INVALID_INPUT' } }]);
   });
 
   it('of output are kept when sound, and dropped when not', () => {

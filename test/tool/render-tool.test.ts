@@ -61,7 +61,7 @@ describe('a tool at a level', () => {
 
   it('keeps what is referred to: definitions through definitions, the whole, and one parameter from another', () => {
     const word = { type: 'string' };
-    const $defs = { A: { type: 'array', items: { $ref: '#/$defs/B' } }, B: word, C: { anyOf: [{ $ref: '#/$defs/C' }, { $ref: '#' }] } };
+    const $defs = { A: { type: 'array', items: { $ref: '#/$defs/B' } }, B: word, C: { items: { anyOf: [{ $ref: '#/$defs/C' }, { $ref: '#' }] } } };
     const stubOf = (inputSchema: object) => rendered({ inputSchema: { type: 'object', ...inputSchema } }, 'stub').inputSchema;
     expect(stubOf({ properties: { a: { $ref: '#/$defs/A' }, self: { $ref: '#' }, c: { $ref: '#/$defs/C' } }, required: ['a', 'self'], $defs })).toEqual({
       type: 'object',

@@ -1,6 +1,7 @@
 import { derivedSetsOf } from '../../registry/derived-sets.js';
 import { fieldsOn } from '../../tool/metadata/tool-fields.js';
 import { entryToJson } from '../../tool/tool-data.js';
+import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { fieldWords, isInferred } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
@@ -33,6 +34,7 @@ function factsOf(entry: ToolEntry, file: string | undefined, conflicts: readonly
     ...fields,
     ['conflicts', conflicts.length <= FIRST_CONFLICTS ? conflicts : [...conflicts.slice(0, FIRST_CONFLICTS), `… (${conflicts.length} in all)`]],
     ['derived sets', derivedSetsOf(entry)],
+    ['unchecked', uncheckedPatterns(entry.inputJsonSchema).map(({ path, pattern }) => `pattern ${JSON.stringify(pattern)} at ${path.join('.')}: left to its server (pattern-unchecked)`)],
     ['file', file === undefined ? [] : [file]],
   ];
 }

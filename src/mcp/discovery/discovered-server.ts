@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
 import { suggestNames } from '../../core/issues.js';
+import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
@@ -23,6 +24,7 @@ export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onT
   readonly clock: Clock;
   readonly random: () => number;
   readonly pins: PinGuard | undefined;
+  readonly patternEngine?: PatternEngine | undefined;
   readonly settings: McpSettings;
   readonly tell: (event: McpDiscoveryEvent) => void;
 }
@@ -234,9 +236,9 @@ export class DiscoveredServer {
   async #rebuild(): Promise<void> {
     if (this.#listing === undefined) return;
     const before = this.#table;
-    const { pins, settings, clock, tell } = this.#options;
+    const { pins, patternEngine, settings, clock, tell } = this.#options;
     const executeOf = (toolName: string) => (input: unknown, context: ToolContext) => this.callTool(toolName, input, context);
-    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, executeOf });
+    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, executeOf });
     if (this.#closed) return;
     this.#table = table;
     const change = changeOf(this.server.name, before, table);

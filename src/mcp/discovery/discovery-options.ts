@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { formatIssues, toIssues } from '../../core/issues.js';
+import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { McpClientInfo, OnElicit } from '../connection/elicitation.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/mcp-packages.js';
 import type { Environment } from '../settings/expand-variables.js';
@@ -18,6 +19,8 @@ export interface McpPackageLoaders {
 export interface McpDiscoveryOptions {
   /** Holds tools back whose definitions have changed: a `DefinitionPins`. @default every definition is used */
   readonly pins?: PinGuard;
+  /** Checks the patterns in the schemas of servers, as `(pattern) => new RE2(pattern, 'u')`; it must take linear time. @default they are left to the servers */
+  readonly patternEngine?: PatternEngine;
   /** How this program calls itself to servers. @default tooldex */
   readonly clientInfo?: McpClientInfo;
   /** Told of everything that happens while servers are asked. What it throws is ignored. */
@@ -39,6 +42,7 @@ const withMethod = <T>(what: string, ...methods: readonly string[]) =>
 
 const schema = z.strictObject({
   pins: withMethod<PinGuard>('pins with a check method', 'check').optional(),
+  patternEngine: aFunction<PatternEngine>().optional(),
   clientInfo: z.object({ name: z.string().min(1), version: z.string().min(1) }).loose().default({ name: 'tooldex', version: '1' }),
   onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),

@@ -1,4 +1,5 @@
 import { compareText, digestOf } from '../../core/plain-data.js';
+import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { publicMessage } from '../../core/public-message.js';
 import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
@@ -32,13 +33,14 @@ export interface TableSources {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
   readonly pins: PinGuard | undefined;
+  readonly patternEngine?: PatternEngine | undefined;
   /** The work of a tool, by its name at the server. */
   readonly executeOf: (toolName: string) => Execute;
 }
 
 /** What a listing comes to. A tool that is as it was keeps its definition, so that registries see no change. */
-export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, executeOf }: TableSources): Promise<ToolTable> {
-  const translated = translateListing(listing, server, settings);
+export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, executeOf }: TableSources): Promise<ToolTable> {
+  const translated = translateListing(listing, server, settings, patternEngine);
   const tools = new Map<string, TableTool>();
   const held = new Map<string, string>();
   const findings: McpDiscoveryFinding[] = [...translated.findings];

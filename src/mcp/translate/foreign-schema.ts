@@ -1,7 +1,7 @@
 import { isToolError, issuesOf } from '../../core/errors.js';
 import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { compileJsonSchema } from '../../tool/input/compile-json-schema.js';
+import { compileJsonSchema, foreignSchema, type PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import { cleanSchema } from './clean-schema.js';
@@ -15,8 +15,8 @@ export type ForeignSchema = { readonly schema: JsonSchema; readonly changes: rea
  * Small mistakes that real servers make are put right as the original system did: the type is always object,
  * `properties` that are no object are dropped, `required` is a list of the names in it. Nothing given means any object.
  */
-export function inputSchemaOf(given: Json | undefined): ForeignSchema {
-  if (given === undefined || given === null) return { schema: Object.freeze({ type: 'object', properties: Object.freeze({}) }), changes: [] };
+export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
+  if (given === undefined || given === null) return { schema: foreignSchema({ type: 'object', properties: Object.freeze({}) }), changes: [] };
   if (!isPlainObject(given)) return { refused: 'expected an input schema as an object, found something else' };
   const changes: string[] = [];
   const { type, properties, required, ...rest } = given;
@@ -25,7 +25,7 @@ export function inputSchemaOf(given: Json | undefined): ForeignSchema {
   const names = namesIn(required);
   if (required !== undefined && !(Array.isArray(required) && names.length === required.length)) changes.push('its list of required fields was put right');
   const repaired = { ...rest, type: 'object', properties: isPlainObject(properties) ? properties : {}, ...(names.length > 0 ? { required: names } : {}) };
-  const sound = soundSchema(repaired, 'input');
+  const sound = soundSchema(repaired, 'input', engine);
   return 'refused' in sound ? sound : { schema: sound.schema, changes: [...changes, ...sound.changes] };
 }
 
@@ -34,17 +34,17 @@ function namesIn(required: unknown): readonly string[] {
   return [...new Set(list.filter((name): name is string => typeof name === 'string' && name.trim() !== '').map((name) => name.trim()))];
 }
 
-/** A schema whose evaluation is bounded and in which nothing is hidden. */
-export function soundSchema(given: Json, side: 'input' | 'output'): ForeignSchema {
+/** A schema that can be enforced and in which nothing is hidden. Its patterns are left to the server, or to an engine. */
+export function soundSchema(given: Json, side: 'input' | 'output', engine?: PatternEngine): ForeignSchema {
   const what = `expected an ${side} schema`;
   const { schema: clean, hidden, changed } = cleanSchema(given);
-  if (hidden) return { refused: `${what} of visible characters, found hidden ones in names or values` };
+  if (hidden) return { refused: `${what} of visible characters, got hidden ones in names or values` };
   try {
-    const schema = jsonSchemaOf(cloneFrozen(clean) as JsonSchema, side);
+    const schema = jsonSchemaOf(foreignSchema(cloneFrozen(clean) as JsonSchema, engine), side);
     compileJsonSchema(schema);
     return { schema, changes: changed ? [`explanations in its ${side} schema were cleaned or cut`] : [] };
   } catch (error) {
     const reason = isToolError(error, 'INVALID_INPUT_SCHEMA') ? issuesOf(error)[0]?.message : undefined;
-    return { refused: `${what} that is safe to check, found one that is not: ${publicMessage(reason ?? error)}` };
+    return { refused: `${what} that can be enforced, got one that cannot: ${publicMessage(reason ?? error)}` };
   }
 }

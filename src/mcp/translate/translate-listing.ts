@@ -1,5 +1,6 @@
 import { isAllowed } from '../settings/is-allowed.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
+import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { quoted } from './foreign-text.js';
 import type { McpFinding } from './mcp-finding.js';
 import { translateMcpTool, type McpTranslation } from './translate-mcp-tool.js';
@@ -23,11 +24,11 @@ export interface TranslatedListing {
  * Of two tools with one name the first is used: a later one could otherwise take over the calls of a tool that was
  * looked at and approved.
  */
-export function translateListing(listing: readonly unknown[], server: McpServerSettings, settings: Pick<McpSettings, 'allowTools' | 'denyTools'>): TranslatedListing {
+export function translateListing(listing: readonly unknown[], server: McpServerSettings, settings: Pick<McpSettings, 'allowTools' | 'denyTools'>, engine?: PatternEngine): TranslatedListing {
   const tools = new Map<string, TranslatedTool>();
   const findings: McpFinding[] = [];
   for (const raw of listing) {
-    const translated = translateMcpTool(raw, server);
+    const translated = translateMcpTool(raw, server, engine);
     const { toolName } = translated;
     // Before anything is said of it: what is denied is nobody's business.
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;

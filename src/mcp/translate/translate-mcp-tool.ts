@@ -3,6 +3,7 @@ import { LIMITS } from '../../core/limits.js';
 import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
 import { boundInput } from '../../tool/input/bound-input.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
+import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import type { McpServerSettings } from '../settings/mcp-settings.js';
 import { cleanText, quoted } from './foreign-text.js';
@@ -42,21 +43,22 @@ type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
  * - What is not said is assumed: side effects `network`, consent required, not parallel, no idempotency key, version
  *   1.0.0. The server's settings go before; the tool's annotations may only tighten, unless the server is trusted.
  * - A description is trimmed, cut at 4,096 characters and freed of hidden ones. A tool is refused for a name that cannot
- *   be used, for more than 256 KiB, and for an input schema that is not safe to check; an unsafe output schema is dropped.
+ *   be used, for more than 256 KiB, and for an input schema that cannot be enforced; such an output schema is dropped.
  * - Title, annotations and `_meta` are carried in `metadata`.
  *
  * @param tool anything.
+ * @param engine checks the patterns of its schemas.
  */
-export function translateMcpTool(tool: unknown, server: McpServerSettings): McpTranslation {
+export function translateMcpTool(tool: unknown, server: McpServerSettings, engine?: PatternEngine): McpTranslation {
   const read = readDefinition(tool);
   if ('refused' in read) return read;
   const { raw, toolName } = read;
   const named = mcpToolName(server.name, toolName);
   if ('refused' in named) return { refused: named.refused, toolName };
-  const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters);
+  const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
   if ('refused' in input) return { refused: input.refused, toolName };
   const givenOutput = raw.outputSchema ?? raw.output_schema;
-  const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output');
+  const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output', engine);
   const description = cleanText(textOf(raw.description), LONGEST_DESCRIPTION);
   const capabilities = capabilitiesOf(raw.capabilities);
 
@@ -65,11 +67,9 @@ export function translateMcpTool(tool: unknown, server: McpServerSettings): McpT
     ...input.changes,
     ...(output === undefined ? [] : 'refused' in output ? [`its output schema was dropped: ${output.refused}`] : output.changes),
   ];
-  const options: ToolOptions<JsonSchema, JsonSchema> = {
+  const options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'> = {
     name: named.name,
     description: description.text || `MCP tool ${bare(toolName)} from server '${server.name || 'default'}'`,
-    inputSchema: input.schema,
-    ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}),
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
     ...mergeAxes(raw.annotations, server),
     ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
@@ -80,7 +80,9 @@ export function translateMcpTool(tool: unknown, server: McpServerSettings): McpT
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
-  return Object.freeze({ name: named.name, toolName, options: cloneFrozen(options), changes: Object.freeze(changes) });
+  // The schemas are frozen already, and a copy would not be marked as foreign.
+  const schemas = { inputSchema: input.schema, ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}) };
+  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes) });
 }
 
 function readDefinition(tool: unknown): { readonly raw: Raw; readonly toolName: string } | { readonly refused: string; readonly toolName?: string } {

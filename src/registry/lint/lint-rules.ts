@@ -1,5 +1,7 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../../core/enums.js';
 import { isDangerous, isParallelizable, isWriting } from '../../core/enum-order.js';
+import { describeValue } from '../../core/plain-data.js';
+import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
 import { keywordForm } from '../../search/keywords/keyword-index.js';
 import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -62,6 +64,12 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
     severity: 'warning',
     *check({ definition, manual, handlerRef, providers }) {
       if (definition.execute === undefined && !manual && handlerRef === undefined && providers.length === 0) yield 'nothing answers its calls: give execute, or declare manual, handlerRef or providers';
+    },
+  },
+  'pattern-unchecked': {
+    severity: 'warning',
+    *check(entry) {
+      for (const { path, pattern } of uncheckedPatterns(entry.inputJsonSchema)) yield `the pattern ${describeValue(pattern)} at ${path.join('.')} of its input is left to the server that the tool comes from`;
     },
   },
   'suspicious-pair': { severity: 'warning', check: suspiciousPairs },

@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject, MAX_DATA_DEPTH, type Json } from '../../core/plain-data.js';
-import { describeField } from './describe-field.js';
+import { describeField } from '../../json-schema/schema-issues.js';
 import { markSettled } from './freeze-plain.js';
 import { formatPath, type Path } from './input-error.js';
 

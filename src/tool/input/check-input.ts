@@ -1,10 +1,11 @@
-import { isToolError, ToolError } from '../../core/errors.js';
+import type { ToolError } from '../../core/errors.js';
+import { isToolError } from '../../core/errors.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
+import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
+import { kindOf } from '../../json-schema/schema-issues.js';
 import { isStandardSchema, type StandardResult, type StandardSchema } from '../schema/standard-schema.js';
 import type { ToolEntry } from '../tool-definition.js';
 import { boundInput } from './bound-input.js';
-import { compileJsonSchema, type CompiledJsonSchema } from './compile-json-schema.js';
-import { kindOf } from './describe-field.js';
 import { freezePlain } from './freeze-plain.js';
 import { invalidInput } from './input-error.js';
 import { standardIssues } from './standard-issues.js';
@@ -29,8 +30,8 @@ export type InputCheck =
  * zod and other Standard Schemas parse: `value` is what they return, its plain objects and lists frozen, instances of
  * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`.
  *
- * It never throws: `LIMIT_EXCEEDED` for what is too large or too deep, `INVALID_INPUT` with `details.issues` (at most 20) for
- * what the schema refuses or fails on, `INVALID_INPUT_SCHEMA` when the tool's JSON Schema is not safe to evaluate.
+ * It never throws: `LIMIT_EXCEEDED` for what is too large or too deep, or takes too many steps to check, `INVALID_INPUT` with
+ * `details.issues` (at most 20) for what the schema refuses or fails on.
  */
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
   try {
@@ -38,20 +39,10 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
     if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: `expected an object of named parameters, found ${kindOf(raw)}` }]); // Text may hold a whole input with its secrets.
     const schema = entry.inputSchema;
     if (isStandardSchema(schema)) return parse(entry.name, schema, raw);
-    const issues = compiledSchemaOf(entry).check(raw);
+    const issues = compileJsonSchema(entry.inputJsonSchema).check(raw);
     return issues.length === 0 ? accepted(raw, raw) : refused(invalidInput(entry.name, issues));
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
-  }
-}
-
-/** The one who called has not seen the schema: the error says whose it is. */
-function compiledSchemaOf({ name, inputJsonSchema }: ToolEntry): CompiledJsonSchema {
-  try {
-    return compileJsonSchema(inputJsonSchema);
-  } catch (error) {
-    if (!isToolError(error, 'INVALID_INPUT_SCHEMA')) throw error;
-    throw new ToolError('INVALID_INPUT_SCHEMA', error.message.replace(/^The schema/, `The input schema of ${name}`), { details: { ...error.details, toolName: name } });
   }
 }
 

@@ -1,9 +1,10 @@
 import { ToolError, type Issue } from '../../core/errors.js';
+import { clip } from '../../json-schema/schema-issues.js';
 
 export type Path = Issue['path'];
 
 /** Issues listed at most: a model corrects the first ones and tries again. */
-export const MAX_ISSUES = 20;
+const MAX_ISSUES = 20;
 /** Characters of one issue: schemas hold long lists and patterns. */
 const MAX_MESSAGE = 300;
 /** Steps of a place that are shown, and characters of each. */
@@ -38,8 +39,4 @@ export function valueAt(value: unknown, path: Path): unknown {
     found = (found as Record<string | number, unknown>)[step];
   }
   return found;
-}
-
-export function clip(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
 }

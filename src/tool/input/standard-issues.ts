@@ -3,7 +3,7 @@ import type { Issue } from '../../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { expectationOf } from '../../core/issues.js';
 import type { StandardIssue } from '../schema/standard-schema.js';
-import { describeField, isSecretPath } from './describe-field.js';
+import { describeField, isSecretPath } from '../../json-schema/schema-issues.js';
 import { valueAt, type Path } from './input-error.js';
 
 /** The issues of a Standard Schema in the house's form. zod's say what was expected; of others their message is used. */

@@ -1,8 +1,9 @@
-import { ToolError, type Issue } from '../../core/errors.js';
+import { isToolError, issuesOf, ToolError, type Issue } from '../../core/errors.js';
 import { cloneFrozen, describeValue, digestOf } from '../../core/plain-data.js';
 import { expectedGot, formatIssues, suggestNames, toIssues } from '../../core/issues.js';
 import type { SideEffect } from '../../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
+import { compileJsonSchema, isForeign } from '../../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from '../schema/json-schema-of.js';
 import { metadataSchema } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from '../schema/standard-schema.js';
@@ -56,7 +57,8 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
   // Functions cannot be digested, but that one is there changes what the tool promises.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
-  const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions });
+  // So is where the schema comes from: it decides which patterns are enforced.
+  const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions, ...(isForeign(inputJsonSchema) && { foreignSchemas: true }) });
   return {
     execute,
     declared: Object.freeze({ ...declared, ...references }) as unknown as ToolOptions,
@@ -129,9 +131,14 @@ function convertSchema(option: OptionOfKind<'input' | 'output'>, references: Rec
   try {
     const schema = references[option] as ToolSchema;
     const json = jsonSchemaOf(schema, option === 'inputSchema' ? 'input' : 'output');
-    if (!('~standard' in schema)) references[option] = json;
-    return json;
+    if ('~standard' in schema) return json;
+    compileJsonSchema(json);
+    return (references[option] = json);
   } catch (error) {
+    if (isToolError(error, 'INVALID_INPUT_SCHEMA')) {
+      issues.push(...issuesOf(error).map(({ path, message }) => ({ path: [option, ...path], message })));
+      return undefined;
+    }
     const hint = option === 'inputSchema' && references[option] === undefined ? ' Use z.object({}) for a tool without input.' : '';
     issues.push({ path: [option], message: sentence(error, 'a schema', hint) });
     return undefined;

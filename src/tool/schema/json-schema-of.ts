@@ -1,6 +1,7 @@
 import { toJSONSchema } from 'zod';
 import type { $ZodType } from 'zod/v4/core';
 import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
+import { withOriginOf } from '../../json-schema/compile-json-schema.js';
 import { isStandardSchema, type JsonSchema, type StandardSchema, type ToolSchema } from './standard-schema.js';
 
 /** The draft in which schemas are shown to models and clients. */
@@ -19,7 +20,7 @@ interface WithJsonSchema {
  * @throws TypeError saying what was expected and found, when the value is no schema or none of an object.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
-  const json = cloneFrozen(convert(schema, side)) as JsonSchema;
+  const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
   assertWellFormed(json);
   if (side === 'input' && json['type'] !== undefined && json['type'] !== 'object') {
     throw new TypeError(`a schema of an object (a tool's input has named parameters), got one of type ${describeValue(json['type'])}`);

@@ -68,7 +68,7 @@ describe('checkInput', () => {
   it('takes a missing input as no parameters', () => {
     expect(accepted(z.object({}), undefined).raw).toEqual({});
     expect(accepted({ type: 'object', properties: {} }, undefined).raw).toEqual({});
-    expect(refused(FIELDS, undefined).message).toBe('The input of sample is refused:\n  path: expected a value (it is required), found none');
+    expect(refused(FIELDS, undefined).message).toBe('The input of sample is refused:\n  path: Expected a value (it is required), got none.');
   });
 
   it.each([['text that holds JSON', '{"path":"x"}'], ['a list', [{ path: 'x' }]], ['null', null], ['a number', 1]])('refuses %s: parameters have names', (_, input) => {
@@ -102,9 +102,9 @@ describe('checkInput', () => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
     const schemas = [number, { properties: { [name]: { enum: [1] } } }, { properties: { [name]: { anyOf: [{ type: 'number' }, { type: 'null' }] } } }, z.object({ [name]: z.number() }), z.object({ [name]: z.union([z.number(), z.boolean()]) }), foreign((value) => ({ issues: [{ message: `expected a number but received ${JSON.stringify(value)}`, path: [name] }] }))];
-    for (const schema of schemas) expect(refused(schema, { [name]: hidden }).message).toMatch(/: expected .*, found a text$/);
+    for (const schema of schemas) expect(refused(schema, { [name]: hidden }).message).toMatch(/: [Ee]xpected .*, (?:found|got) a text\.?$/);
     expect(refused(z.object({ [name]: z.object({ value: z.number() }) }), { [name]: { value: hidden } }).message).toMatch(/, found a text$/);
-    expect(refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] }).message).toMatch(/expected boolean, found a number$/);
+    expect(refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] }).message).toMatch(/Expected boolean, got a number\.$/);
     expect(refused(number, { [name]: 98_765n }).message).toMatch(/found a number$/);
   });
 
@@ -113,7 +113,7 @@ describe('checkInput', () => {
   });
 
   it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what was found in %s', (name) => {
-    expect(refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message).toMatch(/expected number, found "x"$/);
+    expect(refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message).toMatch(/Expected number, got "x"\.$/);
   });
 
   it('lists at most 20 issues and counts the rest', () => {
@@ -169,12 +169,15 @@ describe('checkInput', () => {
     expect(seen).toBe(false);
   });
 
-  it('refuses every input of a tool whose JSON Schema is not safe, and says why', () => {
-    const error = refused({ type: 'object', properties: { a: { $ref: 'https://example.com/a' } } }, {});
-    expect(error.code).toBe('INVALID_INPUT_SCHEMA');
-    expect(error.message).toMatch(/^The input schema of sample is refused:\n.*same document/);
-    expect(error.details['toolName']).toBe('sample');
-    expect(issuesOf(error)).toHaveLength(1);
+  it('enforces the patterns of a JSON Schema that code declares', () => {
+    const schema = { type: 'object', properties: { path: { type: 'string', pattern: '^(?!.*\\.\\.)[a-z/]+$' } } };
+    expect(accepted(schema, { path: 'etc/hosts' }).value).toEqual({ path: 'etc/hosts' });
+    expect(refused(schema, { path: '../../etc' }).message).toMatch(/path: Expected a text that matches .*, got "\.\.\/\.\.\/etc"\.$/);
+  });
+
+  it('refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
+    const $defs = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, index === 29 ? false : { anyOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }]));
+    expect(refused({ type: 'object', $ref: '#/$defs/d0', $defs }, {}).code).toBe('LIMIT_EXCEEDED');
   });
 
   it.each([['zod', z.object({ path: z.string(), list: z.array(z.string()) })], ['JSON Schema', { ...FIELDS, required: ['path', 'list'] }]])('with %s checks, keeps and executes one value, whatever the input answers later', (_, schema) => {

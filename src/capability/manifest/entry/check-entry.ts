@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isToolError, issuesOf } from '../../../core/errors.js';
 import { describeValue, isPlainObject } from '../../../core/plain-data.js';
-import { compileJsonSchema } from '../../../tool/input/compile-json-schema.js';
+import { compileJsonSchema } from '../../../json-schema/compile-json-schema.js';
 import { toIssues } from '../../../core/issues.js';
 import { dangerRank } from '../../../core/enum-order.js';
 import type { DangerLevel } from '../../../core/enums.js';
@@ -46,12 +46,13 @@ function missingParameters(fields: Readonly<Record<string, unknown>>): readonly 
   return [error(['parameters'], 'Expected a JSON Schema of the input, got nothing (it is required). Use {"type": "object", "properties": {}} for a tool without input.')];
 }
 
-/** Schemas of manifests are anybody's: what could make checking an input slow is refused. */
+/** What is no JSON Schema, or one that cannot be enforced, is refused here with its place in the file. */
 function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): readonly EntryFinding[] {
   const schema = fields[key];
   if (!isPlainObject(schema)) return [];
   try {
-    return compileJsonSchema(schema).findings.map(({ path, message }) => ({ path: [key, ...path], message, severity: 'warning' }));
+    compileJsonSchema(schema);
+    return [];
   } catch (refusal) {
     if (!isToolError(refusal, 'INVALID_INPUT_SCHEMA')) throw refusal;
     return issuesOf(refusal).map(({ path, message }) => error([key, ...path], message));

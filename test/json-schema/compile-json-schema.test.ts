@@ -1,12 +1,12 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, type Json } from '../../../src/core/plain-data.js';
-import { boundInput } from '../../../src/tool/input/bound-input.js';
-import { compileJsonSchema, schemaFindings } from '../../../src/tool/input/compile-json-schema.js';
-import { formatPath } from '../../../src/tool/input/input-error.js';
-import { isToolError, issuesOf } from '../../../src/core/errors.js';
-import { refusal } from '../sample-tools.js';
+import { canonicalJson, type Json } from '../../src/core/plain-data.js';
+import { boundInput } from '../../src/tool/input/bound-input.js';
+import { compileJsonSchema, foreignSchema } from '../../src/json-schema/compile-json-schema.js';
+import { formatPath } from '../../src/tool/input/input-error.js';
+import { isToolError, issuesOf } from '../../src/core/errors.js';
+import { refusal } from '../tool/sample-tools.js';
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 
@@ -35,41 +35,30 @@ function definitions(count: number, make: (next: { $ref: string }) => object): o
 const circle: Record<string, unknown> = {};
 circle['not'] = circle;
 
-/** Schemas that would be slow, endless or misunderstood, and what their refusal says. */
-const BOMBS: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
-  ['22 definitions of which each uses the next twice', definitions(22, (next) => ({ anyOf: [next, next] })), /at most 10000 schemas/],
-  ['2,000 definitions in a row', definitions(2_000, (next) => next), /at most 256 schemas/],
-  ['200 definitions in a row for one value', definitions(200, (next) => next), /at most 48 schemas inside each other/],
+/** Schemas that are none, would be endless or misunderstood, and what their refusal says. */
+const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
   ['a reference to itself', { $ref: '#' }, /comes back to itself/],
   ['a reference to itself in a branch', { anyOf: [{ type: 'string' }, { $ref: '#' }] }, /comes back to itself/],
   ['two definitions that are each other', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } }, /comes back to itself/],
+  ['a dynamic reference to itself', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /comes back to itself/],
   ['100,000 levels', nestedIn(100_000, (not) => ({ not })), /at most 64 levels deep/],
-  ['1,000 levels', nestedIn(1_000, (a) => ({ properties: { a } })), /at most 64 levels deep/],
-  ['33 levels of schemas', nestedIn(33, (not) => ({ not })), /nested at most 32 deep/],
   ['a circle', circle, /at most 64 levels deep/],
-  ['70 KiB', { description: 'x'.repeat(70_000) }, /at most 65536 bytes/],
-  ['257 properties', { properties: Object.fromEntries(times(257, (index) => [`p${index}`, {}])) }, /at most 256 entries, found 257/],
-  ['257 enum values', { enum: times(257, String) }, /at most 256 values, found a list of 257/],
-  ['an external reference', { properties: { a: { $ref: 'https://example.com/schema.json' } } }, /same document .*, found "https:/],
+  ['270 KiB', { description: 'x'.repeat(270_000) }, /at most 262144 characters/],
+  ['an external reference', { properties: { a: { $ref: 'https://example.com/schema.json' } } }, /same document .*, got "https:/],
   ['a reference to a file', { $ref: 'other.json#/a' }, /same document/],
   ['a reference that leads nowhere', { $ref: '#/$defs/missing' }, /same document/],
   ['a reference to what every object has', { $ref: '#/constructor' }, /same document/],
   ['a reference to the prototype', { $ref: '#/__proto__' }, /same document/],
-  ['a reference to what is no schema', { $ref: '#/title', title: 'x' }, /expected a schema, found "x"/],
+  ['a reference to what is no schema', { $ref: '#/title', title: 'x' }, /Expected a schema, got "x"/],
   ['a reference with a broken escape', { $ref: '#/%zz' }, /same document/],
   ['a reference that is no text', { $ref: 1 }, /same document/],
-  ['a dynamic reference', { $dynamicRef: '#node' }, /say where they lead/],
-  ['a recursive reference', { $recursiveRef: '#' }, /say where they lead/],
-  ['an $id inside', { properties: { a: { $id: 'https://example.com/a' } } }, /\$id only at the top/],
-  ['a pattern that is dropped inside not', { properties: { a: { not: { pattern: '^(a+)+$' } } } }, /patterns that are known to be safe inside not/],
-  ['a pattern that is dropped inside oneOf by reference', { oneOf: [{ $ref: '#/$defs/a' }, {}], $defs: { a: { properties: { b: { pattern: '(a)\\1' } } } } }, /patterns that are known to be safe/],
-  ['a pattern of names that is dropped inside if', { if: { patternProperties: { '(a)\\1': {} } } }, /patterns that are known to be safe/],
-  ['a pattern that is dropped inside contains with a maximum', { properties: { a: { contains: { pattern: '(a)\\1' }, maxContains: 1 } } }, /patterns that are known to be safe/],
+  ['a dynamic reference that leads nowhere', { $dynamicRef: '#node' }, /same document/],
+  ['a recursive reference', { $recursiveRef: '#' }, /a \$ref or \$dynamicRef/],
+  ['a vocabulary of its own', { $schema: 'https://example.com/schema' }, /a known draft/],
+  ['draft 3', { $schema: 'http://json-schema.org/draft-03/schema#' }, /a known draft/],
   ['4,000 references to an anchor that is missing', { allOf: times(4_000, () => ({ $ref: '#x' })) }, /same document/],
-  ['1,900 references that lead nowhere, each elsewhere', { allOf: times(1_900, (index) => ({ $ref: `#/$defs/${index}` })) }, /same document/],
-  ['20,000 schemas', { allOf: times(20_000, () => ({})) }, /at most 2000 schemas in a document/],
-  ['200 schemas that are referred to inside each other', { ...nestedIn(30, (inner) => ({ allOf: [inner, ...times(10, () => ({}))] })), anyOf: times(30, (index) => ({ $ref: `#${'/allOf/0'.repeat(index)}` })) }, /at most 2000 schemas in a document/],
-  ['patterns that take long to judge', { allOf: times(420, (index) => ({ pattern: `${'[a-z]|[^b]|\\w|'.repeat(7)}${index}` })) }, /patterns of at most 2048 characters in all/],
+  ['a pattern that is none', { properties: { a: { pattern: '(' } } }, /properties\.a\.pattern: Expected a regular expression, got "\("/],
+  ['a pattern of names that is none', { patternProperties: { '[': {} } }, /a regular expression/],
   ['a function', { default: () => 1 }, /plain data/],
 ];
 
@@ -80,12 +69,12 @@ const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
 ];
 
 describe('compileJsonSchema refuses', () => {
-  it.each(BOMBS)('%s', (_, schema, says) => {
+  it.each(REFUSED)('%s', (_, schema, says) => {
     const error = refusal(() => compileJsonSchema(schema));
     expect(error.code).toBe('INVALID_INPUT_SCHEMA');
     expect(error.message).toMatch(says);
-    expect(error.message.length).toBeLessThan(3_000);
-    expect(schemaFindings(schema).map(({ message }) => message).join('\n')).toMatch(says);
+    expect(error.message.length).toBeLessThan(6_000);
+    expect(issuesOf(error).length).toBeLessThanOrEqual(20);
   });
 
   it.each(MISTYPED)('%s: %j', (keyword, value) => {
@@ -100,38 +89,56 @@ describe('compileJsonSchema refuses', () => {
   });
 });
 
-/** Inputs that would keep an unbounded validator busy for minutes, with schemas that are good in themselves. */
-const WORK: readonly (readonly [what: string, schema: object, input: unknown])[] = [
-  ['a schema that refers to itself from two branches, and an input 60 deep', { anyOf: [{ properties: { a: { $ref: '#' } }, required: ['b'] }, { properties: { a: { $ref: '#' } }, required: ['c'] }] }, nestedIn(60, (a) => ({ a }))],
-  ['40,000 items that must be unique', { properties: { a: { uniqueItems: true } } }, { a: times(40_000, (index) => index) }],
-  ['a quadratic pattern on a long text', { properties: { a: { pattern: '^[^@]+@[^@]+\\.[^@]+$' } } }, { a: `a@${'.'.repeat(200_000)}@` }],
-  ['a pattern without ^ on a long text', { properties: { a: { pattern: 'a+b' } } }, { a: 'a'.repeat(200_000) }],
-  ['a quadratic pattern on a long name', { patternProperties: { 'a+b': {} } }, { ['a'.repeat(200_000)]: 1 }],
-  ['256 patterns on 20,000 names', { patternProperties: Object.fromEntries(times(256, (index) => [`^a*${index}$`, {}])) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
-  ['1,400 objects that must be unique', { properties: { a: { uniqueItems: true } } }, { a: times(1_400, (index) => ({ a: 1, b: 2, c: index })) }],
-  ['20 large objects that must be unique', { properties: { a: { uniqueItems: true } } }, { a: times(20, (index) => Object.fromEntries(times(900, (name) => [`k${name}`, name === 899 ? index : 1]))) }],
-  ['3,000 objects and an enum of 256 objects', { properties: { a: { items: { enum: times(256, (index) => ({ index, list: [1, 2, 3, 4, 5] })) } } } }, { a: times(3_000, () => ({ index: -1, list: [1, 2, 3, 4, 5] })) }],
-  ['a large constant that 1,000 items miss', { properties: { a: { items: { const: times(2_000, () => ({})) } } } }, { a: times(1_000, () => 1) }],
-  ['35 Unicode properties on a text that is not Latin', { properties: { a: { allOf: times(7, (index) => ({ pattern: `^${'\\p{L}'.repeat(5)}${index}` })) } } }, { a: 'x😀' }],
-  ['30 branches inside each other that have looked at 800 names', { ...nestedIn(30, (inner) => ({ anyOf: [inner] }), { additionalProperties: {} }), unevaluatedProperties: false }, Object.fromEntries(times(800, (index) => [`k${index}`, 1]))],
+const twoBranches = { $ref: '#/$defs/node', $defs: { node: { anyOf: ['y', 'z'].map((name) => ({ type: 'object', properties: { x: { $ref: '#/$defs/node' }, [name]: { type: 'string' } }, additionalProperties: false })) } } };
+
+/** Schemas whose references multiply, and what they would keep an unbounded check busy with for minutes. */
+const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown])[] = [
+  ['24 definitions of which each uses the next twice', definitions(24, (next) => ({ anyOf: [next, next] })), {}],
+  ['2,000 definitions in a row', definitions(2_000, (next) => next), {}],
+  ['a schema that refers to itself from two branches, and an input 60 deep', twoBranches, nestedIn(60, (x) => ({ x }), { q: 1 })],
   ['31 schemas inside each other at each of 63 levels', nestedIn(30, (inner) => ({ allOf: [inner] }), { properties: { a: { $ref: '#' } } }), nestedIn(63, (a) => ({ a }))],
-  ['1,500 lengths of a long text', { properties: { a: { allOf: times(1_500, () => ({ minLength: 1 })) } } }, { a: 'x'.repeat(250_000) }],
-  ['a large enum that 100,000 items miss', { properties: { a: { contains: { enum: times(250, (index) => 'v'.repeat(200) + index) } } } }, { a: times(100_000, () => 1) }],
-  ['1,500 schemas that look at 20,000 names', { allOf: times(1_500, () => ({})) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
-  ['255 times no further names for 20,000 names', { allOf: times(255, () => ({ additionalProperties: false })) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
+  ['256 patterns on 20,000 names', { patternProperties: Object.fromEntries(times(256, (index) => [`^a*${index}$`, {}])) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
+  ['1,500 times 10,000 objects that must be unique', { allOf: times(1_500, () => ({ uniqueItems: true })) }, times(10_000, (index) => ({ index }))],
 ];
 
-describe('a check that would take too long', () => {
-  it.each(WORK)('is refused: %s', (_, schema, input) => {
+/** What took quadratic time once, or was refused for its size. */
+const LARGE: readonly (readonly [what: string, schema: object, input: unknown, fits: boolean])[] = [
+  ['40,000 items that must be unique', { uniqueItems: true }, times(40_000, (index) => index), true],
+  ['40,000 items of which two are equal', { uniqueItems: true }, [...times(39_999, (index) => index), 7], false],
+  ['1,400 objects that must be unique', { uniqueItems: true }, times(1_400, (index) => ({ a: 1, b: 2, c: index })), true],
+  ['1,401 objects of which two are equal but for the order of their members', { uniqueItems: true }, [...times(1_400, (index) => ({ a: 1, c: index })), { c: 7, a: 1 }], false],
+  ['20 large objects that must be unique', { uniqueItems: true }, times(20, (index) => Object.fromEntries(times(900, (name) => [`k${name}`, name === 899 ? index : 1]))), true],
+  ['3,000 objects out of 257', { items: { enum: times(257, (index) => ({ index, list: [1, 2, 3] })) } }, times(3_000, (index) => ({ list: [1, 2, 3], index: index % 257 })), true],
+  ['a large constant that 1,000 items miss', { items: { const: times(2_000, () => ({})) } }, times(1_000, () => 1), false],
+  ['30 branches inside each other that have looked at 800 names', { ...nestedIn(30, (inner) => ({ anyOf: [inner] }), { additionalProperties: {} }), unevaluatedProperties: false }, Object.fromEntries(times(800, (index) => [`k${index}`, 1])), true],
+  ['1,500 lengths of a long text', { allOf: times(1_500, () => ({ minLength: 1 })) }, 'x'.repeat(250_000), true],
+  ['a large enum that 100,000 items miss', { contains: { enum: times(250, (index) => 'v'.repeat(200) + index) } }, times(100_000, () => 1), false],
+  ['130,000 numbers in one of five forms', { items: { anyOf: ['null', 'string', 'object', 'array', 'integer'].map((type) => ({ type })) } }, times(130_000, () => 1), true],
+  ['the last of 130,000 numbers that does not fit', { items: { type: 'integer' } }, [...times(129_000, () => 1), 1.5], false],
+  ['a chain of 500 definitions', definitions(500, (next) => next), 'x', true],
+  ['20,000 schemas', { allOf: times(20_000, () => ({})) }, 'x', true],
+  ['1,000 properties', { properties: Object.fromEntries(times(1_000, (index) => [`p${index}`, { type: 'integer' }])), additionalProperties: false }, Object.fromEntries(times(1_000, (index) => [`p${index}`, index])), true],
+];
+
+describe('a check', () => {
+  it.each(ENDLESS)('ends with LIMIT_EXCEEDED for %s', (_, schema, input) => {
     const compiled = compileJsonSchema(schema);
-    expect(refusal(() => compiled.check(boundInput(input))).code).toBe('LIMIT_EXCEEDED');
+    const error = refusal(() => compiled.check(boundInput(input)));
+    expect(error.code).toBe('LIMIT_EXCEEDED');
+    expect(error.message).toMatch(/^Expected an input .*, got .*\. (?:Send shorter texts and lists|Flatten it)\.$/);
+  });
+
+  it.each(LARGE)('answers for %s', (_, schema, input, answer) => {
+    const issues = compileJsonSchema(schema).check(boundInput(input));
+    expect(issues.length === 0).toBe(answer);
+    expect(issues.map(({ message }) => message).join()).not.toMatch(/a value that fits the schema/);
   });
 
   it('is one of honest size if its schema is recursive, its list long, or its texts of a usual length', () => {
     const tree = { $ref: '#/$defs/node', $defs: { node: { type: 'object', properties: { children: { type: 'array', items: { $ref: '#/$defs/node' } } }, required: ['children'], additionalProperties: false } } };
     const leaf = { children: [] };
     expect(fits(tree, nestedIn(30, (inner) => ({ children: [inner, leaf] }), leaf))).toBe(true);
-    expect(told(tree, { children: [leaf, { children: 1 }] })).toEqual(['children[1].children: expected array, found 1']);
+    expect(told(tree, { children: [leaf, { children: 1 }] })).toEqual(['children[1].children: Expected array, got 1.']);
     expect(fits({ properties: { a: { items: { type: 'integer' } } } }, { a: times(15_000, (index) => index % 10) })).toBe(true);
     expect(fits({ properties: { a: { uniqueItems: true } } }, { a: times(1_500, (index) => index) })).toBe(true);
     expect(fits({ properties: { a: { pattern: '^[^@]+@[^@]+\\.[^@]+$' } } }, { a: `me@${'sub.'.repeat(100)}example.com` })).toBe(true);
@@ -152,20 +159,9 @@ describe('a check that would take too long', () => {
     expect(fits({ properties: { a: schema } }, { a: input })).toBe(true);
   });
 
-  // Where refusing all that nests would be easy, and looking at all branches takes seconds.
-  const node = { $ref: '#/$defs/node' };
-  const twoBranches = { ...node, $defs: { node: { anyOf: ['y', 'z'].map((name) => ({ type: 'object', properties: { x: node, [name]: { type: 'string' } }, required: [name] })) } } };
-  it.each([1, 3, 5])('is not that of an input %i deep for a schema that refers to itself from two branches', (depth) => {
-    const issues = told(twoBranches, nestedIn(depth, (x) => ({ x })));
-    expect(issues.at(-1)).toBe(`${'x.'.repeat(depth)}y: expected a value (it is required), found none`);
+  it.each([1, 3, 5, 8])('of an input %i deep for a schema that refers to itself from two branches tells the issues of one branch', (depth) => {
+    expect(told(twoBranches, nestedIn(depth, (x) => ({ x }), { q: 1 })).at(-1)).toBe(`${'x.'.repeat(depth)}q: Expected only known parameters, got "q". Leave it out.`);
     expect(fits(twoBranches, nestedIn(depth, (x) => ({ x, z: '' }), { y: '' }))).toBe(true);
-  });
-
-  it.each([8, 9, 10, 11, 12, 13, 14, 15])('is refused or answered with the issues of one branch at depth %i of a schema that refers to itself from two branches', (depth) => {
-    const compiled = compileJsonSchema(twoBranches);
-    const input = boundInput(nestedIn(depth, (x) => ({ x })));
-    if (depth > 11) expect(refusal(() => compiled.check(input)).code).toBe('LIMIT_EXCEEDED');
-    else expect(outcomeOf(() => compiled.check(input))).toMatch(/^(?:LIMIT_EXCEEDED|refused)$/);
   });
 
   it('ends for all small schemas that refer to themselves, with an answer or a refusal', () => {
@@ -191,22 +187,18 @@ describe('a check that would take too long', () => {
         expect(['fits', 'refused', 'LIMIT_EXCEEDED']).toContain(outcome);
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
-    for (const outcome of ['fits', 'refused', 'LIMIT_EXCEEDED']) expect(outcomes.get(outcome)).toBeGreaterThan(3);
+    for (const outcome of ['fits', 'refused']) expect(outcomes.get(outcome)).toBeGreaterThan(3);
   });
 
   it('tells only the first of very many errors', () => {
     const wrong = Object.fromEntries(times(4_000, (index) => [`k${index}`, 1]));
     const issues = told({ additionalProperties: { type: 'string' } }, wrong);
-    expect(issues[0]).toBe('k0: expected string, found 1');
+    expect(issues[0]).toBe('k0: Expected string, got 1.');
     expect(issues.length).toBeGreaterThan(20);
     expect(issues.length).toBeLessThan(1_000);
-    expect(told({ additionalProperties: { additionalProperties: { type: 'string' } } }, { ['k'.repeat(200_000)]: { a: 1, b: 1 } })).toHaveLength(1);
-  });
-
-  it('is refused as an input that cannot be checked when the validator fails on its names', () => {
-    expect(told({ additionalProperties: { type: 'number' } }, { '\ud800': 1 })).toEqual([expect.stringMatching(/on which the check fails/)]);
+    expect(told({ additionalProperties: { additionalProperties: { type: 'string' } } }, { ['k'.repeat(200_000)]: { a: 1, b: 1 } })).toHaveLength(2);
   });
 });
 
@@ -224,11 +216,11 @@ describe('a nasty name', () => {
     const own = JSON.parse(`{${key}:1}`) as object;
     const ofText = JSON.parse(`{"properties":{${key}:{"type":"string"}}}`) as object;
     const ofNumber = JSON.parse(`{"properties":{${key}:{"type":"number"}},"additionalProperties":false}`) as object;
-    expect(told(ofText, own)).toEqual([`${name}: expected string, found 1`]);
+    expect(told(ofText, own)).toEqual([`${name}: Expected string, got 1.`]);
     expect(fits(ofText, {})).toBe(true);
     expect(fits(ofNumber, own)).toBe(true);
     expect(fits(ofNumber, { other: 1 })).toBe(false);
-    expect(told({ additionalProperties: false }, own)).toEqual([`${name}: expected only known parameters, found ${key}; leave it out`]);
+    expect(told({ additionalProperties: false }, own)).toEqual([`${name}: Expected only known parameters, got ${key}. Leave it out.`]);
     expect(fits({ anyOf: [ofNumber], unevaluatedProperties: false }, own)).toBe(true);
     expect(fits({ $ref: `#/$defs/${name}`, $defs: JSON.parse(`{${key}:{"minProperties":2}}`) as object }, own)).toBe(false);
     expect(fits({ properties: { a: { format: name } } }, { a: 'x' })).toBe(true);
@@ -240,29 +232,98 @@ describe('a nasty name', () => {
   });
 });
 
-describe('a pattern', () => {
-  it('that is safe is checked, in values and in names', () => {
-    expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual(['a: expected a text that matches ^[a-z]+$, found "A"']);
-    expect(told({ propertyNames: { pattern: '^[a-z]+$' } }, { A: 1 })).toEqual(['A: expected a text that matches ^[a-z]+$, found "A"']);
-    expect(fits({ patternProperties: { '^x-': {} }, additionalProperties: false }, { 'x-a': 1 })).toBe(true);
-    expect(fits({ patternProperties: { '^x-': {} }, additionalProperties: false }, { y: 1 })).toBe(false);
+/** Patterns of everyday schemas, with a text that fits and some that do not. */
+const PATTERNS: readonly (readonly [what: string, pattern: string, good: string, bad: readonly string[]])[] = [
+  ['a path without parents', '^(?!.*\\.\\.)[a-z/]+$', 'etc/hosts', ['../../etc', 'a/..']],
+  ['a semantic version', '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$', '1.2.3-rc.1+b', ['1.2', '01.2.3', '1.2.3; rm']],
+  ['an IPv4 address', '^(?:(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)(?:\\.(?!$)|$)){4}$', '10.0.0.1', ['10.0.0', '256.1.1.1', '1.1.1.1.']],
+  ['a host name', '^(?=.{1,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\\.)+[a-z]{2,}$', 'a-b.example.com', ['-a.example.com', 'localhost', 'a..com']],
+  ['an image name', '^(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*\\/)*[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?::[\\w][\\w.-]{0,127})?$', 'library/node:20', ['Node', 'node:', 'a//b']],
+  ['a repeated word', '^(\\w+) \\1$', 'a a', ['a b']],
+  ['a name in many scripts', '^[\\p{L}\\p{M}]+$', 'Jörg中村', ['a1']],
+  ['an escape that only the old syntax has', '^[a-z]\\-[\\w\\-.]+\\@$', 'a-b.c@', ['a_b@']],
+];
+
+describe('a pattern of a trusted schema', () => {
+  it.each(PATTERNS)('for %s is enforced in pattern, patternProperties and propertyNames', (_, pattern, good, bad) => {
+    const value = { properties: { a: { pattern } } };
+    const members = { patternProperties: { [pattern]: { type: 'number' } }, additionalProperties: false };
+    const names = { propertyNames: { pattern } };
+    for (const schema of [value, members, names]) expect(compileJsonSchema(schema).unchecked).toEqual([]);
+    expect([fits(value, { a: good }), fits(members, { [good]: 1 }), fits(members, { [good]: 'x' }), fits(names, { [good]: 1 })]).toEqual([true, true, false, true]);
+    for (const each of bad) expect([each, fits(value, { a: each }), fits(members, { [each]: 1 }), fits(names, { [each]: 1 })]).toEqual([each, false, false, false]);
   });
 
-  it('that is not known to be safe is not checked, which is found, and accepts more than it would', () => {
-    const schema = { properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
-    expect(fits(schema, { a: `${'a'.repeat(40)}b` })).toBe(true);
-    expect(fits(schema, { a: 1 })).toBe(false);
-    expect(schemaFindings(schema)).toEqual([{ path: ['properties', 'a', 'pattern'], message: expect.stringMatching(/known to end soon .* found "\^\(a\+\)\+\$"; it is not checked$/) }]);
-    expect(compileJsonSchema(schema).findings).toEqual(schemaFindings(schema));
+  it('says what was expected of a value and of a name', () => {
+    expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual(['a: Expected a text that matches ^[a-z]+$, got "A".']);
+    expect(told({ propertyNames: { pattern: '^[a-z]+$' } }, { A: 1, ok: 1, B: 1 })).toEqual(['A: Expected a text that matches ^[a-z]+$, got "A".', 'B: Expected a text that matches ^[a-z]+$, got "B".']);
   });
 
-  it('of names that is not checked makes no name unknown', () => {
-    expect(fits({ patternProperties: { '^(a+)+$': { type: 'number' } }, additionalProperties: false }, { aa: 'x', b: 1 })).toBe(true);
-    expect(fits({ patternProperties: { '^(a+)+$': { type: 'number' } }, unevaluatedProperties: false, required: ['c'] }, { aa: 'x' })).toBe(false);
+  it('does not look at a text that is too long', () => {
+    expect(told({ properties: { a: { pattern: '^(a+)+$', maxLength: 20 } } }, { a: `${'a'.repeat(60)}b` })).toEqual([expect.stringMatching(/^a: Expected at most 20 characters, /)]);
   });
 });
 
-describe('a check', () => {
+describe('a pattern of a foreign schema', () => {
+  const unsafe = '^(a+)+$';
+  const endless = `${'a'.repeat(60)}b`;
+  const foreignFits = (schema: object, input: unknown) => fits(foreignSchema(schema), input);
+
+  it('is not run, and is a finding wherever it stands', () => {
+    const schema = foreignSchema({ properties: { a: { type: 'string', pattern: unsafe }, b: { patternProperties: { '^x': {} } } }, propertyNames: { pattern: '^[a-z]' } });
+    expect(fits(schema, { a: endless })).toBe(true);
+    expect(fits(schema, { a: 1 })).toBe(false);
+    expect(compileJsonSchema(schema).unchecked).toEqual([
+      { path: ['properties', 'a', 'pattern'], pattern: unsafe },
+      { path: ['properties', 'b', 'patternProperties', '^x'], pattern: '^x' },
+      { path: ['propertyNames', 'pattern'], pattern: '^[a-z]' },
+    ]);
+    expect(compileJsonSchema(foreignSchema({ pattern: '(' })).unchecked).toHaveLength(1);
+  });
+
+  it('makes no name unknown', () => {
+    expect(foreignFits({ patternProperties: { [unsafe]: { type: 'number' } }, additionalProperties: false }, { aa: 'x', b: 1 })).toBe(true);
+    expect(foreignFits({ patternProperties: { [unsafe]: { type: 'number' } }, unevaluatedProperties: false, required: ['c'] }, { aa: 'x' })).toBe(false);
+  });
+
+  it('refuses nothing that only it could refuse, also where a keyword turns its answer around', () => {
+    const pattern = { type: 'string', pattern: unsafe };
+    expect([foreignFits({ not: pattern }, 'x'), foreignFits({ not: pattern }, 1)]).toEqual([true, true]);
+    expect([foreignFits({ not: { anyOf: [pattern, { type: 'number' }] } }, 'x'), foreignFits({ not: { anyOf: [pattern, { type: 'number' }] } }, 1)]).toEqual([true, false]);
+    expect([foreignFits({ oneOf: [pattern, { type: 'string' }] }, 'x'), foreignFits({ oneOf: [pattern, { type: 'string' }, { minLength: 1 }] }, 'x')]).toEqual([true, false]);
+    const condition = { if: pattern, then: { maxLength: 1 }, else: { minLength: 3 } };
+    expect(['x', 'xxx', 'xx'].map((text) => foreignFits(condition, text))).toEqual([true, true, false]);
+    expect([foreignFits({ contains: pattern, maxContains: 1 }, ['x', 'y']), foreignFits({ contains: pattern, minContains: 2 }, ['x', 1])]).toEqual([true, false]);
+    expect(foreignFits({ not: { patternProperties: { [unsafe]: false } } }, { a: 1 })).toBe(true);
+  });
+
+  it('never refuses more than the same schema enforced, and enforces all else', () => {
+    const leaf = fc.constantFrom<object>({ pattern: 'a' }, { pattern: '^b+$' }, { minLength: 2 }, { type: 'string' }, { const: 'ab' }, { patternProperties: { a: { type: 'number' } }, additionalProperties: false }, { propertyNames: { pattern: 'b' } });
+    const schema = fc.letrec<{ schema: object }>((tie) => ({
+      schema: fc.oneof({ maxDepth: 3, withCrossShrink: true }, leaf, tie('schema').map((not) => ({ not })), ...['anyOf', 'oneOf', 'allOf'].map((keyword) => fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((all) => ({ [keyword]: all }))), fc.tuple(tie('schema'), tie('schema'), tie('schema')).map(([a, b, c]) => ({ if: a, then: b, else: c }))),
+    })).schema;
+    fc.assert(
+      fc.property(schema, fc.constantFrom<unknown>('', 'a', 'b', 'ab', 'bb', 1, { a: 1 }, { b: 'x' }, { a: 'x', b: 1 }), (each, value) => {
+        if (fits(each, value)) expect(foreignFits(each, value)).toBe(true);
+        if (!JSON.stringify(each).includes('attern')) expect(foreignFits(each, value)).toBe(fits(each, value));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('is checked by the engine that the user gives', () => {
+    const asked: string[] = [];
+    const schema = foreignSchema({ properties: { a: { pattern: '^x' }, b: { pattern: '(?=y)' } } }, (pattern) => {
+      if (pattern.includes('?')) throw new Error('not linear');
+      return { test: (text) => { asked.push(text); return text.startsWith('x'); } };
+    });
+    expect([fits(schema, { a: 'xy' }), fits(schema, { a: 'y', b: 'z' }), fits(schema, { b: 'z' })]).toEqual([true, false, true]);
+    expect(new Set(asked)).toEqual(new Set(['xy', 'y']));
+    expect(compileJsonSchema(schema).unchecked).toEqual([{ path: ['properties', 'b', 'pattern'], pattern: '(?=y)' }]);
+  });
+});
+
+describe('an answer', () => {
   it('says of every field what was expected and what was found', () => {
     const schema = {
       type: 'object',
@@ -278,17 +339,17 @@ describe('a check', () => {
       additionalProperties: false,
     };
     expect(told(schema, { path: 'ab', limit: 0, mode: 'x', tags: ['a', 2], who: 1, where: { x: 'y' }, 'extra key': 1 })).toEqual([
-      'name: expected a value (it is required), found none',
-      'path: expected at least 3 characters, found "ab" (2 characters)',
-      'limit: expected at least 1, found 0',
-      'mode: expected one of "read", "write", found "x"',
-      'tags[1]: expected string, found 2',
-      'who: expected string, or null, found 1',
-      'where.x: expected number, found "y"',
-      '["extra key"]: expected only known parameters, found "extra key"; leave it out',
+      'name: Expected a value (it is required), got none.',
+      'path: Expected at least 3 characters, got "ab" (2 characters).',
+      'limit: Expected at least 1, got 0.',
+      'mode: Expected one of "read", "write", got "x".',
+      'tags[1]: Expected string, got 2.',
+      'who: Expected string, or null, got 1.',
+      'where.x: Expected number, got "y".',
+      '["extra key"]: Expected only known parameters, got "extra key". Leave it out.',
     ]);
-    expect(told({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 })).toEqual(['a: expected a value that fits exactly one form, found 1, which fits 2']);
-    expect(told({ properties: { 'a/b~c %': { const: [1] } } }, { 'a/b~c %': 2 })).toEqual(['["a/b~c %"]: expected [1], found 2']);
+    expect(told({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 })).toEqual(['a: Expected a value that fits exactly one form, got 1, which fits 2.']);
+    expect(told({ properties: { 'a/b~c %': { const: [1] } } }, { 'a/b~c %': 2 })).toEqual(['["a/b~c %"]: Expected [1], got 2.']);
   });
 
   it('does not check formats and fills in no defaults', () => {

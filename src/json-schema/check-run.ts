@@ -1,0 +1,149 @@
+import { ToolError } from '../core/errors.js';
+import { canonicalJson, type Json } from '../core/plain-data.js';
+import type { Resource } from './schema-document.js';
+import { issueAt, nameIssueAt, type SchemaIssue } from './schema-issues.js';
+
+/**
+ * The steps that one check may take: visits of a schema at a value, members, items, and sixteen characters each.
+ *
+ * Inputs of 256 KiB take a few hundred thousand with large schemas; what takes more has references that multiply.
+ */
+const MAX_STEPS = 2_000_000;
+/** The same for telling what is wrong, which may stop early: that something is wrong is known by then. */
+const MAX_TELLING_STEPS = 1_000_000;
+/** The steps of telling one issue. */
+const ISSUE = 50;
+/** Schemas inside each other, over all levels of a value: each is a few levels of recursion. */
+const MAX_DEPTH = 1_000;
+/** Issues that are told. */
+const MAX_TOLD = 200;
+
+/** One keyword, or a few that belong together, as a question to a value. */
+export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) => boolean;
+
+/** One schema of a document. */
+export interface SchemaNode {
+  readonly checks: Check[];
+  /** The keywords that look at what the others left over. */
+  readonly late: Check[];
+  /** The schemas that look at the same value. */
+  readonly inPlace: SchemaNode[];
+  /** Set in documents with dynamic references, whose meaning depends on the way to them. */
+  resource: Resource | undefined;
+  /** The schema `false`: nothing fits. */
+  readonly isFalse: boolean;
+}
+
+/** The answer of a schema; `maybe` when it depends on a pattern that is not checked here. */
+export type Answer = 'yes' | 'no' | 'maybe';
+
+/** The members and items of one value that schemas have looked at. */
+export class Evaluated {
+  readonly names = new Set<string>();
+  /** The first items, this many. */
+  items = 0;
+  readonly places = new Set<number>();
+
+  add(other: Evaluated): void {
+    for (const name of other.names) this.names.add(name);
+    for (const place of other.places) this.places.add(place);
+    this.items = Math.max(this.items, other.items);
+  }
+}
+
+/** One look at one value. It counts its steps and ends at a bound. */
+export class CheckRun {
+  /** Set while a pattern that is not checked has let something through. */
+  unsure = false;
+  /** Whether the texts that are looked at are the names of members. */
+  isName = false;
+  readonly path: (string | number)[] = [];
+  readonly scope: Resource[] = [];
+  #issues: SchemaIssue[] | undefined;
+  readonly #maxSteps: number;
+  #steps = 0;
+  #depth = 0;
+
+  /** @param issues where what is wrong is told; without it the first failure ends the check. */
+  constructor(issues?: SchemaIssue[]) {
+    this.#issues = issues;
+    this.#maxSteps = issues === undefined ? MAX_STEPS : MAX_TELLING_STEPS;
+  }
+
+  /** Whether what else is wrong should be told too. */
+  get isTelling(): boolean {
+    return this.#issues !== undefined && this.#issues.length < MAX_TOLD;
+  }
+
+  spend(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > this.#maxSteps) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that its schema can be checked against in ${MAX_STEPS} steps, got one that takes more. Send shorter texts and lists.`, { details: { maxSteps: MAX_STEPS } });
+  }
+
+  /** A text of the value that two equal values share. */
+  keyOf(value: Json): string {
+    const key = canonicalJson(value);
+    this.spend(key.length); // A character of it takes as long as a visit.
+    return key;
+  }
+
+  visit(node: SchemaNode, value: Json, seen: Evaluated | undefined): boolean {
+    this.spend(1);
+    if (++this.#depth > MAX_DEPTH) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that at most ${MAX_DEPTH} schemas inside each other look at, got a deeper one. Flatten it.`, { details: { maxDepth: MAX_DEPTH } });
+    const isEntered = node.resource !== undefined && node.resource !== this.scope.at(-1);
+    if (isEntered) this.scope.push(node.resource!);
+    const own = node.late.length > 0 ? new Evaluated() : seen;
+    let fits = true;
+    for (const check of node.checks) {
+      if (check(value, this, own)) continue;
+      fits = false;
+      if (!this.isTelling) break;
+    }
+    // What does not fit has no leftovers worth telling of.
+    for (const check of node.late) fits &&= check(value, this, own);
+    if (own !== seen && seen !== undefined) seen.add(own!);
+    if (isEntered) this.scope.pop();
+    this.#depth--;
+    return fits;
+  }
+
+  /** Looks at a member or an item. */
+  visitPart(key: string | number, node: SchemaNode, value: Json): boolean {
+    this.path.push(key);
+    const fits = this.visit(node, value, undefined);
+    this.path.pop();
+    return fits;
+  }
+
+  /** Looks at a value with a schema that need not fit. What fits has evaluated its parts. @param told gets what is wrong. */
+  ask(node: SchemaNode, value: Json, seen: Evaluated | undefined, told?: SchemaIssue[][]): Answer {
+    const { unsure } = this;
+    const issues = this.#issues;
+    const own = seen === undefined ? undefined : new Evaluated();
+    this.#issues = told === undefined || !this.isTelling ? undefined : [];
+    this.unsure = false;
+    const fits = this.visit(node, value, own);
+    const answer: Answer = !fits ? 'no' : this.unsure ? 'maybe' : 'yes';
+    if (!fits && this.#issues !== undefined) told?.push(this.#issues);
+    this.#issues = issues;
+    this.unsure = unsure;
+    if (fits && own !== undefined) {
+      this.spend(own.names.size + own.places.size);
+      seen!.add(own);
+    }
+    return answer;
+  }
+
+  /** Tells what was expected of a value that does not fit; always false. */
+  fail(expected: string, value: Json, after = ''): false {
+    if (!this.isTelling) return false;
+    this.spend(ISSUE + this.path.length);
+    this.#issues!.push((this.isName ? nameIssueAt : issueAt)([...this.path], expected, value, after));
+    return false;
+  }
+
+  tell(...issues: readonly SchemaIssue[]): false {
+    if (this.isTelling) this.#issues!.push(...issues);
+    return false;
+  }
+}

@@ -1,0 +1,363 @@
+import { isToolError, ToolError, type Issue } from '../core/errors.js';
+import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { CheckRun, type Check, type SchemaNode } from './check-run.js';
+import { isOld, SchemaDocument, SUBSCHEMAS, type Path, type Plain, type Resource } from './schema-document.js';
+import { issueAt, type SchemaIssue } from './schema-issues.js';
+import { conditional, contains, counts, dynamicReferences, fitsNot, fitsOne, hasType, hasUniqueItems, isList, isMultiple, isObject, isOneOf, items, leftItems, leftMembers, lengths, matches, memberNames, members, numbers, references, requires, whenPresent, type Matcher } from './keyword-checks.js';
+
+/** Characters of a schema's JSON. */
+const MAX_SCHEMA = 262_144;
+
+/** Reasons that are told. */
+const MAX_REFUSED = 20;
+const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+/** What keywords without schemas inside must be. Others are annotations: `format` and `default` are among them (2020-12, Validation § 7 and § 9.2). */
+const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) => boolean]> = new Map<string, readonly [string, (value: Json) => boolean]>([
+  ['type', [`a type (${[...TYPES].join(', ')}) or a list of them`, (value) => (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type))]],
+  ['enum', ['a list of values', isList]],
+  ['required', ['a list of names', isNames]],
+  ['dependentRequired', ['an object of lists of names', (value) => isObject(value) && Object.values(value).every(isNames)]],
+  ['uniqueItems', ['true or false', (value) => typeof value === 'boolean']],
+  ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
+  ['pattern', ['a text', (value) => typeof value === 'string']],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map((keyword) => [keyword, ['a number', (value: Json) => typeof value === 'number']] as const),
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minContains', 'maxContains'].map((keyword) => [keyword, ['a whole number from 0', (value: Json) => Number.isInteger(value) && (value as number) >= 0]] as const),
+]);
+
+/** Makes the check of one pattern, as `(pattern) => new RE2(pattern, 'u')` does; it throws for what is no pattern. */
+export type PatternEngine = (pattern: string) => { test(text: string): boolean };
+
+/** A JSON Schema as a check of values. */
+export interface CompiledJsonSchema {
+  /**
+   * What is wrong with a value; empty when it fits.
+   *
+   * @param value plain data, at most 64 levels deep.
+   * @throws ToolError `LIMIT_EXCEEDED` when the check takes more than 2,000,000 steps.
+   */
+  check(value: Json): readonly Issue[];
+  /** The places in the schema of the patterns that are not checked. */
+  readonly unchecked: readonly UncheckedPattern[];
+}
+
+export interface UncheckedPattern {
+  readonly path: Path;
+  readonly pattern: string;
+}
+
+/** Marks schemas of foreign documents; shared between loaded copies of the package. Its value is an engine or `null`. */
+const FOREIGN = Symbol.for('tooldex/foreign-schema/v1');
+const compiled = new WeakMap<object, CompiledJsonSchema>();
+
+/**
+ * Marks a schema as one of a foreign document, such as an MCP server's: its patterns are left to the server that enforces
+ * them, since a pattern can be made to match for hours.
+ *
+ * @param engine checks them after all; it must take linear time for every pattern.
+ */
+export function foreignSchema<T extends object>(schema: T, engine?: PatternEngine): T {
+  return Object.freeze(Object.defineProperty({ ...schema }, FOREIGN, { value: engine ?? null }));
+}
+
+/** Gives a copy of a schema the origin of the schema that it was made from. */
+export function withOriginOf<T extends object>(from: object, schema: T): T {
+  return isForeign(from) ? foreignSchema(schema, engineOf(from)) : schema;
+}
+
+export function isForeign(schema: object): boolean {
+  return Object.hasOwn(schema, FOREIGN);
+}
+
+/** The places of a foreign schema's patterns that are not checked: the finding `pattern-unchecked`. Empty for all other schemas. */
+export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
+  return isForeign(schema) ? compileJsonSchema(schema).unchecked : [];
+}
+
+/**
+ * A plain JSON Schema (drafts 4 to 2020-12, as OpenAPI 3.0 writes it too) as a check of values; no code is generated.
+ *
+ * Every keyword is enforced but `format`, `default` and the other annotations. Patterns run on the engine of the platform:
+ * how long they take is their author's responsibility. Those of foreign schemas (`foreignSchema`) do not run; what only they
+ * could refuse is let through. Each check counts its steps and ends at a bound.
+ *
+ * One schema object is compiled once; changing it afterwards changes nothing.
+ *
+ * @throws ToolError `INVALID_INPUT_SCHEMA` with up to 20 reasons: keywords with values of a wrong type, patterns that are none,
+ * references to other documents, to nothing, or back to themselves, drafts that are not known, and more than 256 KiB.
+ */
+export function compileJsonSchema(schema: object): CompiledJsonSchema {
+  let known = compiled.get(schema);
+  if (known === undefined) compiled.set(schema, (known = compile(schema)));
+  return known;
+}
+
+function compile(schema: object): CompiledJsonSchema {
+  const builder = new Builder(copyOf(schema), isForeign(schema) ? engineMatcher(engineOf(schema)) : nativeMatcher);
+  const { root, refused, unchecked } = builder.build();
+  if (refused.length > 0) throw refusal(refused);
+  return Object.freeze({ check: (value: Json) => (new CheckRun().visit(root, value, undefined) ? [] : issuesOf(root, value)), unchecked });
+}
+
+/** The second look tells what is wrong; that something is, is known. */
+function issuesOf(root: SchemaNode, value: Json): readonly Issue[] {
+  const issues: SchemaIssue[] = [];
+  try {
+    new CheckRun(issues).visit(root, value, undefined);
+  } catch (error) {
+    if (!isToolError(error, 'LIMIT_EXCEEDED')) throw error;
+  }
+  return issues.length > 0 ? issues.map(({ path, message }) => ({ path, message })) : [issueAt([], 'a value that fits the schema', value)];
+}
+
+function copyOf(schema: object): Json {
+  try {
+    const copy = cloneFrozen(schema) as Json;
+    if (JSON.stringify(copy).length <= MAX_SCHEMA) return copy;
+  } catch (error) {
+    throw refusal([{ path: [], message: `Expected ${error instanceof TypeError ? error.message : 'plain data'}.` }]);
+  }
+  throw refusal([{ path: [], message: `Expected a schema of at most ${MAX_SCHEMA} characters of JSON, got more.` }]);
+}
+
+function refusal(issues: readonly Issue[]): ToolError {
+  const lines = issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`));
+  return new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${lines.join('\n  ')}`, { details: { issues } });
+}
+
+function engineOf(schema: object): PatternEngine | undefined {
+  return (schema as { readonly [FOREIGN]?: PatternEngine | null })[FOREIGN] ?? undefined;
+}
+
+/** The flag `u` is the specification's; much that is written without it in mind is no pattern with it, as `\\-` and `\\_`. */
+function nativeMatcher(pattern: string): Matcher {
+  let expression: RegExp;
+  try {
+    expression = new RegExp(pattern, 'u');
+  } catch {
+    expression = new RegExp(pattern);
+  }
+  return (text) => expression.test(text);
+}
+
+/** What the engine does not take is not checked. */
+function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => Matcher {
+  return (pattern) => {
+    try {
+      const expression = engine?.(pattern);
+      return expression && ((text) => expression.test(text));
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/** The keywords of one schema in the words of 2020-12, and which keyword of the document a renamed one was. */
+interface Normalized {
+  readonly keywords: Readonly<Record<string, Json>>;
+  readonly names: Readonly<Record<string, string>>;
+}
+
+class Builder {
+  readonly #document: SchemaDocument;
+  readonly #matcherOf: (pattern: string) => Matcher;
+  readonly #isDynamic: boolean;
+  readonly #source: Json;
+  readonly #refused: Issue[] = [];
+  readonly #unchecked = new Map<string, UncheckedPattern>();
+  readonly #nodes = new Map<object, SchemaNode>();
+  /** Schemas that are still to be built: chains of references may be longer than recursion is deep. */
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(source: Json, matcherOf: (pattern: string) => Matcher) {
+    this.#source = source;
+    this.#matcherOf = matcherOf;
+    this.#document = new SchemaDocument(source);
+    this.#isDynamic = [...this.#document.resources].some(({ dynamicAnchors }) => dynamicAnchors.size > 0);
+    for (const { path, uri } of this.#document.unknownDialects) this.#refuse(path, 'a known draft (4, 6, 7, 2019-09 or 2020-12)', uri, 'Leave $schema out');
+  }
+
+  build(): { readonly root: SchemaNode; readonly refused: readonly Issue[]; readonly unchecked: readonly UncheckedPattern[] } {
+    const root = this.#node(this.#source, [], this.#document.root);
+    // More are appended on the way.
+    for (const fill of this.#waiting) if (this.#refused.length < MAX_REFUSED) fill();
+    if (this.#refused.length === 0 && hasCircle(this.#nodes.values())) this.#refused.push({ path: [], message: 'Expected references that step into the value, got one that comes back to itself. Checking would never end.' });
+    return { root, refused: this.#refused, unchecked: [...this.#unchecked.values()] };
+  }
+
+  #refuse(path: Path, expected: string, value: unknown, advice?: string): undefined {
+    if (this.#refused.length < MAX_REFUSED) this.#refused.push({ path, message: `Expected ${expected}, got ${describeValue(value)}.${advice === undefined ? '' : ` ${advice}.`}` });
+  }
+
+  /** A schema's checks; they are filled in later. */
+  #node(source: Json, path: Path, home: Resource): SchemaNode {
+    if (typeof source === 'boolean') return { checks: source ? [] : [(value, run) => run.fail('no value', value)], late: [], inPlace: [], resource: undefined, isFalse: !source };
+    if (!isPlainObject(source)) {
+      this.#refuse(path, 'a schema', source);
+      return EMPTY;
+    }
+    const known = this.#nodes.get(source);
+    if (known !== undefined) return known;
+    const resource = this.#document.resourceOf(source, home);
+    const node: SchemaNode = { checks: [], late: [], inPlace: [], resource: this.#isDynamic ? resource : undefined, isFalse: false };
+    this.#nodes.set(source, node);
+    this.#waiting.push(() => this.#fill(node, source, path, resource));
+    return node;
+  }
+
+  #fill(node: SchemaNode, source: Plain, path: Path, home: Resource): void {
+    const { keywords, names } = this.#normalized(source, path, home);
+    const at = (keyword: string) => [...path, names[keyword] ?? keyword];
+    const one = (keyword: string): SchemaNode | undefined => (keywords[keyword] === undefined ? undefined : this.#node(keywords[keyword], at(keyword), home));
+    const list = (keyword: string) => (keywords[keyword] as readonly Json[] | undefined)?.map((each, index) => this.#node(each, [...at(keyword), index], home));
+    const map = (keyword: string) => (keywords[keyword] === undefined ? [] : Object.entries(keywords[keyword] as Plain).map(([name, each]) => [name, this.#node(each, [...at(keyword), name], home)] as const));
+    const here = <T extends SchemaNode | undefined>(each: T): T => {
+      if (each !== undefined) node.inPlace.push(each);
+      return each;
+    };
+    const add = (check: Check | undefined) => check !== undefined && node.checks.push(check);
+    const number = (keyword: string) => keywords[keyword] as number | undefined;
+
+    const { type, enum: values, required, dependentRequired, $ref, $dynamicRef, $recursiveRef, pattern } = keywords;
+    if ($recursiveRef !== undefined) this.#refuse(at('$recursiveRef'), 'a $ref or $dynamicRef', $recursiveRef);
+    if ($ref !== undefined) add(references(here(this.#reference($ref, at('$ref'), home)?.node)));
+    if ($dynamicRef !== undefined) {
+      const target = this.#reference($dynamicRef, at('$dynamicRef'), home);
+      const others = target === undefined ? new Map<Resource, SchemaNode>() : this.#dynamicTargets(target.anchor, target.resource);
+      for (const each of others.values()) here(each);
+      add(target && dynamicReferences(here(target.node), others));
+    }
+    if (type !== undefined) add(hasType((Array.isArray(type) ? type : [type]) as readonly string[]));
+    if (values !== undefined) add(isOneOf(values as readonly Json[]));
+    if (Object.hasOwn(keywords, 'const')) add(isOneOf([keywords['const']!]));
+    add(numbers(number('minimum'), (value, bound) => value >= bound, 'at least'));
+    add(numbers(number('maximum'), (value, bound) => value <= bound, 'at most'));
+    add(numbers(number('exclusiveMinimum'), (value, bound) => value > bound, 'more than'));
+    add(numbers(number('exclusiveMaximum'), (value, bound) => value < bound, 'less than'));
+    add(numbers(number('multipleOf'), isMultiple, 'a multiple of'));
+    const matching = pattern === undefined ? undefined : matches(pattern as string, this.#matcher(pattern as string, at('pattern')));
+    add(lengths(number('minLength'), number('maxLength'), matching) ?? matching);
+    add(counts(isList, (value) => (value as readonly Json[]).length, number('minItems'), number('maxItems'), 'entries'));
+    add(counts(isObject, (value) => Object.keys(value as Plain).length, number('minProperties'), number('maxProperties'), 'fields'));
+    if (required !== undefined) add(requires(required as readonly string[]));
+    for (const [name, needs] of Object.entries((dependentRequired ?? {}) as Readonly<Record<string, readonly string[]>>)) add(whenPresent(name, requires(needs)));
+    for (const [name, each] of map('dependentSchemas')) add(whenPresent(name, references(here(each))!));
+    const patterns = map('patternProperties').map(([name, each]) => [this.#matcher(name, [...at('patternProperties'), name]), each] as const);
+    add(members(map('properties'), patterns, one('additionalProperties')));
+    const nameNode = one('propertyNames');
+    if (nameNode !== undefined) add(memberNames(nameNode));
+    add(items(list('prefixItems') ?? [], one('items')));
+    const contained = one('contains');
+    if (contained !== undefined) add(contains(contained, number('minContains') ?? 1, number('maxContains')));
+    if (keywords['uniqueItems'] === true) add(hasUniqueItems);
+    for (const each of list('allOf') ?? []) add(references(here(each)));
+    add(fitsOne(list('anyOf')?.map(here), false));
+    add(fitsOne(list('oneOf')?.map(here), true));
+    const refused = here(one('not'));
+    if (refused !== undefined) add(fitsNot(refused));
+    const condition = here(one('if'));
+    if (condition !== undefined) add(conditional(condition, here(one('then')), here(one('else'))));
+    const restItems = one('unevaluatedItems');
+    if (restItems !== undefined) node.late.push(leftItems(restItems));
+    const restMembers = one('unevaluatedProperties');
+    if (restMembers !== undefined) node.late.push(leftMembers(restMembers));
+  }
+
+  /** One dialect for all drafts, the keywords that are of a wrong type left out. */
+  #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
+    if (isOld(dialect) && typeof source['$ref'] === 'string') return { keywords: { $ref: source['$ref'] }, names: {} };
+    // Without a prototype: keywords such as `constructor` are none.
+    const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
+    const names: Record<string, string> = {};
+    const rename = (from: string, to: string, value: Json | undefined) => {
+      delete keywords[to];
+      if (value === undefined) return;
+      keywords[to] = value;
+      names[to] = from;
+    };
+    // Draft 4 and OpenAPI 3.0 write {minimum: 0, exclusiveMinimum: true}.
+    for (const [exclusive, bound] of [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const) {
+      if (keywords[exclusive] === true && typeof keywords[bound] === 'number') rename(bound, exclusive, keywords[bound]);
+      else if (typeof keywords[exclusive] === 'boolean') delete keywords[exclusive];
+    }
+    const { items: each, additionalItems: rest, dependencies, type, nullable } = keywords;
+    if (Array.isArray(each)) {
+      rename('items', 'prefixItems', each as Json);
+      rename('additionalItems', 'items', rest);
+    }
+    if (isPlainObject(dependencies)) {
+      const [lists, schemas] = [true, false].map((isList) => Object.fromEntries(Object.entries(dependencies as Plain).filter(([, value]) => Array.isArray(value) === isList)));
+      rename('dependencies', 'dependentRequired', { ...lists, ...(keywords['dependentRequired'] as Plain | undefined) });
+      rename('dependencies', 'dependentSchemas', { ...schemas, ...(keywords['dependentSchemas'] as Plain | undefined) });
+    } else if (dependencies !== undefined) this.#refuse([...path, 'dependencies'], 'an object of schemas or lists of names', dependencies);
+    // OpenAPI 3.0; where a draft is named that does not know it, it says nothing.
+    if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4)) keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
+    for (const [keyword, value] of Object.entries(keywords)) {
+      const expected = misfit(keyword, value);
+      if (expected === undefined) continue;
+      this.#refuse([...path, names[keyword] ?? keyword], expected, value);
+      delete keywords[keyword];
+    }
+    return { keywords, names };
+  }
+
+  #reference(reference: Json, path: Path, home: Resource): { readonly node: SchemaNode; readonly anchor: string | undefined; readonly resource: Resource } | undefined {
+    const target = typeof reference === 'string' ? this.#document.resolve(reference, home) : undefined;
+    if (target === undefined) return this.#refuse(path, `a reference to a schema in the same document ('#/$defs/…')`, reference, 'Schemas of other documents are not loaded: copy what is needed into $defs');
+    return { ...target, node: this.#node(target.source, target.path, target.resource) };
+  }
+
+  /** What a dynamic reference leads to in each resource that it may be reached from; empty when it is an ordinary one. */
+  #dynamicTargets(anchor: string | undefined, resource: Resource): ReadonlyMap<Resource, SchemaNode> {
+    const targets = new Map<Resource, SchemaNode>();
+    if (anchor === undefined || !resource.dynamicAnchors.has(anchor)) return targets;
+    for (const each of this.#document.resources) {
+      const source = each.dynamicAnchors.get(anchor);
+      if (source !== undefined) targets.set(each, this.#node(source, ['#', anchor], each));
+    }
+    return targets;
+  }
+
+  #matcher(pattern: string, path: Path): Matcher {
+    try {
+      const matcher = this.#matcherOf(pattern);
+      if (matcher === undefined) this.#unchecked.set(JSON.stringify(path), { path, pattern });
+      return matcher;
+    } catch {
+      return this.#refuse(path, 'a regular expression', pattern);
+    }
+  }
+}
+
+const EMPTY: SchemaNode = { checks: [], late: [], inPlace: [], resource: undefined, isFalse: false };
+
+/** What a keyword's value should have been; `undefined` when it is right. Schemas inside are looked at when they are built. */
+function misfit(keyword: string, value: Json): string | undefined {
+  const data = DATA.get(keyword);
+  if (data !== undefined) return data[1](value) ? undefined : data[0];
+  const kind = SUBSCHEMAS.get(keyword);
+  if (kind === 'list' && !Array.isArray(value)) return 'a list of schemas';
+  return kind === 'map' && !isPlainObject(value) ? 'an object of schemas' : undefined;
+}
+
+/** Whether a schema comes back to itself for one and the same value. */
+function hasCircle(all: Iterable<SchemaNode>): boolean {
+  const open = new Map<SchemaNode, number>();
+  const nodes = [...all];
+  for (const { inPlace } of nodes) for (const each of inPlace) open.set(each, (open.get(each) ?? 0) + 1);
+  const ready = nodes.filter((node) => !open.has(node));
+  for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
+    for (const each of node.inPlace) {
+      const left = open.get(each)! - 1;
+      if (left > 0) open.set(each, left);
+      else {
+        open.delete(each);
+        ready.push(each);
+      }
+    }
+  }
+  return open.size > 0;
+}
+
+function isNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
+}

@@ -1,0 +1,277 @@
+import { canonicalJson, type Json } from '../core/plain-data.js';
+import type { Check, CheckRun, SchemaNode } from './check-run.js';
+import type { Plain, Resource } from './schema-document.js';
+import { choiceIssues, clip, listValues, MAX_LISTED, missingIssue, shortJson, unknownIssue, type SchemaIssue } from './schema-issues.js';
+
+/** Returns whether a text matches a pattern; `undefined` stands for a pattern that is not checked here. */
+export type Matcher = ((text: string) => boolean) | undefined;
+
+export function isList(value: Json): boolean {
+  return Array.isArray(value);
+}
+
+export function isObject(value: Json): value is Plain {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function typeOf(value: Json): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+}
+
+export function references(node: SchemaNode | undefined): Check | undefined {
+  return node && ((value, run, seen) => run.visit(node, value, seen));
+}
+
+/** The first schema with the anchor's name on the way from the outside counts. */
+export function dynamicReferences(first: SchemaNode, others: ReadonlyMap<Resource, SchemaNode>): Check {
+  return (value, run, seen) => {
+    const outermost = others.size === 0 ? undefined : run.scope.find((each) => others.has(each));
+    return run.visit(outermost === undefined ? first : others.get(outermost)!, value, seen);
+  };
+}
+
+export function hasType(types: readonly string[]): Check {
+  const allowed = new Set(types);
+  const expected = types.join(' or ');
+  return (value, run) => allowed.has(typeOf(value)) || (allowed.has('integer') && Number.isInteger(value)) || run.fail(expected, value);
+}
+
+export function isOneOf(values: readonly Json[]): Check {
+  const expected = values.length === 1 ? shortJson(values[0]) : `one of ${listValues(values)}`;
+  const isPart = (value: Json) => typeof value === 'object' && value !== null;
+  const plain = new Set(values.filter((value) => !isPart(value)));
+  const parts = new Set(values.filter(isPart).map(canonicalJson));
+  return (value, run) => (isPart(value) ? parts.size > 0 && parts.has(run.keyOf(value)) : plain.has(value)) || run.fail(expected, value);
+}
+
+export function numbers(bound: number | undefined, holds: (value: number, bound: number) => boolean, expected: string): Check | undefined {
+  return bound === undefined ? undefined : (value, run) => typeof value !== 'number' || holds(value, bound) || run.fail(`${expected} ${bound}`, value);
+}
+
+/** Exact for decimals: 19.99 is a multiple of 0.01, though not for the processor. */
+export function isMultiple(value: number, divisor: number): boolean {
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
+  const [[a, aPower], [b, bPower]] = [decimal(value), decimal(divisor)];
+  const power = Math.min(aPower, bPower);
+  return (a * 10n ** BigInt(aPower - power)) % (b * 10n ** BigInt(bPower - power)) === 0n;
+}
+
+function decimal(value: number): readonly [digits: bigint, power: number] {
+  const [digits = '', power = '0'] = String(value).split('e');
+  const [whole = '', fraction = ''] = digits.split('.');
+  return [BigInt(whole + fraction), Number(power) - fraction.length];
+}
+
+/** @param then the pattern, which does not look at texts that are too long. */
+export function lengths(min = 0, max = Infinity, then: Check = () => true): Check | undefined {
+  if (min === 0 && max === Infinity) return undefined;
+  return (value, run, seen) => {
+    if (typeof value !== 'string') return true;
+    if (value.length >= 2 * min && value.length <= max) return then(value, run, seen);
+    run.spend(value.length >> 4);
+    let length = value.length;
+    for (let index = 0; index + 1 < value.length; index++) {
+      if ((value.charCodeAt(index) & 0xfc00) === 0xd800 && (value.charCodeAt(index + 1) & 0xfc00) === 0xdc00) {
+        length--;
+        index++;
+      }
+    }
+    if (length >= min && length <= max) return then(value, run, seen);
+    return run.fail(length < min ? `at least ${min} characters` : `at most ${max} characters`, value, ` (${length} characters)`);
+  };
+}
+
+export function matches(pattern: string, matcher: Matcher): Check {
+  return (value, run) => {
+    if (typeof value !== 'string') return true;
+    if (matcher === undefined) return (run.unsure = true);
+    run.spend(value.length >> 4);
+    return matcher(value) || run.fail(`a text that matches ${clip(pattern, MAX_LISTED)}`, value);
+  };
+}
+
+export function counts(isKind: (value: Json) => boolean, count: (value: Json) => number, min = 0, max = Infinity, of: string): Check | undefined {
+  if (min === 0 && max === Infinity) return undefined;
+  return (value, run) => {
+    if (!isKind(value)) return true;
+    const found = count(value);
+    run.spend(found >> 4);
+    return (found >= min && found <= max) || run.fail(found < min ? `at least ${min} ${of}` : `at most ${max} ${of}`, value);
+  };
+}
+
+export function requires(names: readonly string[]): Check {
+  return (value, run) => {
+    if (!isObject(value)) return true;
+    run.spend(names.length >> 2);
+    const missing = names.filter((name) => !Object.hasOwn(value, name));
+    return missing.length === 0 || run.tell(...(run.isTelling ? missing.map((name) => missingIssue(run.path, name)) : []));
+  };
+}
+
+export function whenPresent(name: string, check: Check): Check {
+  return (value, run, seen) => !isObject(value) || !Object.hasOwn(value, name) || check(value, run, seen);
+}
+
+export function members(properties: readonly (readonly [string, SchemaNode])[], patterns: readonly (readonly [Matcher, SchemaNode])[], others: SchemaNode | undefined): Check | undefined {
+  if (properties.length + patterns.length === 0 && others === undefined) return undefined;
+  const declared = new Set(properties.map(([name]) => name));
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    run.spend(properties.length >> 2);
+    let fits = true;
+    for (const [name, node] of properties) {
+      if (!Object.hasOwn(value, name)) continue;
+      seen?.names.add(name);
+      if (run.visitPart(name, node, value[name]!)) continue;
+      if (!run.isTelling) return false;
+      fits = false;
+    }
+    if (patterns.length === 0 && others === undefined) return fits;
+    for (const name of Object.keys(value)) {
+      run.spend(1 + patterns.length * (1 + (name.length >> 4)));
+      const known = declared.has(name);
+      const parts = patterns.filter(([matcher]) => matcher?.(name)).map(([, node]) => node);
+      // A name may be one of a pattern's that is not checked: it counts as known.
+      const isMaybe = patterns.some(([matcher]) => matcher === undefined);
+      if (isMaybe) run.unsure = true;
+      else if (!known && parts.length === 0 && others !== undefined) parts.push(others);
+      if (parts.length > 0 || isMaybe) seen?.names.add(name);
+      for (const node of parts) {
+        if (node.isFalse && node === others ? run.tell(unknownIssue(run.path, name)) : run.visitPart(name, node, value[name]!)) continue;
+        if (!run.isTelling) return false;
+        fits = false;
+      }
+    }
+    return fits;
+  };
+}
+
+export function memberNames(node: SchemaNode): Check {
+  return (value, run) => {
+    if (!isObject(value)) return true;
+    const { isName } = run;
+    run.isName = true;
+    let fits = true;
+    for (const name of Object.keys(value)) {
+      if (run.visitPart(name, node, name)) continue;
+      fits = false;
+      if (!run.isTelling) break;
+    }
+    run.isName = isName;
+    return fits;
+  };
+}
+
+export function items(first: readonly SchemaNode[], rest: SchemaNode | undefined): Check | undefined {
+  if (first.length === 0 && rest === undefined) return undefined;
+  return (value, run, seen) => {
+    if (!Array.isArray(value)) return true;
+    const list = value as readonly Json[];
+    const end = rest === undefined ? Math.min(first.length, list.length) : list.length;
+    if (seen !== undefined) seen.items = Math.max(seen.items, end);
+    let fits = true;
+    for (let index = 0; index < end; index++) {
+      if (run.visitPart(index, first[index] ?? rest!, list[index]!)) continue;
+      if (!run.isTelling) return false;
+      fits = false;
+    }
+    return fits;
+  };
+}
+
+export function contains(node: SchemaNode, min: number, max = Infinity): Check {
+  return (value, run, seen) => {
+    if (!Array.isArray(value)) return true;
+    let sure = 0;
+    let maybe = 0;
+    for (const [index, item] of (value as readonly Json[]).entries()) {
+      const answer = run.ask(node, item, undefined);
+      if (answer === 'no') continue;
+      if (answer === 'yes') sure++;
+      else maybe++;
+      seen?.places.add(index);
+    }
+    if (maybe > 0) run.unsure = true;
+    if (sure > max) return run.fail(`at most ${max} entries that fit the form of contains`, value, `, of which ${sure} fit`);
+    return sure + maybe >= min || run.fail(`at least ${min} entries that fit the form of contains`, value, `, of which ${sure + maybe} fit`);
+  };
+}
+
+/** Equal items have equal texts: one look at each is enough. */
+export function hasUniqueItems(value: Json, run: CheckRun): boolean {
+  if (!Array.isArray(value)) return true;
+  const list = value as readonly Json[];
+  run.spend(list.length);
+  const seen = new Set<Json>();
+  const parts = new Set<string>();
+  for (const item of list) {
+    if (typeof item === 'object' && item !== null) parts.add(run.keyOf(item));
+    else seen.add(item);
+  }
+  return seen.size + parts.size === list.length || run.fail('entries that differ from each other', value);
+}
+
+export function fitsOne(nodes: readonly SchemaNode[] | undefined, isExact: boolean): Check | undefined {
+  return nodes && ((value, run, seen) => {
+    const told: SchemaIssue[][] = [];
+    let sure = 0;
+    let maybe = 0;
+    for (const node of nodes) {
+      const answer = run.ask(node, value, seen, told);
+      if (answer === 'yes') sure++;
+      else if (answer === 'maybe') maybe++;
+      // The others may still have looked at further members.
+      if (answer === 'yes' && !isExact && seen === undefined) return true;
+      if (isExact && sure > 1 && !run.isTelling) return false;
+    }
+    if (isExact && sure > 1) return run.fail('a value that fits exactly one form', value, `, which fits ${sure}`);
+    if (maybe > 0 && !(sure > 0 && !isExact)) run.unsure = true;
+    return sure + maybe > 0 || run.tell(...(run.isTelling ? choiceIssues([...run.path], value, told) : []));
+  });
+}
+
+/** What only may fit is let through, as anything is that depends on a pattern that is not checked. */
+export function fitsNot(node: SchemaNode): Check {
+  return (value, run) => {
+    const answer = run.ask(node, value, undefined);
+    if (answer === 'maybe') run.unsure = true;
+    return answer !== 'yes' || run.fail('a value that does not fit the form of not', value);
+  };
+}
+
+export function conditional(condition: SchemaNode, then: SchemaNode | undefined, otherwise: SchemaNode | undefined): Check {
+  return (value, run, seen) => {
+    const answer = run.ask(condition, value, seen);
+    const visit = (node: SchemaNode | undefined) => node === undefined || run.visit(node, value, seen);
+    if (answer !== 'maybe') return visit(answer === 'yes' ? then : otherwise);
+    run.unsure = true;
+    return then === undefined || otherwise === undefined || run.ask(then, value, seen) !== 'no' || visit(otherwise);
+  };
+}
+
+export function leftItems(node: SchemaNode): Check {
+  return (value, run, seen) => {
+    if (!Array.isArray(value)) return true;
+    let fits = true;
+    for (let index = seen!.items; index < value.length; index++) {
+      if (!seen!.places.has(index) && !run.visitPart(index, node, value[index] as Json)) fits = false;
+    }
+    seen!.items = value.length;
+    return fits;
+  };
+}
+
+export function leftMembers(node: SchemaNode): Check {
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    let fits = true;
+    for (const name of Object.keys(value)) {
+      run.spend(1);
+      if (seen!.names.has(name)) continue;
+      seen!.names.add(name);
+      if (!(node.isFalse ? run.tell(unknownIssue(run.path, name)) : run.visitPart(name, node, value[name]!))) fits = false;
+    }
+    return fits;
+  };
+}

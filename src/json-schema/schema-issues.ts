@@ -1,0 +1,108 @@
+import type { Issue } from '../core/errors.js';
+import { describeValue, type Json } from '../core/plain-data.js';
+import type { Path } from './schema-document.js';
+
+/** Characters of a list of allowed values or names in a message. */
+export const MAX_LISTED = 200;
+
+/** Words of names whose values are secrets, in the singular. */
+const SECRET_WORDS: ReadonlySet<string> = new Set(['password', 'passwd', 'passphrase', 'passcode', 'pwd', 'pin', 'token', 'secret', 'key', 'apikey', 'authorization', 'auth', 'bearer', 'credential', 'cookie']);
+/** Words of one piece, such as `accesstoken`; shorter ones would also be found in `monkey` and `spinner`. */
+const SECRET_ENDS = /(?:password|passwd|passphrase|passcode|token|secret|apikey|privatekey|secretkey|accesskey|credential|authorization)s?$/;
+/** Characters of a name that are looked at. */
+const LONGEST_NAME = 200;
+
+/** What is wrong at one place of a value. */
+export interface SchemaIssue extends Issue {
+  /** What was expected, without the words around it. */
+  readonly expected: string;
+}
+
+/** @param after what follows the value, such as its length. */
+export function issueAt(path: Path, expected: string, value: Json, after = ''): SchemaIssue {
+  return { path, expected, message: `Expected ${expected}, got ${describeField(path, value)}${after}.` };
+}
+
+/** The name of a member is no secret. */
+export function nameIssueAt(path: Path, expected: string, name: Json, after = ''): SchemaIssue {
+  return { path, expected, message: `Expected ${expected}, got ${describeValue(name)}${after}.` };
+}
+
+export function missingIssue(path: Path, name: string): SchemaIssue {
+  return { path: [...path, name], expected: 'a value (it is required)', message: 'Expected a value (it is required), got none.' };
+}
+
+export function unknownIssue(path: Path, key: string | number): SchemaIssue {
+  return { path: [...path, key], expected: 'only known parameters', message: `Expected only known parameters, got ${describeValue(key)}. Leave it out.` };
+}
+
+/** The branches of a choice told as one: types at the place itself are joined; otherwise the branch that fits best speaks for all. */
+export function choiceIssues(path: Path, value: Json, branches: readonly (readonly SchemaIssue[])[]): readonly SchemaIssue[] {
+  const isHere = (issue: SchemaIssue) => issue.path.length === path.length;
+  const elsewhere = branches.filter((issues) => issues.length > 0 && !issues.some(isHere)).sort((a, b) => a.length - b.length);
+  if (elsewhere[0] !== undefined) return elsewhere[0];
+  const expected = [...new Set(branches.flatMap((issues) => issues.filter(isHere).slice(0, 1).map((issue) => issue.expected)))];
+  return [issueAt(path, clip(expected.join(', or '), MAX_LISTED) || 'one of several forms', value)];
+}
+
+/** The beginning of a value's JSON, with at least as many characters as are shown. */
+export function shortJson(value: unknown): string {
+  return clip(writeShort(value), MAX_LISTED);
+}
+
+export function listValues(values: readonly unknown[]): string {
+  return clip(writeList(values, ', ', writeShort), MAX_LISTED);
+}
+
+export function clip(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
+function writeShort(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(clip(value, MAX_LISTED));
+  if (Array.isArray(value)) return `[${writeList(value, ',', writeShort)}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{${writeList(Object.entries(value).slice(0, MAX_LISTED), ',', ([name, each]) => `${writeShort(name)}:${writeShort(each)}`)}}`;
+}
+
+function writeList<T>(values: readonly T[], separator: string, write: (value: T) => string): string {
+  let text = '';
+  for (const [index, value] of values.entries()) {
+    if (text.length > MAX_LISTED) break;
+    text += `${index === 0 ? '' : separator}${write(value)}`;
+  }
+  return text;
+}
+
+/**
+ * A value of an input as an error message shows it: as `describeValue` does, but only its kind where a name on the way
+ * to it looks like that of a secret (`apiKey`, `auth.value`, `tokens[0]`). Messages reach models, logs and traces.
+ */
+export function describeField(path: Path, value: unknown): string {
+  return isSecretPath(path) ? kindOf(value) : describeValue(value);
+}
+
+/** Whether a name on the way to a field looks like that of a secret. */
+export function isSecretPath(path: Path): boolean {
+  return path.some((step) => typeof step === 'string' && isSecretName(step));
+}
+
+/** A value's kind, and nothing of what it holds. */
+export function kindOf(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return 'a text';
+    case 'number':
+    case 'bigint':
+      return 'a number';
+    case 'boolean':
+      return 'true or false';
+    default:
+      return describeValue(value);
+  }
+}
+
+function isSecretName(name: string): boolean {
+  const words = name.slice(0, LONGEST_NAME).replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z]+/);
+  return words.some((word) => SECRET_WORDS.has(word) || SECRET_WORDS.has(word.replace(/s$/, '')) || SECRET_ENDS.test(word));
+}
