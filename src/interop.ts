@@ -3,10 +3,8 @@ export { toAnthropicTools, type AnthropicMessage, type AnthropicOptions, type An
 export { toGeminiTools, type GeminiFunction, type GeminiMessage, type GeminiOptions, type GeminiTool, type GeminiTools } from './interop/export/to-gemini-tools.js';
 export { toMcpTools, type McpSchema, type McpTool, type McpTools } from './interop/export/to-mcp-tools.js';
 export type { ExportInput, ExportOptions } from './interop/export/export-input.js';
-export type { ExportMethods, ModelTools } from './interop/export/exported-tools.js';
-export type { ModelCall, ReadCall, ReadCallsOptions, RefusedCall } from './interop/export/model-calls.js';
-export type { CallOutcome, CallResult } from './interop/export/call-answers.js';
-export { annotationsOf, axesFromAnnotations, type AnnotatedAxes, type ToolAnnotations } from './interop/tool-annotations.js';
+export type { CallOutcome, CallResult, ExportMethods, ModelCall, ModelTools, ReadCall, ReadCallsOptions, RefusedCall } from './interop/export/model-calls.js';
+export { annotationsOf, axesFromAnnotations, type AnnotatedAxes, type BridgeMetadata, type ToolAnnotations } from './interop/tool-annotations.js';
 export { toAISDKTools, type AISDKTool, type AISDKToolsOptions } from './interop/ai-sdk/to-ai-sdk-tools.js';
 export type { AISDKSchema } from './interop/ai-sdk/ai-sdk-schema.js';
 export { fromAISDKTools, type ForeignAISDKTool } from './interop/ai-sdk/from-ai-sdk-tools.js';
@@ -15,4 +13,3 @@ export { fromLangChainTools, type ForeignLangChainTool } from './interop/langcha
 export { toOpenAIAgentsTools, type OpenAIAgentsTool, type OpenAIAgentsToolsOptions } from './interop/openai-agents/to-openai-agents-tools.js';
 export type { ImportOptions, ImportOverride } from './interop/bridge/import-tools.js';
 export type { AskPerson, CallExecutor, CallOptions, ExecutorOutcome } from './interop/bridge/call-executor.js';
-export type { BridgeMetadata } from './interop/bridge/metadata-of.js';

@@ -9,11 +9,10 @@ import { bridgeShape, contextOf, executorOption, policyOption, withMethod } from
 import type { CallExecutor } from '../bridge/call-executor.js';
 import { GuardedCalls } from '../bridge/guarded-calls.js';
 import { redeemApproval } from '../bridge/redeem-approval.js';
-import { metadataOf, type BridgeMetadata } from '../bridge/metadata-of.js';
-import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
-import { checkExportOptions } from '../export/export-options.js';
+import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
+import { metadataOf, type BridgeMetadata } from '../tool-annotations.js';
 import { approvalIn } from './ai-sdk-approval.js';
 import { aiSDKSchema, type AISDKSchema } from './ai-sdk-schema.js';
 import { withProgress } from './with-progress.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type CallContext, type Policy, POLICY_MODES } from '../../safety/calls.js';
-import { levelShape } from '../export/export-options.js';
+import { levelShape } from '../export/export-input.js';
 import type { CallExecutor } from './call-executor.js';
 
 /** Whether a value has a method. */

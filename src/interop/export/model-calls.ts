@@ -81,6 +81,43 @@ function parsed(input: unknown): unknown {
   }
 }
 
+/** The methods of an export beside its list of tools. They do not appear in its JSON. */
+export interface ExportMethods<Tool, Message> {
+  /** The list itself, for those who expect it under this name. */
+  readonly tools: Tool[];
+  /** The tool that the model means by a name; undefined for a name that was not offered. */
+  nameOf(encoded: string): string | undefined;
+  /**
+   * The calls in a model's answer, for an executor. Never throws; what cannot be read has an `error`.
+   *
+   * @param response the answer of the client, or the part of it that holds the calls.
+   */
+  toCalls(response: unknown, options?: ReadCallsOptions): ModelCall[];
+  /** The messages that tell the model what became of its calls, in the same order; they go after the model's own message. */
+  toMessages(results: Iterable<CallResult>): Message[];
+}
+
+/** A list that goes to the client as it is, and knows the way back. */
+export type ModelTools<Tool, Message> = Tool[] & ExportMethods<Tool, Message>;
+
+/** Gives a list the methods that lead back, out of sight of JSON and of loops over keys. */
+export function withMethods<Tool, Message>(
+  tools: Tool[],
+  reader: CallReader,
+  names: readonly string[],
+  rawCalls: (response: unknown) => readonly RawCall[],
+  toMessages: (results: Iterable<CallResult>) => Message[],
+): ModelTools<Tool, Message> {
+  const methods: ExportMethods<Tool, Message> = {
+    tools,
+    nameOf: (encoded) => reader.codec.decode(encoded),
+    toCalls: (response, options) => readCalls(rawCalls(response), reader, names, options),
+    toMessages,
+  };
+  for (const [key, value] of Object.entries(methods)) Object.defineProperty(tools, key, { value, enumerable: false });
+  return tools as ModelTools<Tool, Message>;
+}
+
 /** The objects in a list, wherever it comes from; none where there is no list. */
 export function objectsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter((each): each is Record<string, unknown> => typeof each === 'object' && each !== null) : [];
@@ -89,4 +126,59 @@ export function objectsIn(value: unknown): readonly Readonly<Record<string, unkn
 /** A field of something that may be no object. */
 export function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}
+
+/** What became of a call, as an executor's `ToolOutcome` says it. */
+export interface CallOutcome {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly status: 'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
+  readonly value?: unknown;
+  readonly message?: string;
+  readonly reason?: string;
+  readonly question?: string;
+}
+
+/** What a model can be told of: outcomes, and the calls that could not be read. */
+export type CallResult = CallOutcome | RefusedCall;
+
+/** What the model is told of one call. */
+export interface CallAnswer {
+  readonly id: string;
+  /** The tool's own name, or what the model wrote when there is no such tool. */
+  readonly name: string;
+  readonly failed: boolean;
+  readonly value: unknown;
+}
+
+/** Calls that wait for somebody are answered as well: services refuse a conversation with a call that has no answer. */
+export function answerTo(result: CallResult): CallAnswer {
+  if ('error' in result) return { id: result.id, name: result.name, failed: true, value: result.error.message };
+  const { callId: id, toolName: name, status } = result;
+  const failed = (value: string): CallAnswer => ({ id, name, failed: true, value });
+  switch (status) {
+    case 'ok':
+    case 'halt':
+      return { id, name, failed: false, value: result.value };
+    case 'error':
+      return failed(result.message ?? 'The tool failed');
+    case 'denied':
+      return failed(`Not allowed: ${result.reason ?? 'the policy forbids it'}`);
+    case 'approval_required':
+      return failed('Not run: a person has to agree first, and has not');
+    case 'manual':
+      return failed('Not answered yet: a person or another program answers this call');
+    case 'ask_user':
+      return failed(`Not answered yet; the user is asked: ${result.question ?? ''}`);
+  }
+}
+
+/** A value as text: text as it is, all else as JSON. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch {
+    return String(value); // A number beyond JSON, or a circle.
+  }
 }

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { Priority } from '../../core/enums.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { answerTo, textOf, type CallResult } from './call-answers.js';
-import { exportedTools, type ExportInput, type ExportOptions } from './export-input.js';
-import { checkExportOptions, levelShape } from './export-options.js';
-import { withMethods, type ModelTools } from './exported-tools.js';
-import { fieldOf, objectsIn, type RawCall } from './model-calls.js';
+import { checkExportOptions, exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
+import { answerTo, fieldOf, objectsIn, textOf, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
 import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
 import { ANTHROPIC_PARAMETER_RULE, renameParameters } from './schema/parameter-names.js';

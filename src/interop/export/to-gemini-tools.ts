@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import { answerTo, type CallResult } from './call-answers.js';
-import { exportedTools, type ExportInput, type ExportOptions } from './export-input.js';
-import { checkExportOptions, levelShape } from './export-options.js';
-import { withMethods, type ModelTools } from './exported-tools.js';
-import { fieldOf, objectsIn, OWN_ID, type RawCall } from './model-calls.js';
+import { checkExportOptions, exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
+import { answerTo, fieldOf, objectsIn, OWN_ID, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, GEMINI_NAME_RULE, type NameCodec } from './name-codec.js';
 import { geminiSchema, type GeminiSchema } from './schema/gemini-schema.js';
 import { objectSchema } from './schema/object-schema.js';

@@ -3,8 +3,7 @@ import { requiresApproval } from '../../registry/derived-sets.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { annotationsOf, type ToolAnnotations } from '../tool-annotations.js';
-import { exportedTools, type ExportInput, type ExportOptions } from './export-input.js';
-import { checkExportOptions, levelShape } from './export-options.js';
+import { checkExportOptions, exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
 
 /** An object schema as `tools/list` wants it. */
 export interface McpSchema {

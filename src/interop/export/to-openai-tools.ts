@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import { answerTo, textOf, type CallResult } from './call-answers.js';
-import { checkExportOptions, levelShape, limitText } from './export-options.js';
-import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from './export-input.js';
-import { withMethods, type ModelTools } from './exported-tools.js';
-import { fieldOf, objectsIn, type RawCall } from './model-calls.js';
+import { checkExportOptions, exportedTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './export-input.js';
+import { answerTo, fieldOf, objectsIn, textOf, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
 import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
 import { strictSchema, withoutNulls } from './schema/strict-schema.js';
@@ -120,4 +117,9 @@ function responsesCalls(response: unknown): RawCall[] {
 
 function answers(results: Iterable<CallResult>): { id: string; text: string }[] {
   return [...results].map(answerTo).map(({ id, failed, value }) => ({ id, text: failed ? textOf({ error: value }) : textOf(value) }));
+}
+
+/** Returns a text of at most so many characters, none of them halved. */
+function limitText(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

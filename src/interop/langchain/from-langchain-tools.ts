@@ -1,11 +1,13 @@
+import type * as Messages from '@langchain/core/messages/tool';
+import type * as Tools from '@langchain/core/tools';
+import type * as Schemas from '@langchain/core/utils/json_schema';
 import { ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
 import { fail, halt } from '../../tool/outcome.js';
 import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { importTools, type ForeignTool, type ImportOptions } from '../bridge/import-tools.js';
-import { textOf } from '../export/call-answers.js';
-import { importLangChain, type LangChain } from './import-langchain.js';
+import { textOf } from '../export/model-calls.js';
 
 /** A tool of LangChain, as far as it is read. */
 export interface ForeignLangChainTool {
@@ -76,4 +78,17 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: ForeignLangChainTool
 
 function refused(name: string, expected: string, found: string): ToolError {
   return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused: expected ${expected}, found ${found}`);
+}
+
+/** The part of LangChain that is used. */
+export type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> & Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> & Pick<typeof Schemas, 'toJsonSchema'>;
+
+/** Loads LangChain. @throws ToolError `MISSING_PACKAGE` when it is not installed. */
+export async function importLangChain(): Promise<LangChain> {
+  try {
+    const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] = await Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages/tool'), import('@langchain/core/utils/json_schema')]);
+    return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
+  } catch (cause) {
+    throw new ToolError('MISSING_PACKAGE', 'Expected the package @langchain/core, found it not installed; run npm install @langchain/core', { cause });
+  }
 }

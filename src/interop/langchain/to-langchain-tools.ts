@@ -5,13 +5,12 @@ import { answerOf } from '../bridge/answer-of.js';
 import { bridgeShape, contextOf, executorOption } from '../bridge/bridge-options.js';
 import type { AskPerson, CallExecutor } from '../bridge/call-executor.js';
 import { GuardedCalls } from '../bridge/guarded-calls.js';
-import { metadataOf, type BridgeMetadata } from '../bridge/metadata-of.js';
-import { textOf } from '../export/call-answers.js';
-import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
-import { checkExportOptions } from '../export/export-options.js';
+import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
+import { textOf } from '../export/model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
-import { importLangChain, type LangChain } from './import-langchain.js';
+import { metadataOf, type BridgeMetadata } from '../tool-annotations.js';
+import { importLangChain, type LangChain } from './from-langchain-tools.js';
 
 export interface LangChainToolsOptions extends ExportOptions, CallContext {
   /** Makes the calls: a `ToolExecutor`. */

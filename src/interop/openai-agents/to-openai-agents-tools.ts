@@ -9,9 +9,8 @@ import { bridgeShape, contextOf, executorOption, policyOption, withMethod } from
 import type { CallExecutor } from '../bridge/call-executor.js';
 import { GuardedCalls } from '../bridge/guarded-calls.js';
 import { redeemApproval } from '../bridge/redeem-approval.js';
-import { textOf } from '../export/call-answers.js';
-import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
-import { checkExportOptions } from '../export/export-options.js';
+import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
+import { textOf } from '../export/model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
 
