@@ -3,7 +3,7 @@ export { toAnthropicTools, type AnthropicMessage, type AnthropicOptions, type An
 export { toGeminiTools, type GeminiFunction, type GeminiMessage, type GeminiOptions, type GeminiTool, type GeminiTools } from './interop/export/to-gemini-tools.js';
 export { toMcpTools, type McpSchema, type McpTool, type McpTools } from './interop/export/to-mcp-tools.js';
 export type { ExportInput, ExportOptions } from './interop/export/export-input.js';
-export type { CallOutcome, CallResult, ExportMethods, ModelCall, ModelTools, ReadCall, ReadCallsOptions, RefusedCall } from './interop/export/model-calls.js';
+export type { CallResult, ExportMethods, ModelCall, ModelTools, ReadCall, ReadCallsOptions, RefusedCall } from './interop/export/model-calls.js';
 export { annotationsOf, axesFromAnnotations, type AnnotatedAxes, type BridgeMetadata, type ToolAnnotations } from './interop/tool-annotations.js';
 export { toAISDKTools, type AISDKTool, type AISDKToolsOptions } from './interop/ai-sdk/to-ai-sdk-tools.js';
 export type { AISDKSchema } from './interop/ai-sdk/ai-sdk-schema.js';
@@ -12,4 +12,4 @@ export { toLangChainTools, type LangChainTool, type LangChainToolsOptions } from
 export { fromLangChainTools, type ForeignLangChainTool } from './interop/langchain/from-langchain-tools.js';
 export { toOpenAIAgentsTools, type OpenAIAgentsTool, type OpenAIAgentsToolsOptions } from './interop/openai-agents/to-openai-agents-tools.js';
 export type { ImportOptions, ImportOverride } from './interop/bridge/import-tools.js';
-export type { AskPerson, CallExecutor, CallOptions, ExecutorOutcome } from './interop/bridge/call-executor.js';
+export type { AskPerson, CallExecutor, CallOptions } from './interop/bridge/guarded-calls.js';

@@ -16,6 +16,7 @@ import { aborted, withDeadline } from './run/with-deadline.js';
 const POLICY_TIMEOUT_MS = 5_000;
 /** How long a decision counts: as long as it may take to be made. After a longer wait the policy is asked again. */
 const DECISION_MS = POLICY_TIMEOUT_MS;
+/** The stricter come later. */
 const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
 
 /** A call whose tool is known and whose input was given to the tool's schema. */
@@ -44,6 +45,8 @@ interface Sealed {
   readonly dated: DatedDecision;
   /** For whom and in which frame it was decided. */
   readonly frame: string;
+  /** The policy that was asked beside the executor's own. */
+  readonly policy: Policy | undefined;
 }
 
 export interface CallCheckerOptions {
@@ -117,7 +120,7 @@ export class CallChecker {
   async decide(running: RunningCall, { entry, input }: AcceptedInput): Promise<DatedDecision> {
     const { policy, clock, env, isRouted } = this.#options;
     const { call, options } = running;
-    const decision = await askPolicy(policy, { id: call.id, name: entry.name, input }, options, clock, options.signal);
+    const decision = await askPolicies(policy, { id: call.id, name: entry.name, input }, options, clock, options.signal);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
     const missing = decision.verdict === 'deny' || entry.providers.length === 0 || isRouted(entry) ? undefined : missingCredentials(entry, env ?? process.env);
     const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
@@ -133,7 +136,7 @@ export class CallChecker {
   seal({ call, options }: RunningCall, accepted: AcceptedInput, dated: DatedDecision): CheckedCall {
     const { entry, raw, input } = accepted;
     const checked: CheckedCall = Object.freeze({ status: 'checked', id: call.id, name: entry.name, input: raw, parsed: input, definitionDigest: entry.digest, decision: Object.freeze({ ...dated.decision }) });
-    this.#sealed.set(checked, { accepted, dated, frame: frameOf(options) });
+    this.#sealed.set(checked, { accepted, dated, frame: frameOf(options), policy: options.policy });
     return checked;
   }
 
@@ -142,9 +145,9 @@ export class CallChecker {
     const sealed = this.#sealed.get(call);
     if (sealed === undefined || refused !== undefined) return undefined;
     this.#sealed.delete(call);
-    const { accepted, dated, frame } = sealed;
+    const { accepted, dated, frame, policy } = sealed;
     // Who comes back with an approval comes back later: that is a pass of its own.
-    if (options.approval !== undefined || frame !== frameOf(options) || !this.isCurrent(accepted)) return undefined;
+    if (options.approval !== undefined || frame !== frameOf(options) || policy !== options.policy || !this.isCurrent(accepted)) return undefined;
     return { accepted, dated: this.isRecent(dated) ? dated : undefined };
   }
 }
@@ -154,11 +157,20 @@ function frameOf({ principal, scopes, persona, conversationId, mode }: CallConte
 }
 
 /**
- * A policy's decision; a policy that throws, does not answer in time or answers with anything else has said no.
+ * Returns the decision of the executor's policy, or of the call's own where that is stricter; each is asked once.
+ *
+ * A policy that throws, does not answer in time or answers with anything else has said no.
  *
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
-export async function askPolicy(policy: Policy, call: ToolCall, context: CallContext, clock: Clock, signal?: AbortSignal): Promise<Decision> {
+export async function askPolicies(own: Policy, call: ToolCall, options: CallContext & { readonly policy?: Policy }, clock: Clock, signal?: AbortSignal): Promise<Decision> {
+  const { policy: beside, ...context } = options;
+  if (beside === undefined) return askPolicy(own, call, context, clock, signal);
+  const [first, second] = await Promise.all([askPolicy(own, call, context, clock, signal), askPolicy(beside, call, context, clock, signal)]);
+  return VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict) ? second : first;
+}
+
+async function askPolicy(policy: Policy, call: ToolCall, context: CallContext, clock: Clock, signal?: AbortSignal): Promise<Decision> {
   try {
     const answer = policy.decide(call, context);
     if (!(answer instanceof Promise)) return isDecision(answer) ? answer : no('the policy gave no decision');

@@ -69,6 +69,8 @@ export interface ToolExecutorOptions {
 
 /** What one call may bring along. */
 export interface ExecuteOptions extends CallContext {
+  /** Asked beside the executor's own policy; the stricter of both decides. */
+  readonly policy?: Policy;
   /** A person's yes to exactly this call. */
   readonly approval?: Approval;
   readonly signal?: AbortSignal;

@@ -17,7 +17,7 @@ import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { askPolicy, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
+import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
 import { isCacheable, ResultCache } from './cache/result-cache.js';
 import { checkOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
@@ -143,7 +143,7 @@ export class ToolExecutor {
    * Checks a call and asks the policy, for programs that ask or show something before the call runs.
    *
    * `execute` then runs it without copying, checking or deciding again, once, as long as the tool is the same and the
-   * context (principal, scopes, persona, conversation, mode) too; a decision counts for five seconds, after which the policy
+   * context (principal, scopes, persona, conversation, mode, policy) too; a decision counts for five seconds, after which the policy
    * is asked again. In all other cases, and with an `approval`, it makes a whole pass. Nothing else need be remembered.
    *
    * @returns a `CheckedCall`, whose `decision` is `allow` or `confirm`; or the call's outcome (`status` other than `checked`)
@@ -215,7 +215,7 @@ export class ToolExecutor {
         const entry = this.#registry.get(call.name);
         const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
         const input = checked?.ok === true ? checked.value : call.input;
-        const decision = await askPolicy(this.#policy, { id: call.id, name: call.name, input }, context, this.#clock);
+        const decision = await askPolicies(this.#policy, { id: call.id, name: call.name, input }, context, this.#clock);
         const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
         return Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun);
       }),

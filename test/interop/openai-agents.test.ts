@@ -91,7 +91,7 @@ describe('tools in @openai/agents', () => {
   it('do not run for a runner that does not wait', async () => {
     const { registry, executor, written } = setUp();
     const [, write] = toOpenAIAgentsTools(registry, { executor });
-    expect(await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', { toolCall: { callId: '1' } })).toContain("a person's yes");
+    expect(await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', { toolCall: { callId: '1' } })).toContain('write was not run yet: it needs approval');
     expect(written).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe('tools in @openai/agents', () => {
     const approved = { isToolApproved: () => true };
     const input = '{"text":"hello"}';
     await write!.invoke(approved, input, { toolCall: { callId: 'c1' } });
-    expect(await write!.invoke(approved, input, { toolCall: { callId: 'c1' } })).toContain('found one that has run its call already');
+    expect(await write!.invoke(approved, input, { toolCall: { callId: 'c1' } })).toContain('got one that has run its call already');
     expect(written).toEqual(['hello']);
   });
 });

@@ -84,7 +84,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(thrown).toContain('keys.txt');
       expect(thrown).not.toMatch(/ada|abcdefgh/);
       expect(textOf(await client.call('add', { a: 'one' }))).toMatch(/a: expected/);
-      expect(textOf(await client.call('by_hand'))).toMatch(/person/);
+      expect(textOf(await client.call('by_hand'))).toMatch(/answered by a user or another program/);
       expect(textOf(await client.call('absent'))).toMatch(/available/);
       expect(textOf(await client.call('halts'))).toBe('{"left":0}\nThe tool asks to end here: all is done');
     });
@@ -185,7 +185,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const client = await open(serverOf());
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
-      expect(textOf(result)).toMatch(/was not run: a person must say yes.*elicitation/);
+      expect(textOf(result)).toMatch(/files\.write was not run yet: it needs approval, since .*write/);
     });
 
     it('is asked of the executor\'s own person, when it has one', async () => {
@@ -244,7 +244,8 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       for (const name of ['add', 'absent']) {
         const result = await client.call(name, name === 'add' ? { a: 1, b: 2 } : {});
         expect(result.isError).toBe(true);
-        expect(textOf(result)).toMatch(/not run: sums are forbidden \(no-adding\)/);
+        expect(textOf(result)).toMatch(/not run: sums are forbidden/);
+        expect(textOf(result)).not.toContain('no-adding');
       }
     });
 

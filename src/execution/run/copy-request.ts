@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Approval } from '../../safety/approvals.js';
-import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import type { CallContext, Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundInput } from '../../tool/input/bound-input.js';
 import type { ExecuteOptions } from '../executor-options.js';
 
@@ -10,6 +10,8 @@ export type OnOutcome = (outcome: ToolOutcome) => void | Promise<void>;
 
 /** The options of `check`: who calls, and a signal that gives the call up. */
 export interface CheckOptions extends CallContext {
+  /** Asked beside the executor's own policy; the stricter of both decides. */
+  readonly policy?: Policy;
   readonly signal?: AbortSignal;
 }
 
@@ -77,6 +79,7 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, readonly [what: string, (va
   persona: ['a text', isText],
   conversationId: ['a text', isText],
   mode: ['a mode of the policy', isText],
+  policy: ['a policy with a decide method', (value) => typeof (value as Partial<Policy> | null)?.decide === 'function'],
   approval: ['an approval', () => true],
   signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
   confirm: ['a function', isFunction],

@@ -4,7 +4,8 @@ import { isStandardSchema, type JsonSchema, type StandardIssue, type StandardRes
 /** The AI SDK knows its schemas by this key. Source: `schemaSymbol` in @ai-sdk/provider-utils 3 and 4. */
 const SCHEMA = Symbol.for('vercel.ai.schema');
 
-type Validation = { readonly success: true; readonly value: unknown } | { readonly success: false; readonly error: Error };
+/** The AI SDK's own form of a check. */
+export type Validation = { readonly success: true; readonly value: unknown } | { readonly success: false; readonly error: Error };
 
 /** A schema as the AI SDK takes it; to its types it is a Standard Schema. */
 export interface AISDKSchema extends StandardSchema {
@@ -12,20 +13,16 @@ export interface AISDKSchema extends StandardSchema {
   readonly validate?: (value: unknown) => Promise<Validation>;
 }
 
-/** Whether a value is accepted; a message for the model when not. */
-export type CheckValue = (value: unknown) => Promise<string | undefined>;
-
 /**
- * A schema for the AI SDK that shows a JSON Schema and leaves every value as it is.
+ * A schema for the AI SDK that shows a JSON Schema.
  *
- * It is the same object that `jsonSchema` of the AI SDK makes, which is therefore not needed. What a schema converts is
- * converted by the executor: the AI SDK compares what was approved with what its schema gives, and would refuse.
+ * It is the same object that `jsonSchema` of the AI SDK makes, which is therefore not needed.
+ *
+ * @param check gives the value as it came, or an error for the model. What a schema converts is converted by the executor:
+ * the AI SDK compares what was approved with what its schema gives, and would refuse. @default everything is accepted
  */
-export function aiSDKSchema(json: JsonSchema, check?: CheckValue): AISDKSchema {
-  const validate = async (value: unknown): Promise<Validation> => {
-    const message = await check?.(value);
-    return message === undefined ? { success: true, value } : { success: false, error: new Error(message) };
-  };
+export function aiSDKSchema(json: JsonSchema, check?: (value: unknown) => Promise<Validation>): AISDKSchema {
+  const validate = check ?? ((value: unknown): Promise<Validation> => Promise.resolve({ success: true, value }));
   const standard: StandardSchema['~standard'] = {
     version: 1,
     vendor: 'tooldex',

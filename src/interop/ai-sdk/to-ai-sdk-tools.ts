@@ -1,26 +1,21 @@
 import { z } from 'zod';
-import type { CallContext, Policy } from '../../safety/calls.js';
+import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
-import { checkInput } from '../../tool/input/check-input.js';
+import { checkAhead, checkInput } from '../../tool/input/check-input.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
-import { answerOf } from '../bridge/answer-of.js';
-import { bridgeShape, contextOf, executorOption, policyOption, withMethod } from '../bridge/bridge-options.js';
-import type { CallExecutor } from '../bridge/call-executor.js';
-import { GuardedCalls } from '../bridge/guarded-calls.js';
-import { redeemApproval } from '../bridge/redeem-approval.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import { bridgeShape, contextOf, executorOption, GuardedCalls, isSameInput, policyOption, redeemApproval, resultOf, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
 import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
 import { metadataOf, type BridgeMetadata } from '../tool-annotations.js';
-import { approvalIn } from './ai-sdk-approval.js';
-import { aiSDKSchema, type AISDKSchema } from './ai-sdk-schema.js';
-import { withProgress } from './with-progress.js';
+import { aiSDKSchema, type AISDKSchema, type Validation } from './ai-sdk-schema.js';
 
 export interface AISDKToolsOptions extends ExportOptions, CallContext {
   /** Makes the calls: a `ToolExecutor`. Without it no tool has `execute`, and the caller makes them. */
   readonly executor?: CallExecutor;
-  /** Asked beside the executor's own, of which the stricter decides. */
+  /** Asked beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
   /** Whether what tools report while they run is shown as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
@@ -46,21 +41,16 @@ export interface AISDKTool {
   execute?: (input: unknown, options: AISDKCallOptions) => Promise<unknown> | AsyncIterable<unknown>;
 }
 
-const schema = z.strictObject({
-  ...bridgeShape,
-  executor: executorOption.optional(),
-  policy: policyOption,
-  progress: z.boolean().default(false),
-  store: withMethod<StateStore>('compareAndSet', 'a StateStore').optional(),
-});
+const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optional(), policy: policyOption, progress: z.boolean().default(false), store: storeOption });
 
 /**
  * The tools as a tool set of the AI SDK 6, by the names that models can be given (`a.b` becomes `a__b`).
  *
- * The AI SDK checks the input, asks for approval where the policy says `confirm`, and then the executor makes the call; what
- * the policy denies is an error that the model reads. An approved call runs if the messages hold the yes to exactly this
- * call, once: resuming the same messages again does not run it again. Tools that a person answers have no `execute`. The
- * AI SDK itself is not loaded. Every call makes fresh objects.
+ * A call is checked when the AI SDK reads it, decided over when the AI SDK asks whether it needs approval, and made by the
+ * executor as it was checked and decided; what is no result is an error that the model reads. An approved call runs if the
+ * messages hold the approval of exactly this call, once: that is a second pass, in which tool and policy are asked again.
+ * Manual tools have no `execute`: the run stops, and the answer is the result that the program adds. The AI SDK itself is
+ * not loaded. Every call makes fresh objects.
  *
  * ```js
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
@@ -73,54 +63,140 @@ export function toAISDKTools(input: ExportInput, options: AISDKToolsOptions = {}
   const exported = exportedTools(input, level === undefined ? {} : { level });
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const context = contextOf(rest);
-  const calls = new GuardedCalls({ executor, policy, context });
+  const calls = executor && new GuardedCalls({ executor, policy, context });
   // Without a prototype: models ask for tools of any name, also of the name `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
   for (const tool of exported) {
-    const toolName = names.encode(tool.entry.name)!;
-    tools[toolName] = { ...described(tool), ...running({ tool, toolName, executor, calls, progress, store, context, guarded: executor !== undefined || policy !== undefined }) };
+    const { entry } = tool;
+    const toolName = names.encode(entry.name)!;
+    const inputs = new CheckedInputs(entry);
+    const callOf = ({ toolCallId }: Pick<AISDKCallOptions, 'toolCallId'>, given: unknown): ToolCall => ({ id: toolCallId, name: entry.name, input: inputs.checked(given) });
+    tools[toolName] = described(tool, inputs);
+    if (entry.manual) continue;
+    if (executor === undefined || calls === undefined) {
+      if (policy !== undefined) tools[toolName].needsApproval = async (given, call) => needsApproval(entry, callOf(call, given), policy, context);
+      continue;
+    }
+    tools[toolName].needsApproval = async (given, call) => {
+      // Asked again after the approval, the AI SDK would take a no for "denied". The decision is made when the call runs.
+      if (approvalIn(call.messages, toolName, call.toolCallId, given) !== undefined) return true;
+      const made = callOf(call, given);
+      return calls.needsApproval(made, ownerOf(made));
+    };
+    const run = async (given: unknown, call: AISDKCallOptions): Promise<unknown> => {
+      const made = callOf(call, given);
+      const approvalId = approvalIn(call.messages, toolName, made.id, given);
+      if (approvalId !== undefined) await redeemApproval(store, 'ai-sdk', [context.conversationId ?? null, approvalId, made.id, toolName]);
+      return resultOf(await calls.run(entry, made, { owner: ownerOf(made), approved: approvalId !== undefined, signal: call.abortSignal }));
+    };
+    tools[toolName].execute = progress ? (given, call) => withProgress(executor, call.toolCallId, entry.name, () => run(given, call)) : run;
   }
   return tools;
 }
 
-function described({ entry, rendered }: ExportedTool): AISDKTool {
-  const check = async (value: unknown) => {
-    const checked = await checkInput(entry, value);
-    return checked.ok ? undefined : checked.error.message;
-  };
+function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AISDKTool {
   const output = entry.outputSchema === undefined ? undefined : aiSDKSchema(structuredClone(jsonSchemaOf(entry.outputSchema, 'output')));
   const metadata = metadataOf(entry);
   const { title } = metadata.annotations;
-  return { ...(title !== undefined && { title }), description: rendered.description, inputSchema: aiSDKSchema(objectSchema(rendered.inputSchema), check), ...(output && { outputSchema: output }), metadata };
+  const inputSchema = aiSDKSchema(objectSchema(rendered.inputSchema), (value) => inputs.check(value));
+  return { ...(title !== undefined && { title }), description: rendered.description, inputSchema, ...(output && { outputSchema: output }), metadata };
 }
 
-interface Running {
-  readonly tool: ExportedTool;
-  readonly toolName: string;
-  readonly executor: CallExecutor | undefined;
-  readonly calls: GuardedCalls;
-  readonly progress: boolean;
-  readonly store: StateStore;
-  readonly context: CallContext;
-  readonly guarded: boolean;
+/**
+ * The inputs of one tool between their check and their call: the AI SDK has a call's input checked before it names the call.
+ *
+ * What was checked is a frozen copy, which the AI SDK hands on; after an approval it hands on the input of the messages, for
+ * which the copy is looked up. Nothing is kept longer than the AI SDK keeps it.
+ */
+class CheckedInputs {
+  readonly #entry: ToolEntry;
+  readonly #copies = new WeakMap<object, unknown>();
+
+  constructor(entry: ToolEntry) {
+    this.#entry = entry;
+  }
+
+  async check(value: unknown): Promise<Validation> {
+    const checked = await checkAhead(this.#entry, value);
+    if (!checked.ok) return { success: false, error: new Error(checked.error.message) };
+    if (isRecord(value)) this.#copies.set(value, checked.raw);
+    return { success: true, value: checked.raw };
+  }
+
+  /** Returns the checked copy of an input, or the input itself when it is the copy, was not checked or was changed since. */
+  checked(given: unknown): unknown {
+    const copy = isRecord(given) ? this.#copies.get(given) : undefined;
+    return copy !== undefined && isSameInput(copy, given) ? copy : given;
+  }
 }
 
-function running({ tool: { entry }, toolName, executor, calls, progress, store, context, guarded }: Running): Pick<AISDKTool, 'needsApproval' | 'execute'> {
-  if (entry.manual || !guarded) return {};
-  const needsApproval: AISDKTool['needsApproval'] = async (input, { toolCallId, messages }) => {
-    // Asked again after the yes, the AI SDK would take a no for "denied": whether the call may run is decided when it runs.
-    if (approvalIn(messages, { toolCallId, toolName, input }) !== undefined) return true;
-    return (await calls.decide(entry, { id: toolCallId, name: entry.name, input }))?.verdict === 'confirm';
-  };
-  if (executor === undefined) return { needsApproval };
-  const run = async (input: unknown, { toolCallId, messages, abortSignal }: AISDKCallOptions) => {
-    const approvalId = approvalIn(messages, { toolCallId, toolName, input });
-    if (approvalId !== undefined) await redeemApproval(store, 'ai-sdk', [context.conversationId ?? null, approvalId, toolCallId, toolName]);
-    const outcome = await calls.run(executor, entry, { id: toolCallId, name: entry.name, input }, approvalId !== undefined, abortSignal === undefined ? {} : { signal: abortSignal });
-    const answer = answerOf(entry.name, outcome);
-    if (!answer.ok) throw answer.error;
-    return answer.value;
-  };
-  if (!progress) return { needsApproval, execute: run };
-  return { needsApproval, execute: (input, call) => withProgress(executor, { callId: call.toolCallId, toolName: entry.name }, () => run(input, call)) };
+/** Returns what a check of one call ends with: its input, which the AI SDK hands on as it is. */
+function ownerOf(call: ToolCall): object {
+  return isRecord(call.input) ? call.input : call;
+}
+
+/** Decides by a policy alone, for tool sets without an executor. What is not clearly allowed or denied needs approval: nothing else would stop it. */
+async function needsApproval(entry: ToolEntry, call: ToolCall, policy: Policy, context: CallContext): Promise<boolean> {
+  try {
+    const input = await checkInput(entry, call.input);
+    if (!input.ok) return false;
+    const { verdict } = await policy.decide({ ...call, input: input.value }, context);
+    return verdict !== 'allow' && verdict !== 'deny';
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * The id of the approval of exactly this call, if the messages end with one.
+ *
+ * As for the AI SDK, only answers in the last message count, one no outweighs all approvals, and the call and the question
+ * must be in the messages before. Here the arguments must also be those that the model asked for.
+ */
+function approvalIn(messages: unknown, toolName: string, toolCallId: string, input: unknown): string | undefined {
+  if (!Array.isArray(messages)) return undefined;
+  const last: unknown = messages.at(-1);
+  if (!isRecord(last) || last['role'] !== 'tool') return undefined;
+  const asked = partsOf(messages, 'assistant');
+  const questions = new Set(asked.filter((part) => part['type'] === 'tool-approval-request' && part['toolCallId'] === toolCallId).map((part) => part['approvalId']));
+  const answers = partsOf([last], 'tool').filter((part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']));
+  const call = asked.findLast((part) => part['type'] === 'tool-call' && part['toolCallId'] === toolCallId);
+  if (answers.length === 0 || !answers.every((answer) => answer['approved'] === true)) return undefined;
+  if (call === undefined || call['toolName'] !== toolName || !isSameInput(call['input'], input)) return undefined;
+  const id = answers[0]!['approvalId'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+function partsOf(messages: readonly unknown[], role: string): readonly Readonly<Record<string, unknown>>[] {
+  return messages.flatMap((message) => (isRecord(message) && message['role'] === role && Array.isArray(message['content']) ? (message['content'] as unknown[]).filter(isRecord) : []));
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Yields what a call reports while it runs, each as `{ progress }`, and at the end its answer. */
+async function* withProgress(executor: CallExecutor, callId: string, toolName: string, run: () => Promise<unknown>): AsyncGenerator<unknown, void> {
+  const reported: unknown[] = [];
+  let running = true;
+  let wake = (): void => undefined;
+  const stop = executor.on?.((event) => {
+    if (event.type !== 'call-progress' || event.callId !== callId || event.toolName !== toolName) return;
+    reported.push(event.progress);
+    wake();
+  });
+  try {
+    const answer = run().finally(() => {
+      running = false;
+      wake();
+    });
+    answer.catch(() => undefined); // It is awaited below.
+    while (running || reported.length > 0) {
+      if (reported.length > 0) yield { progress: reported.shift() };
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+    yield await answer;
+  } finally {
+    stop?.();
+  }
 }

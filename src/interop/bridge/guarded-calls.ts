@@ -1,86 +1,156 @@
-import { DangerLevel } from '../../core/enums.js';
-import { canonicalJson } from '../../core/plain-data.js';
-import type { CallContext, Decision, PendingApproval, Policy, ToolCall } from '../../safety/calls.js';
-import { checkInput } from '../../tool/input/check-input.js';
+import { z } from 'zod';
+import { ToolError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
+import type { ToolEvent } from '../../core/tool-event.js';
+import { type CallContext, type CheckedCall, type PendingApproval, type Policy, POLICY_MODES, type ToolCall, type ToolOutcome } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
+import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { CallExecutor, CallOptions, ExecutorOutcome } from './call-executor.js';
+import { levelShape } from '../export/export-input.js';
+
+/** Asks a user about one call; anything but `true` (or other arguments for it) is a no. */
+export type AskPerson = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => boolean | { readonly input: unknown } | Promise<boolean | { readonly input: unknown }>;
+
+export interface CallOptions extends CallContext {
+  readonly signal?: AbortSignal;
+  readonly confirm?: AskPerson;
+  /** Asked beside the executor's own policy; the stricter of both decides. */
+  readonly policy?: Policy;
+}
+
+/** Makes the calls: a `ToolExecutor` fits. */
+export interface CallExecutor {
+  /** Checks and decides over a call, for those who ask a user before it runs. */
+  check(call: ToolCall, options?: CallOptions): Promise<CheckedCall | ToolOutcome>;
+  /** Makes a call; one that `check` gave is not checked again. */
+  execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
+  /** Tells of progress. @returns what ends it. */
+  on?(listener: (event: ToolEvent) => void): () => void;
+}
+
+/** Accepts values that have a method. */
+export function withMethod<T>(method: keyof T & string, what: string) {
+  return z.custom<T>((value) => typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[method] === 'function', what);
+}
+
+const text = z.string().optional();
+const contextShape = { principal: text, scopes: z.array(z.string()).optional(), persona: text, conversationId: text, mode: z.enum(POLICY_MODES).optional() };
+
+/** The options that the tools of all frameworks take. */
+export const bridgeShape = { ...contextShape, ...levelShape };
+export const executorOption = withMethod<CallExecutor>('execute', 'a ToolExecutor');
+export const policyOption = withMethod<Policy>('decide', 'a policy with a decide method').optional();
+export const storeOption = withMethod<StateStore>('compareAndSet', 'a StateStore').optional();
+
+/** Returns who calls, of checked options; without what was not given. */
+export function contextOf(options: z.output<z.ZodObject<typeof contextShape>>): CallContext {
+  const { principal, scopes, persona, conversationId, mode } = options;
+  return Object.fromEntries(Object.entries({ principal, scopes, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
+}
 
 export interface GuardedCallsOptions {
-  readonly executor: CallExecutor | undefined;
-  readonly policy: Policy | undefined;
+  readonly executor: CallExecutor;
+  readonly policy?: Policy | undefined;
   readonly context: CallContext;
 }
 
-const STRICTNESS = ['allow', 'confirm', 'deny'] as const;
+interface CheckedBefore {
+  readonly call: ToolCall;
+  readonly result: CheckedCall | ToolOutcome;
+}
 
 /**
  * Calls that another framework asks for, and that run only as the policy and the executor allow.
  *
- * Frameworks ask a person before a call runs, the executor while it runs. What was said yes to there is a yes here only
+ * Frameworks ask a user before a call runs, the executor while it runs. An approval that was given there counts here only
  * for the same call: id, tool and arguments, of the tool as it is defined in this set when the call is made.
  */
 export class GuardedCalls {
   readonly #options: GuardedCallsOptions;
+  /** Calls that were checked and did not run yet, by what ends with them: a run of the framework, or the input of the one call. */
+  readonly #checked = new WeakMap<object, Map<string, CheckedBefore>>();
 
   constructor(options: GuardedCallsOptions) {
     this.#options = options;
   }
 
-  /** The stricter of what the policy and the executor's own policy decide; whoever fails or is not understood has said no. */
-  async decide(entry: ToolEntry, call: ToolCall): Promise<Decision | undefined> {
-    const { executor, policy, context } = this.#options;
-    const deciders: (() => Promise<Decision>)[] = [];
-    if (policy !== undefined) deciders.push(() => this.#ask(policy, entry, call));
-    if (executor?.dryRun !== undefined) {
-      deciders.push(async () => {
-        const [dryRun] = await executor.dryRun!([call], context);
-        // Nobody is asked about a call that cannot run anyway.
-        return dryRun!.refused === undefined ? understood(dryRun!.decision) : no('the input is refused');
-      });
-    }
-    const decisions = await Promise.all(deciders.map((decide) => decide().catch(() => no('the policy failed'))));
-    return decisions.reduce<Decision | undefined>((strictest, each) => (strictest !== undefined && rank(strictest) >= rank(each) ? strictest : each), undefined);
+  /** Checks a call, and tells whether the framework has to ask a user about it; when not, `run` goes on with what was checked. */
+  async needsApproval(call: ToolCall, owner: object): Promise<boolean> {
+    const result = await this.#options.executor.check(call, this.#with({}));
+    if (result.status === 'checked' && result.decision.verdict === 'confirm') return true;
+    const ofOwner = this.#checked.get(owner) ?? new Map<string, CheckedBefore>();
+    this.#checked.set(owner, ofOwner.set(call.id, { call, result }));
+    return false;
   }
 
   /**
    * Makes a call.
    *
-   * @param approved whether a person said yes to exactly this call where the framework asked.
-   * @param options `confirm` is asked about calls that need a yes and have none.
+   * @param owner as for `needsApproval`, where that was asked.
+   * @param options `approved` for exactly this call where the framework asked: that begins a pass of its own, in which tool
+   * and policy are asked again; `confirm` is asked about calls that need approval and have none.
    */
-  async run(executor: CallExecutor, entry: ToolEntry, call: ToolCall, approved: boolean, options: Pick<CallOptions, 'signal' | 'confirm'> = {}): Promise<ExecutorOutcome> {
-    const { policy, context } = this.#options;
-    if (policy !== undefined) {
-      const input = await checkInput(entry, call.input);
-      if (!input.ok) return { status: 'error', code: input.error.code, message: input.error.message, details: input.error.details };
-      const decision = await this.#ask(policy, entry, call).catch(() => no('the policy failed'));
-      if (decision.verdict === 'deny') return { status: 'denied', reason: decision.reason, rule: decision.rule, danger: decision.danger };
-      if (decision.verdict === 'confirm' && !approved) return { status: 'approval_required' };
-    }
-    const { signal } = options;
-    const confirm = approved ? (pending: PendingApproval) => isOf(pending, entry, call) : options.confirm;
-    return executor.execute(call, { ...context, ...(signal && { signal }), ...(confirm && { confirm }) });
+  async run(entry: ToolEntry, call: ToolCall, { owner, approved = false, signal, confirm }: { readonly owner?: object; readonly approved?: boolean; readonly signal?: AbortSignal | undefined; readonly confirm?: AskPerson | undefined }): Promise<ToolOutcome> {
+    const { executor } = this.#options;
+    const before = owner === undefined ? undefined : this.#take(owner, call);
+    if (approved) return executor.execute(call, this.#with({ signal, confirm: (pending) => isOf(pending, entry, call) }));
+    if (before !== undefined && before.status !== 'checked') return before;
+    return executor.execute(before ?? call, this.#with({ signal, confirm }));
   }
 
-  async #ask(policy: Policy, entry: ToolEntry, call: ToolCall): Promise<Decision> {
-    const input = await checkInput(entry, call.input);
-    return input.ok ? understood(await policy.decide({ ...call, input: input.value }, this.#options.context)) : no('the input is refused');
+  /** Returns what was checked of exactly this call, once. */
+  #take(owner: object, call: ToolCall): CheckedBefore['result'] | undefined {
+    const ofOwner = this.#checked.get(owner);
+    const before = ofOwner?.get(call.id);
+    ofOwner?.delete(call.id);
+    if (before === undefined || before.call.name !== call.name) return undefined;
+    const { result } = before;
+    return isSameInput(result.status === 'checked' ? result.input : before.call.input, call.input) ? result : undefined;
+  }
+
+  #with({ signal, confirm }: { readonly signal?: AbortSignal | undefined; readonly confirm?: AskPerson | undefined }): CallOptions {
+    const { context, policy } = this.#options;
+    return { ...context, ...(policy && { policy }), ...(signal && { signal }), ...(confirm && { confirm }) };
   }
 }
 
-/** Whether what waits for a yes is what was said yes to. A tool that was replaced meanwhile has another digest. */
+/** Compares what is pending with what was approved. A tool that was replaced meanwhile has another digest. */
 function isOf(pending: PendingApproval, entry: ToolEntry, call: ToolCall): boolean {
-  return pending.callId === call.id && pending.toolName === entry.name && pending.definitionDigest === entry.digest && canonicalJson(pending.input) === canonicalJson(call.input ?? {});
+  return pending.callId === call.id && pending.toolName === entry.name && pending.definitionDigest === entry.digest && isSameInput(pending.input, call.input ?? {});
 }
 
-function rank({ verdict }: Decision): number {
-  return STRICTNESS.indexOf(verdict);
+/** Compares two inputs as JSON; what is none equals nothing but itself. */
+export function isSameInput(one: unknown, other: unknown): boolean {
+  try {
+    return one === other || canonicalJson(one) === canonicalJson(other);
+  } catch {
+    return false;
+  }
 }
 
-function understood(decision: Decision): Decision {
-  return STRICTNESS.includes(decision?.verdict) ? decision : no('the policy gave no decision');
+/**
+ * Returns the result of a call, for a framework that takes errors as they are thrown.
+ *
+ * @throws ToolError with the words of `readOutcome` for everything that is no result: the code of an `error`;
+ * `INVALID_APPROVAL` for `approval_required`; `NOT_EXECUTABLE` for `denied`, `manual` and `ask_user`. `details` has the
+ * outcome's `status`, and `pending` where something is awaited.
+ */
+export function resultOf(outcome: ToolOutcome): Json {
+  const { kind, text: message, data, code, pending } = readOutcome(outcome);
+  if (kind === 'result') return data!;
+  const { status } = outcome;
+  const details = { ...(status === 'error' && outcome.details), status, ...(pending && { pending }) };
+  throw new ToolError(code ?? (status === 'approval_required' ? 'INVALID_APPROVAL' : 'NOT_EXECUTABLE'), message, { details });
 }
 
-function no(reason: string): Decision {
-  return { verdict: 'deny', rule: 'policy-error', reason, danger: DangerLevel.CRITICAL };
+/**
+ * Uses a framework's approval up: frameworks keep approvals as long as their messages or run, and would run their calls again.
+ *
+ * @param approval what makes it this approval and no other.
+ * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, `STATE_UNAVAILABLE`.
+ */
+export async function redeemApproval(store: StateStore, framework: string, approval: Json): Promise<void> {
+  if ((await store.compareAndSet(`${framework}-approval:${digestOf(approval)}`, undefined, 'used', { ttlMs: LIMITS.timerMs })) === true) return;
+  throw new ToolError('INVALID_APPROVAL', 'Expected an approval that was not used, got one that has run its call already. Ask again.');
 }

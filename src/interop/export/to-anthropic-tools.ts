@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Priority } from '../../core/enums.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { checkExportOptions, exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
-import { answerTo, fieldOf, objectsIn, textOf, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
+import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
 import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
 import { ANTHROPIC_PARAMETER_RULE, renameParameters } from './schema/parameter-names.js';
@@ -103,6 +103,6 @@ function rawCalls(response: unknown): RawCall[] {
 }
 
 function toMessages(results: Iterable<CallResult>): AnthropicMessage[] {
-  const content = [...results].map(answerTo).map(({ id, failed, value }) => ({ type: 'tool_result' as const, tool_use_id: id, content: textOf(value), ...(failed ? { is_error: true } : {}) }));
+  const content = [...results].map(answerTo).map(({ id, failed, text }) => ({ type: 'tool_result' as const, tool_use_id: id, content: text, ...(failed ? { is_error: true } : {}) }));
   return content.length === 0 ? [] : [{ role: 'user', content }];
 }

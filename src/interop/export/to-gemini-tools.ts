@@ -77,9 +77,9 @@ function rawCalls(response: unknown): RawCall[] {
 /** The id goes along only where the service gave one. */
 function toMessages(results: Iterable<CallResult>, codec: NameCodec): GeminiMessage[] {
   const parts = [...results].map((result) => {
-    const { id, name, failed, value } = answerTo(result);
+    const { id, name, failed, text, data } = answerTo(result);
     const written = 'error' in result ? name : (codec.encode(name) ?? name);
-    const response = failed ? { error: value } : { output: value ?? null };
+    const response = failed ? { error: text } : { output: data };
     return { functionResponse: { ...(id.startsWith(OWN_ID) ? {} : { id }), name: written, response } };
   });
   return parts.length === 0 ? [] : [{ role: 'user', parts }];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import { checkExportOptions, exportedTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './export-input.js';
-import { answerTo, fieldOf, objectsIn, textOf, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
+import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
 import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
 import { strictSchema, withoutNulls } from './schema/strict-schema.js';
@@ -116,7 +116,7 @@ function responsesCalls(response: unknown): RawCall[] {
 }
 
 function answers(results: Iterable<CallResult>): { id: string; text: string }[] {
-  return [...results].map(answerTo).map(({ id, failed, value }) => ({ id, text: failed ? textOf({ error: value }) : textOf(value) }));
+  return [...results].map(answerTo).map(({ id, failed, text }) => ({ id, text: failed ? JSON.stringify({ error: text }) : text }));
 }
 
 /** Returns a text of at most so many characters, none of them halved. */

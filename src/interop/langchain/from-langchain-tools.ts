@@ -7,7 +7,6 @@ import { fail, halt } from '../../tool/outcome.js';
 import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { importTools, type ForeignTool, type ImportOptions } from '../bridge/import-tools.js';
-import { textOf } from '../export/model-calls.js';
 
 /** A tool of LangChain, as far as it is read. */
 export interface ForeignLangChainTool {
@@ -72,7 +71,7 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: ForeignLangChainTool
     if (!isDirectToolOutput(result)) return tool.returnDirect === true ? halt('the answer of this tool ends the run', result) : result;
     const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
     if (content === undefined) return fail('Expected a result, found a command that only LangGraph can carry out; call this tool there');
-    return status === 'error' ? fail(textOf(content)) : content;
+    return status === 'error' ? fail(typeof content === 'string' ? content : JSON.stringify(content)) : content;
   };
 }
 

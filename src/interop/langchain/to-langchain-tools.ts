@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { CallContext } from '../../safety/calls.js';
-import { answerOf } from '../bridge/answer-of.js';
-import { bridgeShape, contextOf, executorOption } from '../bridge/bridge-options.js';
-import type { AskPerson, CallExecutor } from '../bridge/call-executor.js';
-import { GuardedCalls } from '../bridge/guarded-calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
+import { bridgeShape, contextOf, executorOption, GuardedCalls, resultOf, type AskPerson, type CallExecutor } from '../bridge/guarded-calls.js';
 import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
-import { textOf } from '../export/model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
 import { metadataOf, type BridgeMetadata } from '../tool-annotations.js';
@@ -15,7 +12,7 @@ import { importLangChain, type LangChain } from './from-langchain-tools.js';
 export interface LangChainToolsOptions extends ExportOptions, CallContext {
   /** Makes the calls: a `ToolExecutor`. */
   readonly executor: CallExecutor;
-  /** Asks a person where the policy says `confirm`. @default the executor's own; without one such calls are refused */
+  /** Asks a user where the policy says `confirm`. @default the executor's own; without one such calls are errors */
   readonly confirm?: AskPerson;
 }
 
@@ -53,9 +50,9 @@ const schema = z.strictObject({
  * The tools as structured tools of LangChain, by the names that models can be given (`a.b` becomes `a__b`).
  *
  * Every call goes through the executor. Invoked with arguments a tool gives its result, and throws a `ToolError` when there
- * is none; invoked with a model's tool call it gives a `ToolMessage`: the result as text, `artifact` the result itself, and
- * `status: 'error'` with a message for the model when there is none. Progress is told as tool events. Tools that a person
- * answers are refused when called.
+ * is none; invoked with a model's tool call it gives a `ToolMessage`: the result as text, `artifact` the result as data, and
+ * `status: 'error'` with a message for the model when there is none. LangChain has no form of waiting: what is awaited, such
+ * as an approval or the answer of a manual tool, is an error that says so. Progress is told as tool events.
  *
  * ```js
  * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });
@@ -69,7 +66,7 @@ export async function toLangChainTools(input: ExportInput, options: LangChainToo
   const exported = exportedTools(input, level === undefined ? {} : { level });
   const langChain = await importLangChain();
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
-  const calls = new GuardedCalls({ executor, policy: undefined, context: contextOf(rest) });
+  const calls = new GuardedCalls({ executor, context: contextOf(rest) });
   return exported.map((tool) => toTool(langChain, tool, names.encode(tool.entry.name)!, { executor, calls, confirm }));
 }
 
@@ -94,14 +91,13 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
         if (event.type === 'call-progress' && event.callId === id && event.toolName === entry.name) void runManager?.handleToolEvent?.(event.progress).catch(() => undefined);
       });
       try {
-        const outcome = await calls.run(executor, entry, { id, name: entry.name, input }, false, { ...(signal && { signal }), ...(confirm && { confirm }) });
-        const answer = answerOf(entry.name, outcome);
+        const outcome = await calls.run(entry, { id, name: entry.name, input }, { signal, confirm });
         // What cancels a run must not become an answer in it.
         signal?.throwIfAborted();
-        if (toolCall?.id === undefined) return valueOf(answer);
+        if (toolCall?.id === undefined) return resultOf(outcome);
         // Made here: LangChain would take lists of objects for parts of a message, and failures would end the agent's run.
-        const content = answer.ok ? textOf(answer.value) : answer.error.message;
-        return new ToolMessage({ content, tool_call_id: toolCall.id, name, status: answer.ok ? 'success' : 'error', ...(answer.ok && { artifact: answer.value }) });
+        const { kind, text: content, data } = readOutcome(outcome);
+        return new ToolMessage({ content, tool_call_id: toolCall.id, name, ...(kind === 'result' ? { status: 'success', artifact: data } : { status: 'error' }) });
       } finally {
         stop?.();
       }
@@ -114,11 +110,6 @@ interface RunConfig {
   /** There when a model's call is invoked. */
   readonly toolCall?: { readonly id?: string };
   readonly signal?: AbortSignal;
-}
-
-function valueOf(answer: ReturnType<typeof answerOf>): unknown {
-  if (!answer.ok) throw answer.error;
-  return answer.value;
 }
 
 /**

@@ -1,29 +1,25 @@
 import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
-import type { CallContext, Policy } from '../../safety/calls.js';
+import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
-import { answerOf } from '../bridge/answer-of.js';
-import { bridgeShape, contextOf, executorOption, policyOption, withMethod } from '../bridge/bridge-options.js';
-import type { CallExecutor } from '../bridge/call-executor.js';
-import { GuardedCalls } from '../bridge/guarded-calls.js';
-import { redeemApproval } from '../bridge/redeem-approval.js';
+import { readOutcome } from '../../safety/read-outcome.js';
+import { bridgeShape, contextOf, executorOption, GuardedCalls, policyOption, redeemApproval, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
 import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
-import { textOf } from '../export/model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
 
 export interface OpenAIAgentsToolsOptions extends ExportOptions, CallContext {
   /** Makes the calls: a `ToolExecutor`. */
   readonly executor: CallExecutor;
-  /** Asked beside the executor's own, of which the stricter decides. */
+  /** Asked beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
   /** Where approvals that ran their call are remembered, for 24 days. @default these tools' memory */
   readonly store?: StateStore;
 }
 
-/** What is used of the run's context: whether a person approved a call there. */
+/** The part of the run's context that is used: it knows the calls that a user approved. */
 interface AgentsRunContext {
   isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
 }
@@ -46,14 +42,14 @@ export interface OpenAIAgentsTool {
   isEnabled: () => Promise<boolean>;
 }
 
-const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy: policyOption, store: withMethod<StateStore>('compareAndSet', 'a StateStore').optional() });
+const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy: policyOption, store: storeOption });
 
 /**
  * The tools as function tools of `@openai/agents`, by the names that models can be given (`a.b` becomes `a__b`).
  *
  * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor, once. Results are
- * text, and so is the message of a call that failed or was denied: the model reads it and the run goes on. The package
- * itself is not loaded.
+ * text, and so is what is told of a call that failed, was denied or waits for an answer: the model reads it and the run goes
+ * on. A call that needs no approval runs as it was checked and decided over before. The package itself is not loaded.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
@@ -64,11 +60,11 @@ export function toOpenAIAgentsTools(input: ExportInput, options: OpenAIAgentsToo
   const context = contextOf(rest);
   const calls = new GuardedCalls({ executor, policy, context });
   const redeem = (callId: string, name: string) => redeemApproval(store, 'openai-agents', [context.conversationId ?? null, callId, name]);
-  return exported.map((tool) => toTool(tool, names.encode(tool.entry.name)!, executor, calls, redeem));
+  return exported.map((tool) => toTool(tool, names.encode(tool.entry.name)!, calls, redeem));
 }
 
-function toTool({ entry, rendered }: ExportedTool, name: string, executor: CallExecutor, calls: GuardedCalls, redeem: (callId: string, name: string) => Promise<void>): OpenAIAgentsTool {
-  const callOf = (input: unknown, id = randomUUID() as string) => ({ id, name: entry.name, input: typeof input === 'string' ? parsed(input) : input });
+function toTool({ entry, rendered }: ExportedTool, name: string, calls: GuardedCalls, redeem: (callId: string, name: string) => Promise<void>): OpenAIAgentsTool {
+  const callOf = (input: unknown, id = randomUUID() as string): ToolCall => ({ id, name: entry.name, input: typeof input === 'string' ? parsed(input) : input });
   return {
     type: 'function',
     name,
@@ -76,8 +72,8 @@ function toTool({ entry, rendered }: ExportedTool, name: string, executor: CallE
     parameters: { required: [], additionalProperties: true, ...objectSchema(rendered.inputSchema) } as OpenAIAgentsTool['parameters'],
     strict: false,
     deferLoading: false,
-    // A manual call is a person's work already.
-    needsApproval: async (_, input, callId) => !entry.manual && (await calls.decide(entry, callOf(input, callId)))?.verdict === 'confirm',
+    // A manual call is a user's work already.
+    needsApproval: async (context, input, callId) => !entry.manual && calls.needsApproval(callOf(input, callId), context),
     invoke: async (context, input, { toolCall, signal } = {}) => {
       const call = callOf(input, toolCall?.callId);
       const approved = toolCall !== undefined && context.isToolApproved({ toolName: name, callId: toolCall.callId }) === true;
@@ -85,9 +81,9 @@ function toTool({ entry, rendered }: ExportedTool, name: string, executor: CallE
         const used = await redeem(toolCall.callId, name).then(() => undefined, (error: unknown) => error);
         if (isToolError(used)) return used.message;
       }
-      const answer = answerOf(entry.name, await calls.run(executor, entry, call, approved, signal === undefined ? {} : { signal }));
+      const outcome = await calls.run(entry, call, { owner: context, approved, signal });
       signal?.throwIfAborted();
-      return answer.ok ? textOf(answer.value) : answer.error.message;
+      return readOutcome(outcome).text;
     },
     isEnabled: () => Promise.resolve(true),
   };

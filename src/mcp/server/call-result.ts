@@ -1,57 +1,69 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
-import { isPlainObject, type Json } from '../../core/plain-data.js';
-import type { ToolOutcome } from '../../safety/calls.js';
+import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/server';
+import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
+import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OutputSchemas } from '../output-schemas.js';
 
-/** A failure that the model reads, and can do something about. */
+/** Characters of arguments that are shown whole, and of the beginning and end of what is longer. */
+const SHOWN_WHOLE = 4_096;
+const SHOWN_ENDS = 1_024;
+/** Characters that a reader does not see or takes for a space: what is approved must not hide anything. */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+type Form = ElicitRequestFormParams & { mode: 'form' };
+
+/** Returns a failure that the model reads, and can do something about. */
 export function errorResult(...texts: readonly string[]): CallToolResult {
   return { isError: true, content: texts.map((text) => ({ type: 'text', text })) };
 }
 
-/**
- * A tool's answer: as text, and as structured content where it is an object.
- *
- * An answer that breaks its own output schema is shown as an error together with what it was: the tool did its work.
- */
-export function answerResult(entry: ToolEntry, value: unknown, schemas: OutputSchemas, note?: string): CallToolResult {
-  const answer = jsonOf(value);
-  if (answer === undefined) return errorResult(`${entry.name} ran, but its answer cannot be written as JSON.`);
-  const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
-  const refusal = schemas.refusalOf(entry, answer);
-  if (refusal !== undefined) return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${refusal}. It answered:`, text, ...(note === undefined ? [] : [note]));
-  const content = [text, ...(note === undefined ? [] : [note])].map((each) => ({ type: 'text' as const, text: each }));
-  const isStructured = isPlainObject(answer) || schemas.of(entry) !== undefined;
-  return isStructured ? { content, structuredContent: answer } : { content };
+/** Returns a tool's result: as text, and as structured content where it is an object, held to the output schema. */
+export function answerResult(entry: ToolEntry, { text, data }: { readonly text: string; readonly data: Json }, schemas: OutputSchemas, note?: string): CallToolResult {
+  const notes = note === undefined ? [] : [note];
+  const refusal = schemas.refusalOf(entry, data);
+  // The tool did its work: what it gave is shown all the same.
+  if (refusal !== undefined) return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${refusal}. It answered:`, text, ...notes);
+  const content = [text, ...notes].map((each) => ({ type: 'text' as const, text: each }));
+  const isStructured = isPlainObject(data) || schemas.of(entry) !== undefined;
+  return isStructured ? { content, structuredContent: data } : { content };
 }
 
-/** What became of a call that is over: nobody is to be asked about it any more. */
+/** Words an outcome for a client. What is awaited is an error that says so: this is for clients that cannot be asked. */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome, schemas: OutputSchemas): CallToolResult {
-  switch (outcome.status) {
-    case 'ok':
-      return answerResult(entry, outcome.value, schemas);
-    case 'halt':
-      return answerResult(entry, outcome.value, schemas, `The tool asks to end here: ${outcome.reason}`);
-    case 'error':
-      return errorResult(outcome.message);
-    case 'denied':
-      return errorResult(`${entry.name} was not run: ${outcome.reason} (${outcome.rule}).`);
-    case 'manual':
-      return errorResult(`${entry.name} is not run by a program: a person, or whoever serves it, answers its calls elsewhere. Go on without its answer, or ask the user.`);
-    case 'approval_required':
-      return errorResult(`${entry.name} was not run: a person must say yes to this call (${outcome.pending.reason}), and this client cannot ask (it does not support elicitation with forms). Ask the user to allow it on the side of the server.`);
-    case 'ask_user': {
-      const choice = outcome.options === undefined || outcome.options.length === 0 ? '' : ` (one of: ${outcome.options.join(', ')})`;
-      return errorResult(`${entry.name} asks, and this client cannot pass the question on: ${outcome.question}${choice}. Ask the user, and call again with the answer in the arguments if the tool takes it.`);
-    }
-  }
+  const { kind, text, data, haltReason } = readOutcome(outcome);
+  if (kind !== 'result') return errorResult(text);
+  return answerResult(entry, { text, data: data! }, schemas, haltReason === undefined ? undefined : `The tool asks to end here: ${haltReason}`);
 }
 
-/** A value as JSON has it; `undefined` for what JSON cannot hold, such as cycles. */
-function jsonOf(value: unknown): Json | undefined {
-  try {
-    return JSON.parse(JSON.stringify(value) ?? 'null') as Json;
-  } catch {
-    return undefined;
-  }
+/**
+ * Returns the form that asks for approval. It has no fields: to accept is to approve, everything else a no.
+ *
+ * The arguments stand as JSON, in which no text can pass for a line of the question.
+ */
+export function approvalForm({ toolName, danger, reason, input }: PendingApproval): Form {
+  return form(`Run ${toolName}? Danger: ${danger}. ${reason}\n\n${shownArguments(input)}\n\nAccept runs exactly this call.`, {});
+}
+
+/** Returns the form that asks what a tool wants to know. */
+export function questionForm(toolName: string, question: string, options: readonly string[] | undefined): Form {
+  const choice = options === undefined || options.length === 0 ? {} : { enum: [...new Set(options)] };
+  return form(`${toolName} asks: ${question}`, { answer: { type: 'string', title: 'Answer', ...choice } }, ['answer']);
+}
+
+function form(message: string, properties: Form['requestedSchema']['properties'], required?: string[]): Form {
+  return { mode: 'form', message, requestedSchema: { type: 'object', properties, ...(required && { required }) } };
+}
+
+function shownArguments(input: Json): string {
+  const json = seen(JSON.stringify(input, null, 2));
+  if (json === '{}') return 'Without arguments.';
+  if (json.length <= SHOWN_WHOLE) return `Arguments:\n${json}`;
+  const hidden = json.length - 2 * SHOWN_ENDS;
+  return `Arguments of ${json.length} characters, SHA-256 ${digestOf(input)}. The first ${SHOWN_ENDS}:\n${json.slice(0, SHOWN_ENDS)}\n${hidden} characters that are NOT shown, then the last ${SHOWN_ENDS}:\n${json.slice(-SHOWN_ENDS)}`;
+}
+
+function seen(json: string): string {
+  const writtenOut = (character: string) => Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('');
+  return json.split('\n').map((line) => line.replace(UNSEEN, writtenOut)).join('\n');
 }

@@ -6,16 +6,16 @@ import { publicMessage } from '../../core/public-message.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { CallContext, PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import type { Approval } from '../../safety/approvals.js';
+import { deniedText } from '../../safety/read-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { answerResult, errorResult, outcomeResult } from './call-result.js';
+import { answerResult, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
 import type { ServerSdk } from './import-sdk.js';
 import type { OutputSchemas } from '../output-schemas.js';
 import type { ProgressRelay } from './progress-relay.js';
-import { approvalForm, questionForm } from './questions.js';
 
 /** What was asked in the round before; signed, because it travels through the client. */
 export type AskedBefore =
-  /** Without the arguments, which the request carries anew: with others the signature of the pending call does not hold. */
+  /** Without the arguments, which the request carries again: with others the signature of the pending call does not hold. */
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
   | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly options?: readonly string[] };
 
@@ -68,7 +68,7 @@ export class ToolCalls {
       const pending = { ...shown, input: call.input } as PendingApproval;
       if (!yes) {
         await executor.deny(pending);
-        return errorResult(`${call.entry.name} was not run: a person said no to this call. Do not make it again; ask the user what to do instead.`);
+        return errorResult(deniedText(call.entry.name, 'the user said no to this call'));
       }
       approval = await executor.approve(pending);
     } catch (error) {
@@ -78,12 +78,12 @@ export class ToolCalls {
   }
 
   #afterQuestion({ entry, input }: RequestedCall, asked: Extract<AskedBefore, { kind: 'question' }>, accepted: Readonly<Record<string, unknown>> | undefined): CallToolResult {
-    if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input)) return errorResult(`Expected the call that asked, found another one of ${entry.name}; call again.`);
+    if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input)) return errorResult(`Expected the call that asked, got another one of ${entry.name}. Call again.`);
     if (accepted === undefined) return errorResult(`${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`);
     const answer = Object.hasOwn(accepted, 'answer') ? accepted['answer'] : undefined;
     const isOffered = typeof answer === 'string' && (asked.options === undefined || asked.options.length === 0 || asked.options.includes(answer));
-    if (!isOffered) return errorResult(`${entry.name} asked the user, and the answer is none of those it takes. Call again to ask anew.`);
-    return answerResult(entry, answer, this.#options.schemas);
+    if (!isOffered) return errorResult(`${entry.name} asked the user, and the answer is none of those it takes. Call again to ask again.`);
+    return answerResult(entry, { text: answer, data: answer }, this.#options.schemas);
   }
 
   async #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Promise<CallToolResult | InputRequiredResult> {
