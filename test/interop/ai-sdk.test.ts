@@ -273,6 +273,6 @@ describe('tools in the AI SDK', () => {
   it('are refused with every wrong option at once', () => {
     const { registry } = setUp();
     const wrong = { executor: {}, policy: 1, principal: 7, levels: 'full', progress: 'yes' } as never;
-    expect(() => toAISDKTools(registry, wrong)).toThrow(/executor: expected[^]*policy: expected[^]*levels/);
+    expect(() => toAISDKTools(registry, wrong)).toThrow(/executor: Expected[^]*policy: Expected[^]*levels/);
   });
 });

@@ -57,7 +57,7 @@ describe('tools in LangChain', () => {
 
   it('do not run without the yes that the policy asks for, and run with it', async () => {
     const refused = await setUp();
-    expect(await refused.call('write', { text: 'a' })).toMatchObject({ status: 'error', content: expect.stringContaining('write was not run yet: it needs approval') });
+    expect(await refused.call('write', { text: 'a' })).toMatchObject({ status: 'error', content: expect.stringContaining('write was not run yet: this call needs approval') });
     expect(refused.written).toEqual([]);
     const asked: unknown[] = [];
     const confirmed = await setUp({ confirm: ({ toolName, callId, input }) => (asked.push(toolName, callId, input), true) });
@@ -102,7 +102,7 @@ describe('tools in LangChain', () => {
   });
 
   it('need an executor', async () => {
-    await expect(toLangChainTools([], {} as never)).rejects.toThrow(/executor: expected a ToolExecutor/);
+    await expect(toLangChainTools([], {} as never)).rejects.toThrow(/executor: Expected a ToolExecutor/);
   });
 });
 

@@ -91,7 +91,7 @@ describe('tools in @openai/agents', () => {
   it('do not run for a runner that does not wait', async () => {
     const { registry, executor, written } = setUp();
     const [, write] = toOpenAIAgentsTools(registry, { executor });
-    expect(await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', { toolCall: { callId: '1' } })).toContain('write was not run yet: it needs approval');
+    expect(await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', { toolCall: { callId: '1' } })).toContain('write was not run yet: this call needs approval');
     expect(written).toEqual([]);
   });
 

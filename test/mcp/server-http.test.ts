@@ -200,7 +200,7 @@ describe('what travels through a client between question and answer', () => {
     const server = serverOf();
     const body = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'files.write', arguments: { path: 'a' }, _meta: meta({ elicitation: { url: {} } }) } };
     const answer = await (await post(server, body, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'files.write' })).text();
-    expect(answer).toContain('files.write was not run yet: it needs approval');
+    expect(answer).toContain('files.write was not run yet: this call needs approval');
   });
 });
 

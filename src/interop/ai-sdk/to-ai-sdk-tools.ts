@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkOptions } from '../../core/options.js';
 import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -6,7 +7,7 @@ import { checkAhead, checkInput } from '../../tool/input/check-input.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { bridgeShape, contextOf, executorOption, GuardedCalls, isSameInput, policyOption, redeemApproval, resultOf, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
-import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
+import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
 import { metadataOf, type BridgeMetadata } from '../tool-annotations.js';
@@ -59,7 +60,7 @@ const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optiona
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toAISDKTools(input: ExportInput, options: AISDKToolsOptions = {}): Record<string, AISDKTool> {
-  const { executor, policy, progress, store = new MemoryStateStore(), level, ...rest } = checkExportOptions('the AI SDK', schema, options);
+  const { executor, policy, progress, store = new MemoryStateStore(), level, ...rest } = checkOptions(schema, options, 'options of the export to the AI SDK');
   const exported = exportedTools(input, level === undefined ? {} : { level });
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const context = contextOf(rest);

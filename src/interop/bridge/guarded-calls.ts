@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
+import { withMethods } from '../../core/options.js';
 import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import { type CallContext, type CheckedCall, type PendingApproval, type Policy, POLICY_MODES, type ToolCall, type ToolOutcome } from '../../safety/calls.js';
@@ -29,19 +30,14 @@ export interface CallExecutor {
   on?(listener: (event: ToolEvent) => void): () => void;
 }
 
-/** Accepts values that have a method. */
-export function withMethod<T>(method: keyof T & string, what: string) {
-  return z.custom<T>((value) => typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[method] === 'function', what);
-}
-
-const text = z.string().optional();
-const contextShape = { principal: text, scopes: z.array(z.string()).optional(), persona: text, conversationId: text, mode: z.enum(POLICY_MODES).optional() };
+const name = z.string().optional();
+const contextShape = { principal: name, scopes: z.array(z.string()).optional(), persona: name, conversationId: name, mode: z.enum(POLICY_MODES).optional() };
 
 /** The options that the tools of all frameworks take. */
 export const bridgeShape = { ...contextShape, ...levelShape };
-export const executorOption = withMethod<CallExecutor>('execute', 'a ToolExecutor');
-export const policyOption = withMethod<Policy>('decide', 'a policy with a decide method').optional();
-export const storeOption = withMethod<StateStore>('compareAndSet', 'a StateStore').optional();
+export const executorOption = withMethods<CallExecutor>('a ToolExecutor', 'execute', 'check');
+export const policyOption = withMethods<Policy>('a policy with a decide method', 'decide').optional();
+export const storeOption = withMethods<StateStore>('a StateStore', 'compareAndSet').optional();
 
 /** Returns who calls, of checked options; without what was not given. */
 export function contextOf(options: z.output<z.ZodObject<typeof contextShape>>): CallContext {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isToolError, ToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
 import type { ToolSchema } from '../../tool/schema/standard-schema.js';
 import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../tool-annotations.js';
 
-/** What the program knows better of an imported tool than the tool says of itself. */
+/** Options that the program knows better than the imported tool says of itself. */
 export type ImportOverride = Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>;
 
 export interface ImportOptions {
@@ -45,9 +45,9 @@ const schema = z.strictObject({
  * @throws ToolError `INVALID_ARGUMENT` for wrong options; `INVALID_METADATA` naming every tool that is refused, and why.
  */
 export function importTools<T>(tools: readonly (readonly [name: string, tool: T])[], read: (name: string, tool: T) => ForeignTool, options: ImportOptions): readonly ToolDefinition[] {
-  const { overrides, trusted } = checkOptions(options);
+  const { overrides, trusted } = checkOptions(schema, options, 'options of the import');
   const names = new Set(tools.map(([name]) => name));
-  const refused = Object.keys(overrides).filter((name) => !names.has(name)).map((name) => `overrides: expected names of the imported tools, found ${describeValue(name)}`);
+  const refused = Object.keys(overrides).filter((name) => !names.has(name)).map((name) => `overrides: expected names of the imported tools, got ${describeValue(name)}`);
   const definitions = tools.flatMap(([name, tool]) => {
     try {
       return [define(read(name, tool), Object.hasOwn(overrides, name) ? overrides[name]! : {}, trusted)];
@@ -58,13 +58,6 @@ export function importTools<T>(tools: readonly (readonly [name: string, tool: T]
   });
   if (refused.length > 0) throw new ToolError('INVALID_METADATA', refused.join('\n'));
   return Object.freeze(definitions);
-}
-
-function checkOptions(options: unknown): z.output<typeof schema> {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error, options);
-  throw new ToolError('INVALID_ARGUMENT', `The import of tools is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
 }
 
 function define(tool: ForeignTool, override: ImportOverride, trusted: boolean): ToolDefinition {

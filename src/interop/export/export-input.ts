@@ -3,7 +3,6 @@ import { ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { SelectedTool, Selection } from '../../selection/selection.js';
 import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
 import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../../tool/render/render-tool.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 
@@ -22,16 +21,8 @@ export interface ExportedTool {
   readonly rendered: RenderedTool;
 }
 
-/** The option that every export has. */
+/** The option that all exports have. */
 export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() };
-
-/** Returns the checked options of an export. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
-export function checkExportOptions<S extends z.ZodType>(target: string, schema: S, options: unknown): z.output<S> {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error, options);
-  throw new ToolError('INVALID_ARGUMENT', `The export to ${target} is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-}
 
 /**
  * The tools of an export, in the given order; one that is given twice counts once.

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { Priority } from '../../core/enums.js';
+import { aFunction, checkOptions } from '../../core/options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { checkExportOptions, exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
+import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
 import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
 import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
@@ -46,7 +47,7 @@ export interface AnthropicOptions extends ExportOptions {
 const schema = z.strictObject({
   ...levelShape,
   deferLoading: z
-    .union([z.boolean(), z.number().int().min(0), z.custom<(entry: ToolEntry) => boolean>((value) => typeof value === 'function')], 'true, false, a whole number or a function')
+    .union([z.boolean(), z.number().int().min(0), aFunction<(entry: ToolEntry) => boolean>()], 'true, false, a whole number or a function')
     .default(false),
   toolSearch: z.enum(['bm25', 'regex']).default('bm25'),
   cacheControl: z.union([z.boolean(), z.enum(['5m', '1h'])], 'true, false, 5m or 1h').default(false),
@@ -63,7 +64,7 @@ const SEARCH_NAMES = ['tool_search_tool_bm25', 'tool_search_tool_regex'] as cons
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
 export function toAnthropicTools(input: ExportInput, options: AnthropicOptions = {}): ModelTools<AnthropicTool | AnthropicToolSearch, AnthropicMessage> {
-  const { level, deferLoading, toolSearch, cacheControl } = checkExportOptions('Anthropic', schema, options);
+  const { level, deferLoading, toolSearch, cacheControl } = checkOptions(schema, options, 'options of the export to Anthropic');
   const exported = exportedTools(input, { level });
   const codec = createNameCodec(exported.map(({ entry }) => entry.name), { ...FUNCTION_NAME_RULE, reserved: SEARCH_NAMES });
   const restore = new Map<string, (input: unknown) => unknown>();

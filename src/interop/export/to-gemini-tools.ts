@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { checkOptions } from '../../core/options.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import { checkExportOptions, exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
+import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
 import { answerTo, fieldOf, objectsIn, OWN_ID, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, GEMINI_NAME_RULE, type NameCodec } from './name-codec.js';
 import { geminiSchema, type GeminiSchema } from './schema/gemini-schema.js';
@@ -48,7 +49,7 @@ const optionsSchema = z.strictObject({ ...levelShape, schema: z.enum(['openapi',
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
 export function toGeminiTools(input: ExportInput, options: GeminiOptions = {}): GeminiTools {
-  const { level, schema } = checkExportOptions('Gemini', optionsSchema, options);
+  const { level, schema } = checkOptions(optionsSchema, options, 'options of the export to Gemini');
   const exported = exportedTools(input, { level });
   const codec = createNameCodec(exported.map(({ entry }) => entry.name), GEMINI_NAME_RULE);
   const restore = new Map<string, (input: unknown) => unknown>();

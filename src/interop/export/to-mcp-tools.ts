@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { checkOptions } from '../../core/options.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { annotationsOf, type ToolAnnotations } from '../tool-annotations.js';
-import { checkExportOptions, exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
+import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
 
 /** An object schema as `tools/list` wants it. */
 export interface McpSchema {
@@ -36,7 +37,7 @@ const schema = z.strictObject(levelShape);
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
 export function toMcpTools(input: ExportInput, options: ExportOptions = {}): McpTools {
-  const { level } = checkExportOptions('MCP', schema, options);
+  const { level } = checkOptions(schema, options, 'options of the export to MCP');
   const tools = exportedTools(input, { level }).map(({ entry, rendered }): McpTool => {
     const annotations = { ...annotationsOf(entry) };
     const outputSchema = outputOf(entry);

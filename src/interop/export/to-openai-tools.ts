@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { checkOptions } from '../../core/options.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import { checkExportOptions, exportedTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './export-input.js';
+import { exportedTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './export-input.js';
 import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
 import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
@@ -70,7 +71,7 @@ const schema = z.strictObject({
 export function toOpenAITools(input: ExportInput, options: OpenAIOptions & { readonly api: 'responses' }): ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage>;
 export function toOpenAITools(input: ExportInput, options?: OpenAIOptions & { readonly api?: 'chat' }): ModelTools<OpenAIChatTool, OpenAIChatMessage>;
 export function toOpenAITools(input: ExportInput, options: OpenAIOptions = {}): ModelTools<OpenAIChatTool, OpenAIChatMessage> | ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage> {
-  const { api, strict, maxDescription, level } = checkExportOptions('OpenAI', schema, options);
+  const { api, strict, maxDescription, level } = checkOptions(schema, options, 'options of the export to OpenAI');
   const exported = exportedTools(input, { level });
   const codec = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const restore = new Map<string, (input: unknown) => unknown>();

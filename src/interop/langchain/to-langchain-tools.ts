@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { aFunction, checkOptions } from '../../core/options.js';
 import type { CallContext } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { bridgeShape, contextOf, executorOption, GuardedCalls, resultOf, type AskPerson, type CallExecutor } from '../bridge/guarded-calls.js';
-import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
+import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
 import { metadataOf, type BridgeMetadata } from '../tool-annotations.js';
@@ -43,7 +44,7 @@ export interface LangChainTool {
 const schema = z.strictObject({
   ...bridgeShape,
   executor: executorOption,
-  confirm: z.custom<AskPerson>((value) => typeof value === 'function', 'a function').optional(),
+  confirm: aFunction<AskPerson>().optional(),
 });
 
 /**
@@ -62,7 +63,7 @@ const schema = z.strictObject({
  * for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export async function toLangChainTools(input: ExportInput, options: LangChainToolsOptions): Promise<LangChainTool[]> {
-  const { executor, confirm, level, ...rest } = checkExportOptions('LangChain', schema, options);
+  const { executor, confirm, level, ...rest } = checkOptions(schema, options, 'options of the export to LangChain');
   const exported = exportedTools(input, level === undefined ? {} : { level });
   const langChain = await importLangChain();
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
 import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { bridgeShape, contextOf, executorOption, GuardedCalls, policyOption, redeemApproval, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
-import { checkExportOptions, exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
+import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
 
@@ -54,7 +55,7 @@ const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toOpenAIAgentsTools(input: ExportInput, options: OpenAIAgentsToolsOptions): OpenAIAgentsTool[] {
-  const { executor, policy, store = new MemoryStateStore(), level, ...rest } = checkExportOptions('@openai/agents', schema, options);
+  const { executor, policy, store = new MemoryStateStore(), level, ...rest } = checkOptions(schema, options, 'options of the export to @openai/agents');
   const exported = exportedTools(input, level === undefined ? {} : { level });
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const context = contextOf(rest);
