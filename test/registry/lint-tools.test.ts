@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
 import { lintTools } from '../../src/index.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
@@ -78,6 +79,12 @@ describe('lintTools', () => {
 
   it('takes names of tools in invalidates as they are written', () => {
     expect(rulesOf({ ...GOOD, name: 'ReadFile' }, { ...WRITES, name: 'other', description: 'Puts a text somewhere', invalidates: ['ReadFile'] })).toEqual([]);
+  });
+
+  it('reports each pattern of a foreign schema, and none of a schema that the program declares', () => {
+    const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
+    expect(findings({ ...GOOD, progressParams: [], inputSchema: foreignSchema(inputSchema) })).toEqual([{ rule: 'pattern-unchecked', severity: 'warning', toolName: 'read_file', message: 'the pattern "^x$" at properties.a.pattern of its input is left to the server that the tool comes from' }]);
+    expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
   });
 
   it('orders findings by tool in registration order, and freezes them', () => {

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { issuesOf } from '../../src/core/errors.js';
 import { AccessMode, DangerLevel, defineTool, ToolExecutor, ToolMetadataRegistry, type StandardSchema, type ToolDefinition, type ToolOptions } from '../../src/index.js';
-import { toolsFromJson, toolToJson, type ToolHandler } from '../../src/tool/tool-data.js';
+import { foreignSchema, uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
+import { entryToJson, toolsFromJson, toolToJson, type ToolHandler } from '../../src/tool/tool-data.js';
 import { toolOptions } from '../registry/arbitrary-tools.js';
+import { entryOf } from '../../src/tool/tool-definition.js';
 import { registryOf, refusal, sample } from './sample-tools.js';
 
 const work = () => 'done';
@@ -151,6 +153,28 @@ describe('stored tools and their code', () => {
     expect(issuesIn(edited({ inputSchema: z.object({}) }))).toHaveLength(1);
     expect(issuesIn([...edited({}), ...edited({})])).toEqual(['name: Expected a name that no other stored tool has, got "sample".']);
     for (const wrong of [undefined, null, {}, '[]']) expect(refusal(() => toolsFromJson(wrong)).code).toBe('INVALID_ARGUMENT');
+  });
+
+  it('keep what is foreign about a schema, and are changed when the file says otherwise', () => {
+    const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
+    const foreign = sample({ inputSchema: foreignSchema(inputSchema), execute: work });
+    const own = sample({ inputSchema, execute: work });
+    expect(entryToJson(entryOf(foreign))['findings']).toEqual([{ rule: 'pattern-unchecked', path: ['properties', 'a', 'pattern'], pattern: '^x$' }]);
+    expect(entryToJson(entryOf(own))).not.toHaveProperty('findings');
+    const [again] = toolsFromJson(stored(foreign), { sample: work }).tools;
+    expect(uncheckedPatterns(entryOf(again!).inputJsonSchema)).toHaveLength(1);
+    expect(uncheckedPatterns(entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema)).toEqual([]);
+    // Patterns cannot be switched off by an edit.
+    expect(toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: true }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
+    expect(toolsFromJson([{ ...stored(foreign)[0]!, foreignSchemas: undefined }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
+    expect(issuesIn(edited({ foreignSchemas: 'no' }))).toEqual(['foreignSchemas: Expected true or nothing, got "no".']);
+  });
+
+  it('refuse a schema that cannot be enforced, as every definition does', () => {
+    const inputSchema = { type: 'object', properties: { a: { $ref: 'https://example.com/a' }, b: { pattern: '(' } } };
+    expect(issuesIn(edited({ inputSchema }))).toEqual([expect.stringMatching(/^inputSchema\.properties\.a\.\$ref: Expected a reference to a schema in the same document/), 'inputSchema.properties.b.pattern: Expected a regular expression, got "(".']);
+    expect(refusal(() => sample({ inputSchema })).code).toBe('INVALID_METADATA');
+    expect(refusal(() => sample({ outputSchema: { $schema: 'https://example.com/vocabulary', type: 'object' } })).message).toMatch(/outputSchema\.\$schema: Expected a known draft/);
   });
 
   it('give bad handlers back to the programmer, all at once', () => {
