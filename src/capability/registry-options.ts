@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { anObject, aName, atLeast, invalidArgument, oneOf, requireOptions, type OptionRule } from '../providers/check-options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
-import { isIterable } from '../registry/check-arguments.js';
+const isIterable = (value: unknown): boolean => typeof value === 'object' && value !== null && Symbol.iterator in value;
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { CapabilitySource } from './capability-source.js';

@@ -7,7 +7,8 @@ import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
 import type { ToolSource } from '../tool/find-definitions.js';
-import { formatIssues, toIssues } from '../core/issues.js';
+import { expectedGot } from '../core/issues.js';
+import { aFunction, checkOptions, clock, wholeBetween } from '../core/options.js';
 import type { ChatEvent } from './chat-event.js';
 import type { ChatTurn } from './chat-turn.js';
 import type { LanguageModel, ModelStep, ToolChoice } from './model/model-step.js';
@@ -62,7 +63,6 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
-const fn = <T>() => z.custom<T>(isFunction, 'a function');
 const texts = z.array(z.string()).optional();
 /** Tools given past the chat would be run by the SDK, without policy and approval. */
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['model', 'system', 'instructions', 'prompt', 'messages', 'tools', 'toolChoice', 'activeTools', 'experimental_activeTools', 'stopWhen', 'prepareStep', 'experimental_prepareStep', 'abortSignal']);
@@ -73,17 +73,17 @@ const schema = z.strictObject({
   system: z.string().optional(),
   mode: z.enum(['auto', 'manual'], { error: '"auto" or "manual"' }).default('auto'),
   policyMode: z.enum(POLICY_MODES).optional(),
-  maxTurns: z.number({ error: 'a whole number of at least 1' }).int().min(1).default(8),
-  haltWhen: fn<NonNullable<ChatEngine['haltWhen']>>().optional(),
+  maxTurns: wholeBetween(1).default(8),
+  haltWhen: aFunction<NonNullable<ChatEngine['haltWhen']>>().optional(),
   selectTools: z.custom<NonNullable<ChatEngine['selectTools']>>((value) => isFunction(value) || (typeof value === 'object' && value !== null), 'options of selectTools, or a function').optional(),
   toolSearch: z.boolean().optional(),
   toolChoice: z.union([z.enum(['auto', 'none', 'required']), z.strictObject({ toolName: z.string() })]).default('auto'),
-  onToolError: z.union([z.enum(['continue', 'halt']), fn<Exclude<OnToolError, string>>()], { error: '"continue", "halt" or a function' }).default('continue'),
-  encode: fn<Encode>().default(() => encodeValue),
+  onToolError: z.union([z.enum(['continue', 'halt']), aFunction<Exclude<OnToolError, string>>()], { error: '"continue", "halt" or a function' }).default('continue'),
+  encode: aFunction<Encode>().default(() => encodeValue),
   context: z.unknown().optional(),
   modelOptions: z.record(z.string().refine((option) => !OWN_OPTIONS.has(option), 'an option that is not the own of the chat'), z.unknown()).default({}),
-  onEvent: fn<NonNullable<ChatEngine['onEvent']>>().optional(),
-  clock: z.custom<Clock>((value) => typeof value === 'object' && value !== null, 'a clock').default(() => systemClock),
+  onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
+  clock: clock.default(systemClock),
   principal: z.string().optional(),
   scopes: texts,
   persona: z.string().optional(),
@@ -99,13 +99,9 @@ export type CheckedEngine = z.output<typeof schema> & { readonly executor: ToolE
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option, before anything is asked or run.
  */
 export function checkEngine(engine: ChatEngine): CheckedEngine {
-  const parsed = schema.safeParse(engine);
-  if (!parsed.success) {
-    const issues = toIssues(parsed.error, engine);
-    throw new ToolError('INVALID_ARGUMENT', `The chat is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-  }
-  const { executor = executorOf(parsed.data.tools), tools, ...checked } = parsed.data;
-  if (parsed.data.executor !== undefined && tools !== undefined) throw new ToolError('INVALID_ARGUMENT', 'Expected an executor or tools, found both; an executor has its own tools');
+  const { executor: given, tools, ...checked } = checkOptions(schema, engine ?? null, 'options of the chat');
+  if (given !== undefined && tools !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('an executor or tools', 'both', 'An executor has its own tools.'));
+  const executor = given ?? executorOf(tools);
   return { ...checked, executor, registry: executor.registry };
 }
 

@@ -21,6 +21,12 @@ export function refusal(header: string, issues: readonly Issue[]): ToolError {
 /** The advice for a promise that came instead of its value. */
 export const AWAIT = 'Await it first.';
 
+/** Returns a string as it is. @throws ToolError `INVALID_ARGUMENT` for anything else. */
+export function requireText(text: unknown): string {
+  if (typeof text === 'string') return text;
+  throw invalidArgument('a string', text);
+}
+
 /** Returns zod's issues with the house's messages: where, what was expected, what came. */
 export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
   return error.issues.flatMap((issue): readonly Issue[] => {
@@ -48,9 +54,20 @@ export function expectationOf(issue: z.core.$ZodIssue): string {
       return `at most ${amount(issue.maximum, issue.origin)}`;
     case 'too_small':
       return `at least ${amount(issue.minimum, issue.origin)}`;
+    case 'invalid_union':
+      return issue.message === UNWORDED ? unionOf(issue.errors) : issue.message;
     default:
       return issue.message.replace(/^expected /i, ''); // Messages of refinements may be whole sentences.
   }
+}
+
+/** zod's message where the schema has none. */
+const UNWORDED = 'Invalid input';
+
+/** What the branches of a union expect of the value as a whole. */
+function unionOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
+  const expected = branches.flatMap(([first]) => (first?.path.length === 0 ? [expectationOf(first)] : []));
+  return [...new Set(expected)].join(' or ') || 'another value';
 }
 
 /** zod's words for types, where they are not everybody's. */

@@ -35,7 +35,7 @@ export function aFunction<T>(what = 'a function'): z.ZodType<T, T> {
 
 /** A field for an object that does something: known by its methods, as it may come from another copy of the package. */
 export function withMethods<T>(what: string, ...methods: readonly (keyof T & string)[]): z.ZodType<T, T> {
-  return z.custom<T>((value) => isObject(value) && methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'), what);
+  return z.custom<T>((value) => (isObject(value) || typeof value === 'function') && methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'), what);
 }
 
 /** A field for an object whose members somebody else checks. */

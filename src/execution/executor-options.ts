@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
-import { ToolError } from '../core/errors.js';
-import { LIMITS } from '../core/limits.js';
+import { aFunction, anObject, checkOptions, clock, milliseconds, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
 import type { ProviderFactory } from '../providers/provider.js';
 import type { RoutingOptions } from '../providers/router-options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { CallContext, PendingApproval, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
-import type { Approval } from '../safety/approvals.js';
+import { approvalKey, type Approval } from '../safety/approvals.js';
 import type { StateStore } from '../state/state-store.js';
-import { formatIssues, toIssues } from '../core/issues.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Budget } from './limits/budgets.js';
 
@@ -87,50 +85,43 @@ export interface ExecuteOptions extends CallContext {
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }
 
-const count = z.number().int().min(1);
-const ms = z.number().min(1).max(LIMITS.timerMs);
-const given = <T>(what: string) =>
-  z
-    .custom<T>((value) => (typeof value === 'object' && value !== null) || typeof value === 'function', what)
-    .refine((value) => !(value instanceof Promise), `${what}, and not a promise of it (await it)`);
+const count = wholeBetween(1);
+const notNegative = z.number().min(0).optional();
 
 const schema = z.strictObject({
-  registry: given<ToolMetadataRegistry>('a ToolMetadataRegistry').refine((registry) => typeof registry.get === 'function', 'a ToolMetadataRegistry'),
-  policy: given<Policy>('a policy').refine((policy) => typeof policy.decide === 'function', 'a policy with a decide method').optional(),
-  confirm: z.custom<Confirm>((value) => typeof value === 'function', 'a function').optional(),
-  approvalKey: z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'bytes').optional(),
-  approvalTtlMs: ms.default(600_000),
+  registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get'),
+  policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
+  confirm: aFunction<Confirm>().optional(),
+  approvalKey: approvalKey.optional(),
+  approvalTtlMs: milliseconds().default(600_000),
   budgets: z
     .array(
       z
-        .strictObject({ per: z.enum(['principal', 'conversation']), calls: z.number().min(0).optional(), cost: z.number().min(0).optional(), windowMs: ms.optional() })
-        .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, 'calls or cost: a budget without either limits nothing'),
+        .strictObject({ per: z.enum(['principal', 'conversation']), calls: notNegative, cost: notNegative, windowMs: milliseconds().optional() })
+        .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, { error: 'calls or cost', params: { advice: 'A budget without either limits nothing.' } }),
     )
     .default([]),
-  store: given<StateStore>('a StateStore').optional(),
-  providers: given<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
+  store: anObject<StateStore>('a StateStore').optional(),
+  providers: anObject<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
     .refine((providers) => [...(providers instanceof Map ? providers.values() : Object.values(providers))].every((factory) => typeof factory === 'function'), 'a function that makes a provider for every name')
     .optional(),
-  routing: given<RoutingOptions>('options of routing').optional(),
-  health: given<HealthLog>('a RollingHealth or SharedHealth').optional(),
-  timeoutMs: ms.default(30_000),
-  maxAttempts: count.max(10).default(3),
+  routing: anObject<RoutingOptions>('options of routing').optional(),
+  health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
+  timeoutMs: milliseconds().default(30_000),
+  maxAttempts: wholeBetween(1, 10).default(3),
   maxConcurrent: count.default(16),
   maxConcurrentPerTool: count.optional(),
   maxRepeats: count.default(4),
-  cacheEntries: z.number().int().min(0).default(1_000),
-  cacheSize: z.number().int().min(0).default(16 * 2 ** 20),
-  telemetry: given<Telemetry>('telemetry').refine((telemetry) => typeof telemetry.around === 'function', 'telemetry with an around method').optional(),
-  clock: given<Clock>('a clock').optional(),
-  random: z.custom<() => number>((value) => typeof value === 'function', 'a function').optional(),
-  env: given<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
-});
+  cacheEntries: wholeBetween(0).default(1_000),
+  cacheSize: wholeBetween(0).default(16 * 2 ** 20),
+  telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),
+  clock: clock.optional(),
+  random: aFunction<() => number>().optional(),
+  env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
+} satisfies FieldsOf<ToolExecutorOptions>);
 export type CheckedOptions = z.output<typeof schema>;
 
 /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
-export function checkOptions(options: ToolExecutorOptions): CheckedOptions {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error, options);
-  throw new ToolError('INVALID_ARGUMENT', `The executor is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+export function checkExecutorOptions(options: ToolExecutorOptions): CheckedOptions {
+  return checkOptions(schema, options, 'options of the executor');
 }

@@ -1,5 +1,5 @@
 import { isToolError, ToolError } from '../core/errors.js';
-import { invalidArgument } from '../registry/check-arguments.js';
+import { invalidArgument } from '../core/issues.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { type CallProfile, ConflictIndex, profileCall } from './conflict-index.js';
 

@@ -19,7 +19,7 @@ import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
 import { isCacheable, ResultCache } from './cache/result-cache.js';
-import { checkOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
+import { checkExecutorOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
 import { Concurrency } from './limits/concurrency.js';
 import { RepeatGuard } from './limits/repeat-guard.js';
@@ -89,7 +89,7 @@ export class ToolExecutor {
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: ToolExecutorOptions) {
-    const checked = (this.#options = checkOptions(options));
+    const checked = (this.#options = checkExecutorOptions(options));
     const { registry, store, clock = systemClock, random = Math.random, env } = checked;
     this.#registry = registry;
     this.#clock = clock;

@@ -1,10 +1,12 @@
+import { z } from 'zod';
 import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
 import { concurrencyOf, conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
-import { suggestNames } from '../core/issues.js';
+import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
+import { aFunction, checkOptions, type FieldsOf } from '../core/options.js';
 import type { UseOutcome } from '../search/feedback/past-requests.js';
 import type { Usage } from '../search/feedback/usage-history.js';
 import type { KeywordMatchResult } from '../search/keywords/keyword-score.js';
@@ -14,7 +16,6 @@ import type { RelatedWordsOptions } from '../search/tables/related-words.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
-import { invalidArgument, isIterable, requireOptions, requireText } from './check-arguments.js';
 import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
 import { FacetIndex } from './facet-index.js';
 import { KeywordMatcher } from './keyword-matcher.js';
@@ -34,6 +35,14 @@ export interface SearchOptions {
   /** Only tools that pass; as a filter object, or as a function of the entry. */
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
 }
+
+/** `Infinity` is a number here: all of them. */
+const aNumber = z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
+const SCORED_OPTIONS = z.strictObject({ minScore: aNumber.default(0), maxResults: aNumber.default(Infinity) });
+const SEARCH_OPTIONS = z.strictObject({
+  limit: aNumber.default(10),
+  filter: z.union([aFunction<(entry: ToolEntry) => boolean>(), z.custom<ToolFilter>(isPlainObject)], 'a filter or a function').optional(),
+} satisfies FieldsOf<SearchOptions>);
 
 /** A tool that was used for a request, and whether it served. */
 export interface ToolUse {
@@ -125,7 +134,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */
   registerAll(sources: Iterable<ToolSource>, { replace = false }: RegisterOptions = {}): readonly ToolEntry[] {
-    if (!isIterable(sources)) throw invalidArgument('a list of tools (register takes a single one)', sources);
+    if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources)) throw invalidArgument('a list of tools', sources, 'register takes a single one.');
     const entries = Object.freeze([...sources].flatMap(findDefinitions).map(entryOf));
     if (!replace) this.#names.assertFree(entries);
     if (entries.length === 0) return entries;
@@ -318,8 +327,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all).
    */
   getToolsMatchingTextScored(text: string, options: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
-    requireOptions(options, { minScore: 'number', maxResults: 'number' });
-    return this.#matcher.scored(requireText(text), options.minScore ?? 0, options.maxResults ?? Infinity);
+    const { minScore, maxResults } = checkOptions(SCORED_OPTIONS, options, 'options of getToolsMatchingTextScored');
+    return this.#matcher.scored(requireText(text), minScore, maxResults);
   }
 
   /** The tools that must be offered for the text, because one of their mandatory keywords is in it. */
@@ -329,8 +338,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** The tools that fit a request best, by everything known of them; see docs/search-and-scoring.md. */
   search(text: string, options: SearchOptions = {}): readonly SearchResult[] {
-    requireOptions(options, { limit: 'number', filter: 'filter' });
-    const { limit = 10, filter } = options;
+    const { limit, filter } = checkOptions(SEARCH_OPTIONS, options, 'options of search');
     const accept = typeof filter === 'object' ? compileFilter(filter) : filter;
     return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit), accept));
   }

@@ -1,12 +1,17 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
-import { LIMITS } from '../core/limits.js';
+import { checkOptions, clock as clockField, milliseconds, secret, withMethods, type FieldsOf } from '../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
-import { checkOptions } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
+
+/** Bytes: as many as the digest that a key makes. */
+export const SHORTEST_KEY = 32;
+/** A field for the key that signs approvals. */
+export const approvalKey = secret<Uint8Array>(`an approval key of at least ${SHORTEST_KEY} bytes`, (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `Make one with crypto.randomBytes(${SHORTEST_KEY}).`);
 
 export interface ApprovalsOptions {
   /** Shared by all processes that ask, answer and run. @default a store of this process */
@@ -17,6 +22,13 @@ export interface ApprovalsOptions {
   readonly ttlMs?: number;
   readonly clock?: Clock;
 }
+
+const optionsSchema = z.strictObject({
+  store: withMethods<StateStore>('a StateStore', 'compareAndSet').optional(),
+  key: approvalKey.optional(),
+  ttlMs: milliseconds().default(600_000),
+  clock: clockField.default(systemClock),
+} satisfies FieldsOf<ApprovalsOptions>);
 
 /** A person's yes to one call. It can be sent; it is good for exactly what was approved, once. */
 export interface Approval {
@@ -44,8 +56,6 @@ export interface ApprovedCall {
 /** The first thing that is signed, so that a signature of one purpose or version never serves another. */
 const PENDING = 'tooldex/pending/v1';
 const APPROVAL = 'tooldex/approval/v1';
-export const SHORTEST_KEY = 32;
-const USUAL_TTL_MS = 600_000;
 
 /**
  * Keeps track of calls that wait for a yes, and of the yeses.
@@ -62,14 +72,7 @@ export class Approvals {
 
   /** @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options. */
   constructor(options: ApprovalsOptions = {}) {
-    checkOptions(options, ['store', 'key', 'ttlMs', 'clock']);
-    const { clock = systemClock, store = new MemoryStateStore({ clock }), key = randomBytes(SHORTEST_KEY), ttlMs = USUAL_TTL_MS } = options;
-    if (!(key instanceof Uint8Array) || key.length < SHORTEST_KEY) {
-      throw refused(`an approval key of at least ${SHORTEST_KEY} bytes`, `${key instanceof Uint8Array ? `${key.length}` : 'something else'}; make one with crypto.randomBytes(${SHORTEST_KEY})`);
-    }
-    if (!(Number.isFinite(ttlMs) && ttlMs > 0 && ttlMs <= LIMITS.timerMs)) throw refused(`ttlMs above 0 and up to ${LIMITS.timerMs}, in milliseconds`, describeValue(ttlMs));
-    if (typeof (store as Partial<StateStore> | null)?.compareAndSet !== 'function') throw refused('a state store', describeValue(store));
-    if (typeof (clock as Partial<Clock> | null)?.now !== 'function') throw refused('a clock', describeValue(clock));
+    const { clock, store = new MemoryStateStore({ clock }), key = randomBytes(SHORTEST_KEY), ttlMs } = checkOptions(optionsSchema, options, 'options of approvals');
     this.#store = store;
     // A copy: the caller may wipe or reuse its own.
     this.#key = Uint8Array.from(key);

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { DangerLevel } from '../core/enums.js';
 import { dangerRank } from '../core/enum-order.js';
-import { ToolError, type Issue } from '../core/errors.js';
+import type { Issue } from '../core/errors.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
-import { formatIssues, toIssues } from '../core/issues.js';
+import { expectedGot, refusal } from '../core/issues.js';
+import { aFunction, checkOptions } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { ignoreRejection } from './ignore-rejection.js';
 import { matchesPattern } from './name-pattern.js';
@@ -88,7 +89,7 @@ const ruleSchema = z
     input: inputCondition.optional(),
     principals: oneOrMore.optional(),
     minDanger: z.enum(DangerLevel).optional(),
-    when: z.custom<NonNullable<PolicyRule['when']>>((value) => typeof value === 'function', 'a function').optional(),
+    when: aFunction<NonNullable<PolicyRule['when']>>().optional(),
     upTo: z.enum(DangerLevel).optional(),
     reason: z.string().optional(),
   })
@@ -96,11 +97,11 @@ const ruleSchema = z
 
 /** @throws ToolError `INVALID_ARGUMENT` for a rule with unknown or wrong conditions: ignored, it would let calls through. */
 export function compileRule(rule: PolicyRule, position: number): CompiledRule {
-  const parsed = ruleSchema.safeParse(isPlainObject(rule) ? rule : undefined);
   const name = `rule ${position + 1}`;
-  const issues = parsed.success ? undefinedConditions(rule) : toIssues(parsed.error, rule);
-  if (!parsed.success || issues.length > 0) throw new ToolError('INVALID_ARGUMENT', `Policy ${name} is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-  const { tools, filter, input, principals, minDanger, when, upTo, verdict, reason } = parsed.data;
+  const what = `fields of policy ${name}`;
+  const { tools, filter, input, principals, minDanger, when, upTo, verdict, reason, name: givenName } = checkOptions(ruleSchema, rule ?? null, what);
+  const issues = undefinedConditions(rule);
+  if (issues.length > 0) throw refusal(`The ${what} are refused`, issues);
   const tests: ((call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel) => boolean)[] = [];
   if (tools !== undefined) tests.push((_, entry) => namesOf(entry, verdict).some((each) => listOf(tools).some((pattern) => matchesPattern(pattern, each))));
   if (filter !== undefined) {
@@ -112,7 +113,7 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   if (input !== undefined) for (const [field, values] of Object.entries(cloneFrozen(input))) tests.push((call) => fieldMatches(call.input, field, listOf(values)));
   if (when !== undefined) tests.push((call, entry, context) => holds(when, verdict, call, entry, context));
   if (verdict === 'allow') tests.push((_, entry, __, danger) => dangerRank(danger) <= dangerRank(upTo ?? entry.dangerLevel));
-  const ruleName = parsed.data.name ?? name;
+  const ruleName = givenName ?? name;
   return {
     name: ruleName,
     verdict,
@@ -126,7 +127,7 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
 function undefinedConditions(rule: PolicyRule): readonly Issue[] {
   return CONDITIONS.filter((condition) => Object.hasOwn(rule, condition) && rule[condition] === undefined).map((condition) => ({
     path: [condition],
-    message: 'expected a condition, found undefined; leave it out if it should not be one',
+    message: expectedGot('a condition', 'undefined', 'Leave it out if it should not be one.'),
   }));
 }
 

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { CostTier, DangerLevel } from '../core/enums.js';
 import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
-import { ToolError } from '../core/errors.js';
-import { describeValue } from '../core/plain-data.js';
-import { formatIssues, suggestNames, toIssues } from '../core/issues.js';
+import { invalidArgument, suggestNames } from '../core/issues.js';
+import { anObject, checkOptions, withMethods } from '../core/options.js';
 import { requiresApproval } from '../registry/derived-sets.js';
-import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { refusedByCheck } from './built-in-checks.js';
 import { type CallContext, type Decision, type Policy, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
@@ -30,18 +29,13 @@ export interface SafetyPolicyOptions {
 }
 
 const optionsSchema = z.strictObject({
-  registry: z.custom<ToolMetadataRegistry>((value) => value instanceof ToolMetadataRegistry || isRegistryLike(value), 'expected a ToolMetadataRegistry'),
+  registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get', 'getWriteTools'),
   mode: z.enum(POLICY_MODES).optional(),
   rules: z.array(z.unknown()).optional(),
   allow: z.array(z.string()).optional(),
   confirmFrom: z.strictObject({ danger: z.enum(DangerLevel).optional(), cost: z.enum(CostTier).optional() }).optional(),
-  env: z.custom<Readonly<Record<string, string | undefined>>>((value) => typeof value === 'object' && value !== null).optional(),
+  env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
 });
-
-/** The registry of another loaded copy of the package. */
-function isRegistryLike(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && typeof (value as { get?: unknown }).get === 'function' && typeof (value as { getWriteTools?: unknown }).getWriteTools === 'function';
-}
 
 /**
  * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask a person) or `deny`.
@@ -72,12 +66,7 @@ export class SafetyPolicy implements Policy {
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option and rule: half a policy is none. */
   constructor(options: SafetyPolicyOptions) {
-    const parsed = optionsSchema.safeParse(options);
-    if (!parsed.success) {
-      const issues = toIssues(parsed.error, options);
-      throw new ToolError('INVALID_ARGUMENT', `The policy is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-    }
-    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, env = process.env } = parsed.data;
+    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, env = process.env } = checkOptions(optionsSchema, options, 'options of the policy');
     this.#registry = registry;
     this.#mode = mode;
     this.#rules = rules.map((rule, position) => compileRule(rule as PolicyRule, position));
@@ -102,7 +91,7 @@ export class SafetyPolicy implements Policy {
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list.
    */
   dryRun(calls: readonly ToolCall[], context: CallContext = {}): readonly Decision[] {
-    if (!Array.isArray(calls)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of calls, found ${describeValue(calls)}; decide takes a single one`);
+    if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls, 'decide takes a single one.');
     return Object.freeze(calls.map((call: ToolCall) => this.decide(call, context)));
   }
 

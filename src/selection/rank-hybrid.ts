@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { isToolError, ToolError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import { compareText } from '../core/plain-data.js';
-import { compileFilter } from '../registry/tool-filter.js';
+import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import type { SearchOptions, ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Best } from '../search/ranking/best.js';
-import { formatIssues, toIssues } from '../core/issues.js';
+import { aFunction, anObject, checkOptions, milliseconds, signal, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
 import type { Ranking } from './selection-request.js';
@@ -38,13 +38,13 @@ const RANK_OFFSET = 60;
 const FUSED = 100;
 
 const optionsSchema = z.strictObject({
-  embedder: z.custom<Embedder>((value) => typeof (value as Embedder | null | undefined)?.embed === 'function', { error: 'an object with a function embed' }),
-  limit: z.number().int().min(0).default(50),
-  timeoutMs: z.number().min(0).max(LIMITS.timerMs).default(1_000),
-  filter: z.custom<NonNullable<SearchOptions['filter']>>((value) => typeof value === 'function' || (typeof value === 'object' && value !== null), { error: 'a filter or a function' }).optional(),
-  signal: z.custom<AbortSignal>((value) => typeof (value as AbortSignal | null)?.aborted === 'boolean' && typeof (value as AbortSignal).addEventListener === 'function', { error: 'an AbortSignal' }).optional(),
-  startTimer: z.custom<NonNullable<HybridOptions['startTimer']>>((value) => typeof value === 'function', { error: 'a function' }).default(() => startTimeout),
-});
+  embedder: withMethods<Embedder>('an object with a function embed', 'embed'),
+  limit: wholeBetween(0).default(50),
+  timeoutMs: milliseconds(0).default(1_000),
+  filter: z.union([aFunction<(entry: ToolEntry) => boolean>(), anObject<ToolFilter>()], 'a filter or a function').optional(),
+  signal: signal.optional(),
+  startTimer: aFunction<NonNullable<HybridOptions['startTimer']>>().default(() => startTimeout),
+} satisfies FieldsOf<HybridOptions>);
 type CheckedOptions = z.output<typeof optionsSchema>;
 
 /** A tool at its place in one of the rankings. */
@@ -68,7 +68,7 @@ interface Placed {
  * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options, `ABORTED` when `signal` says so.
  */
 export async function rankHybrid(registry: ToolMetadataRegistry, text: string, options: HybridOptions): Promise<HybridRanking> {
-  const { limit, filter, ...asked } = checkOptions(options);
+  const { limit, filter, ...asked } = checkOptions(optionsSchema, options, 'options of rankHybrid');
   if (asked.signal?.aborted) throw abortedBy(asked.signal);
   const accept = typeof filter === 'object' ? compileFilter(filter) : (filter ?? (() => true));
   // Both rankings are of the tools there are now, whoever comes and goes while the embedder works.
@@ -83,13 +83,6 @@ export async function rankHybrid(registry: ToolMetadataRegistry, text: string, o
     if (asked.signal?.aborted) throw abortedBy(asked.signal);
     return Object.freeze({ ranking: toRanking(lexical, limit), degraded: degradation(error) });
   }
-}
-
-function checkOptions(options: HybridOptions): CheckedOptions {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error, options);
-  throw new ToolError('INVALID_ARGUMENT', `The options of the hybrid ranking are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
 }
 
 /** The tools nearest to the request; what points nowhere or away from it has nothing to do with it. */

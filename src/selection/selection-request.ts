@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import { aFunction, anObject, checkOptions } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
-import { formatIssues, toIssues } from '../core/issues.js';
 import { estimateTokens, SCHEMA_LEVELS } from '../tool/render/render-tool.js';
 import type { Selection } from './selection.js';
 
@@ -54,7 +55,7 @@ export const limitsShape = {
   maxDanger: z.enum(DangerLevel).optional(),
   maxCostTier: z.enum(CostTier).optional(),
   accessModes: z.array(z.enum(AccessMode)).optional(),
-  filter: z.custom<ToolFilter>((value) => typeof value === 'object' && value !== null).optional(),
+  filter: anObject<ToolFilter>('a filter').optional(),
 };
 
 const requestSchema = z.strictObject({
@@ -68,7 +69,7 @@ const requestSchema = z.strictObject({
   // What is read of it, so that it may also come from a file.
   previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown().optional() })) }).optional(),
   ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
-  countTokens: z.custom<(text: string) => number>((value) => typeof value === 'function', { error: 'a function' }).default(() => estimateTokens).transform(checkCounts),
+  countTokens: aFunction<(text: string) => number>().default(() => estimateTokens).transform(checkCounts),
 });
 export type CheckedRequest = z.output<typeof requestSchema>;
 
@@ -77,14 +78,11 @@ function checkCounts(countTokens: (text: string) => number): (text: string) => n
   return (text) => {
     const count: unknown = countTokens(text);
     if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
-    throw new ToolError('INVALID_ARGUMENT', `The request for tools is refused:\n  countTokens: expected a function that returns a number of at least 0, found one that returns ${describeValue(count)}`);
+    throw new ToolError('INVALID_ARGUMENT', `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returns ${describeValue(count)}`)}`);
   };
 }
 
 /** @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of the request. */
 export function checkRequest(request: SelectionRequest): CheckedRequest {
-  const parsed = requestSchema.safeParse(request);
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error, request);
-  throw new ToolError('INVALID_ARGUMENT', `The request for tools is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  return checkOptions(requestSchema, request, 'options of selectTools');
 }

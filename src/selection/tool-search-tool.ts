@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
-import { ToolError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { metadataSchema } from '../tool/metadata/metadata-schema.js';
-import { formatIssues, toIssues } from '../core/issues.js';
+import { checkOptions, wholeBetween, type FieldsOf } from '../core/options.js';
 import { renderTool } from '../tool/render/render-tool.js';
 import { defineTool, type ToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { compilePermission } from './permission.js';
@@ -18,7 +17,7 @@ export interface ToolSearchOptions extends SelectionLimits {
 }
 
 const DEFAULT_RESULTS = 10;
-const optionsSchema = z.strictObject({ ...limitsShape, name: metadataSchema.shape.name.default('find_tools'), maxResults: z.number().int().min(1).default(DEFAULT_RESULTS) });
+const optionsSchema = z.strictObject({ ...limitsShape, name: metadataSchema.shape.name.default('find_tools'), maxResults: wholeBetween(1).default(DEFAULT_RESULTS) } satisfies FieldsOf<ToolSearchOptions>);
 
 const Input = z.object({
   query: z.string().optional().describe('What you want to do, in a few words; finds tools for it'),
@@ -35,12 +34,7 @@ const Input = z.object({
  * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options.
  */
 export function createToolSearchTool(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}): ToolDefinition<typeof Input> {
-  const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) {
-    const issues = toIssues(parsed.error, options);
-    throw new ToolError('INVALID_ARGUMENT', `The options of the tool search are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-  }
-  const { name, maxResults, ...limits } = parsed.data;
+  const { name, maxResults, ...limits } = checkOptions(optionsSchema, options, 'options of the tool search');
   compilePermission(registry, limits); // A wrong filter is refused now, and not when the model calls.
 
   return defineTool({

@@ -13,7 +13,7 @@ describe('--tools', () => {
     const { code, out, err } = await cli.run(['list', '--json', '--tools', 'test/fixtures/standard']);
     expect(namesIn(out)).toEqual(['greet_standard', 'wave']);
     expect(err).toContain('broken.ts: Error: the database is not configured');
-    expect(err).toContain('accessMode: expected one of "readonly"');
+    expect(err).toContain('accessMode: Expected one of "readonly"');
     expect(err.match(/not loaded/g)).toHaveLength(2);
     expect(code).toBe(1);
   });

@@ -36,7 +36,7 @@ describe('tooldex validate', () => {
     write('functions.json', [good, bad]);
     const { code, out } = await run('validate', 'functions.json');
     expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/side_effects: Expected one of .*, got "logging"\./);
-    expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/parameters: expected a JSON Schema/);
+    expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/parameters: Expected a JSON Schema/);
     expect(out).toContain('1 of 2 tools usable, 2 errors');
     expect(code).toBe(1);
   });

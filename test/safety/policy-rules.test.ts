@@ -200,7 +200,7 @@ describe('half a policy is none:', () => {
 
   it('a condition that is undefined is refused, as without it the rule would meet every call', () => {
     for (const condition of ['tools', 'filter', 'input', 'principals', 'minDanger', 'when']) {
-      expect(rule({ verdict: 'allow', [condition]: undefined }).message).toContain(`${condition}: expected`);
+      expect(rule({ verdict: 'allow', [condition]: undefined }).message).toContain(`${condition}: Expected`);
     }
     expect(rule({ verdict: 'allow', filter: { category: undefined } }).message).toContain('filter');
     expect(rule({ verdict: 'allow', input: { path: undefined } }).message).toContain('input.path');

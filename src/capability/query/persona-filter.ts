@@ -1,5 +1,5 @@
 import { describeValue } from '../../core/plain-data.js';
-import { invalidArgument } from '../../registry/check-arguments.js';
+import { invalidArgument } from '../../core/issues.js';
 import { personaKey } from '../manifest/persona.js';
 
 /** Words that stand for the shared tools where a persona's name is expected. */

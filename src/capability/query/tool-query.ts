@@ -1,5 +1,5 @@
 import { SideEffect } from '../../core/enums.js';
-import { invalidArgument } from '../../registry/check-arguments.js';
+import { invalidArgument } from '../../core/issues.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { CapabilityTool, SafetyLevel } from '../capability-items.js';
 import type { HealthLedger } from '../health/health-ledger.js';

@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { invalidArgument } from '../../registry/check-arguments.js';
+import { invalidArgument } from '../../core/issues.js';
 
 /** Characters of one constraint: far above honest use; the parser of ranges takes them one by one. */
 const LONGEST = 256;

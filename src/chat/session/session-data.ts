@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
 import { describeValue, type Json } from '../../core/plain-data.js';
 import { NO_CHAT, pendingOf, type ChatState } from '../chat-state.js';
 import { cloneMessage } from '../thread/data-depth.js';
 import type { ChatMessage } from '../thread/chat-message.js';
 import { readThread, type Thread } from '../thread/read-thread.js';
-import { checkOptions, newSessionOptions, sessionId } from './session-options.js';
+import { newSessionOptions, sessionId } from './session-options.js';
 
 /** What a person or program decided about one call, so that the same decision twice is one. */
 export interface Resolution {
@@ -55,7 +56,7 @@ export interface NewSession {
 
 /** @throws ToolError `INVALID_ARGUMENT` for what cannot be kept as JSON; `OPEN_TOOL_CALLS` for messages with open calls. */
 export function newSessionData(options: NewSession): SessionData {
-  const { id = randomUUID(), context, messages = [] } = checkOptions(newSessionOptions, options, 'a session');
+  const { id = randomUUID(), context, messages = [] } = checkOptions(newSessionOptions, options, 'options of a session');
   const chat = Object.freeze({ ...NO_CHAT, messages: closedMessages(messages) });
   return Object.freeze({ id, origin: randomUUID(), rev: 0, ...(context !== undefined && { context: plainContext(context) }), chat, resolutions: Object.freeze([]) });
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
 import type { StateStore } from '../../state/state-store.js';
 import { assertId, newSessionData, type NewSession, type SessionData } from './session-data.js';
-import { checkOptions, sessionStoreOptions } from './session-options.js';
+import { sessionStoreOptions } from './session-options.js';
 import { Session, type SessionKeeper } from './session.js';
 import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SignSnapshotOptions } from './snapshot.js';
 
@@ -53,7 +54,7 @@ export class SessionStore implements SessionKeeper {
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: SessionStoreOptions) {
-    const { store, ttlMs, key, migrations } = checkOptions(sessionStoreOptions, options, 'a store of sessions');
+    const { store, ttlMs, key, migrations } = checkOptions(sessionStoreOptions, options, 'options of a store of sessions');
     this.#store = store;
     this.#ttlMs = ttlMs;
     // A copy: the caller may wipe or reuse its own.

@@ -1,4 +1,5 @@
 import { ToolError, isToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { checkEngine, type ChatEngine, type CheckedEngine } from '../chat-engine.js';
@@ -16,7 +17,7 @@ import { resolveCall, rerunCall, type CallDecision, type Resolved } from './reso
 import { closedMessages, newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
 import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot, type SignSnapshotOptions } from './snapshot.js';
 import { changedTools, type ChangedTool } from './changed-tools.js';
-import { approvalOptions, checkOptions, runSessionOptions } from './session-options.js';
+import { approvalOptions, runSessionOptions } from './session-options.js';
 
 /** What a decision came to: the session after it, or why it is refused, which leaves the session as it was. */
 export type Decided =
@@ -190,7 +191,7 @@ export class Session {
 
   /** Says yes to a call; it runs when the session goes on, if it is still what was shown. */
   approve(callId: string, options: ApproveOptions = {}): Decided {
-    const { input, pendingId } = checkOptions(approvalOptions, options, 'a yes');
+    const { input, pendingId } = checkOptions(approvalOptions, options, 'options of an approval');
     return this.#decide([[callId, { kind: 'approve', ...(input !== undefined && { edited: { input } }), pendingId }]]);
   }
 
@@ -288,7 +289,7 @@ export class Session {
   }
 
   async #run({ end: _end, ...chat }: ChatState, engine: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
-    const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(runSessionOptions, options, 'a run');
+    const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(runSessionOptions, options, 'options of a run');
     const changed = acceptChangedTools ? [] : changedTools(chat, engine.registry);
     if (changed.length > 0) {
       throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, found ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}; deny the calls, or give acceptChangedTools`, { details: { changed } });

@@ -1,11 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isToolError, ToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { formatIssues, toIssues } from '../../core/issues.js';
 import { assertSound } from './assert-sound.js';
 import type { SessionData } from './session-data.js';
-import { checkOptions, readSnapshotOptions, signingOptions } from './session-options.js';
+import { readSnapshotOptions, signingOptions } from './session-options.js';
 import { snapshotSchema } from './snapshot-schema.js';
 
 const FORMAT = 'tooldex.session';
@@ -32,7 +33,7 @@ export interface ReadSnapshotOptions extends SignSnapshotOptions {
 
 /** The snapshot of a session, signed when there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
 export function writeSnapshot({ id, origin, rev, context, chat, resolutions }: SessionData, options: SignSnapshotOptions = {}): SessionSnapshot {
-  const { key } = checkOptions(signingOptions, options, 'a snapshot');
+  const { key } = checkOptions(signingOptions, options, 'options of a snapshot');
   const { messages, openTurn, end, offered } = chat;
   const snapshot = { format: FORMAT, version: VERSION, id, origin, rev, ...(context !== undefined && { context }), messages, ...(openTurn && { openTurn }), ...(end && { end }), offered, resolutions } as const;
   return Object.freeze(key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) });
@@ -46,7 +47,7 @@ export function writeSnapshot({ id, origin, rev, context, chat, resolutions }: S
  * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong; `INVALID_ARGUMENT` for wrong options.
  */
 export function readSnapshot(given: unknown, options: ReadSnapshotOptions): SessionData {
-  const { key, migrations = {} } = checkOptions(readSnapshotOptions, options, 'reading a snapshot');
+  const { key, migrations = {} } = checkOptions(readSnapshotOptions, options, 'options of reading a snapshot');
   const copy = plain(given, 'plain data');
   if (!isPlainObject(copy) || copy['format'] !== FORMAT) throw invalid(`expected an object with the format ${JSON.stringify(FORMAT)}, found ${isPlainObject(copy) ? `the format ${describeValue(copy['format'])}` : describeValue(copy)}`);
   const { signature, ...unsigned } = copy;

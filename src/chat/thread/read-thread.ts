@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js';
 import { canonicalJson, describeValue } from '../../core/plain-data.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
+import { refusal, toIssues } from '../../core/issues.js';
 import { messageSchema } from './message-schema.js';
 import { cloneMessage } from './data-depth.js';
 import { callsIn, type AssistantMessage, type ChatMessage, type ToolResultPart } from './chat-message.js';
@@ -36,7 +36,7 @@ export function readThread(given: unknown): Thread {
   const parsed = messageSchema.array().safeParse(copied);
   if (!parsed.success) {
     const issues = toIssues(parsed.error, copied);
-    throw new ToolError('INVALID_ARGUMENT', `The messages are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+    throw refusal('The messages are refused', issues);
   }
   return joinResults(copied as readonly ChatMessage[]);
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
+import { aFunction, anObject, checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { McpClientInfo, OnElicit } from '../connection/elicitation.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/mcp-packages.js';
@@ -36,27 +35,20 @@ export interface McpDiscoveryOptions {
   readonly packages?: McpPackageLoaders;
 }
 
-const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'a function');
-const withMethod = <T>(what: string, ...methods: readonly string[]) =>
-  z.custom<T>((value) => typeof value === 'object' && value !== null && methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'), what);
-
 const schema = z.strictObject({
-  pins: withMethod<PinGuard>('pins with a check method', 'check').optional(),
+  pins: withMethods<PinGuard>('pins with a check method', 'check').optional(),
   patternEngine: aFunction<PatternEngine>().optional(),
   clientInfo: z.object({ name: z.string().min(1), version: z.string().min(1) }).loose().default({ name: 'tooldex', version: '1' }),
   onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),
-  env: z.custom<Environment>((value) => typeof value === 'object' && value !== null, 'variables by name').optional(),
-  clock: withMethod<Clock>('a clock', 'now', 'elapsed', 'after').default(systemClock),
+  env: anObject<Environment>('variables by name').optional(),
+  clock: withMethods<Clock>('a clock', 'now', 'elapsed', 'after').default(systemClock),
   random: aFunction<() => number>().default(() => Math.random),
-  packages: withMethod<McpPackages>('functions that load packages', 'client', 'stdio', 'ws').default(MCP_PACKAGES),
-});
+  packages: withMethods<McpPackages>('functions that load packages', 'client', 'stdio', 'ws').default(MCP_PACKAGES),
+} satisfies FieldsOf<McpDiscoveryOptions>);
 export type CheckedDiscoveryOptions = z.output<typeof schema>;
 
 /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function checkDiscoveryOptions(options: McpDiscoveryOptions): CheckedDiscoveryOptions {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error, options);
-  throw new ToolError('INVALID_ARGUMENT', `The discovery is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  return checkOptions(schema, options, 'options of the discovery');
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
+import { checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
 
 export interface DefinitionPinsOptions {
   /**
@@ -16,14 +15,11 @@ export interface DefinitionPinsOptions {
 }
 
 const schema = z.strictObject({
-  onNew: z.enum(['trust', 'quarantine']).optional(),
-  clock: z.custom<Clock>((value) => typeof (value as Partial<Clock> | null)?.after === 'function', 'a clock').optional(),
-});
+  onNew: z.enum(['trust', 'quarantine']).default('trust'),
+  clock: withMethods<Clock>('a clock', 'after').default(systemClock),
+} satisfies FieldsOf<DefinitionPinsOptions>);
 
 /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function checkPinOptions(options: DefinitionPinsOptions): Required<DefinitionPinsOptions> {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return { onNew: parsed.data.onNew ?? 'trust', clock: parsed.data.clock ?? systemClock };
-  const issues = toIssues(parsed.error, options);
-  throw new ToolError('INVALID_ARGUMENT', `The pins are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  return checkOptions(schema, options, 'options of the pins');
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ToolError } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { RANKING } from '../ranking/parameters.js';
 import { stem } from '../text/stem.js';
 import { CONCEPTS } from './concepts.js';
@@ -15,14 +14,12 @@ export interface RelatedWordsOptions {
 }
 
 const word = z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
-const optionsSchema = z.strictObject({ synonyms: z.array(z.array(word)).optional(), concepts: z.record(word, z.array(word)).optional() });
+const optionsSchema = z.strictObject({ synonyms: z.array(z.array(word)).optional(), concepts: z.record(word, z.array(word)).optional() } satisfies FieldsOf<RelatedWordsOptions>);
 
 /** @throws ToolError `INVALID_ARGUMENT` naming what is wrong: words that were never matched would be missed by nobody. */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success) return options;
-  const issues = toIssues(parsed.error, options);
-  throw new ToolError('INVALID_ARGUMENT', `The related words are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  checkOptions(optionsSchema, options, 'related words');
+  return options; // zod leaves words out that are called __proto__.
 }
 
 /** Which stems may stand in for a stem of a request, and as what share of it. */
