@@ -1,6 +1,5 @@
 import { isPlainObject } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/issues.js';
-import { invalidArgument } from '../../core/issues.js';
+import { invalidArgument, suggestNames } from '../../core/issues.js';
 
 export type OneOrMore<T extends string = string> = T | readonly T[];
 
