@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { defineConfig, type Options } from 'tsup';
-import { manifestJsonSchema } from './src/capability/manifest/entry/manifest-json-schema.js';
+import { manifestJsonSchema } from './src/capability/manifest/entry/manifest-entry.js';
 import { PAGE_SOURCES } from './src/http/page/page-sources.js';
 
 /** Puts the page into the package as text in place of the module that bundles it from its sources. */

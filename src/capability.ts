@@ -13,8 +13,7 @@ export type { CapabilitySummary, CompatibilityWire, JobWire, SkillWire, TaskWire
 export type { CallWire, MetricsWire, ProviderHealthWire, RouterWire, ToolHealthWire } from './capability/wire/health-wire.js';
 export type { JobManifest, SkillManifest, TaskManifest } from './capability/work/work-schemas.js';
 
-export type { ManifestEntry } from './capability/manifest/entry/manifest-entry.js';
-export { manifestJsonSchema } from './capability/manifest/entry/manifest-json-schema.js';
+export { manifestJsonSchema, type ManifestEntry } from './capability/manifest/entry/manifest-entry.js';
 export { loadFunctionMap, type FunctionMap, type FunctionMetadata, type LoadFunctionMapOptions, type MappedFunction } from './capability/manifest/load-function-map.js';
 export { loadManifest, type LoadedEntry, type LoadedManifest, type LoadManifestOptions } from './capability/manifest/load-manifest.js';
 export type { Handlers, ManifestSource } from './capability/manifest/load-options.js';

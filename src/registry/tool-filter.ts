@@ -3,6 +3,7 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEff
 import { costRank, dangerRank } from '../core/enum-order.js';
 import { checkOptions } from '../core/options.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
+import { TOOL_FIELDS, type ToolField } from '../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 
@@ -68,11 +69,11 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
   const tests: ((entry: ToolEntry) => boolean)[] = [];
   for (const [condition, wanted] of Object.entries(lists) as [keyof typeof lists, readonly unknown[] | undefined][]) {
     if (wanted === undefined) continue;
-    const valueOf = VALUES[condition];
     const set = new Set<unknown>(wanted);
+    const field = FIELD_OF.get(condition) as keyof ToolEntry;
     tests.push((entry) => {
-      const value = valueOf(entry);
-      return Array.isArray(value) ? value.some((each) => set.has(each)) : set.has(value);
+      const value = condition === 'derived' ? derivedSetsOf(entry) : entry[field];
+      return Array.isArray(value) ? value.some((each: unknown) => set.has(each)) : set.has(value);
     });
   }
   if (maxDanger !== undefined) tests.push((entry) => dangerRank(entry.dangerLevel) <= dangerRank(maxDanger));
@@ -83,21 +84,8 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
   return (entry) => tests.every((test) => test(entry));
 }
 
-const VALUES: Readonly<Record<Exclude<keyof ToolFilter, 'maxDanger' | 'maxCostTier' | 'available'>, (entry: ToolEntry) => unknown>> = {
-  name: (entry) => entry.name,
-  priority: (entry) => entry.priority,
-  accessMode: (entry) => entry.accessMode,
-  dangerLevel: (entry) => entry.dangerLevel,
-  executionCategory: (entry) => entry.executionCategory,
-  costTier: (entry) => entry.costTier,
-  sideEffect: (entry) => entry.sideEffects,
-  category: (entry) => entry.category,
-  keyword: (entry) => entry.keywords,
-  stage: (entry) => entry.stages,
-  taskType: (entry) => entry.taskTypes,
-  capability: (entry) => entry.capabilities,
-  derived: derivedSetsOf,
-};
+/** The field that each condition looks at. */
+const FIELD_OF: ReadonlyMap<string, string> = new Map([...Object.entries<ToolField>(TOOL_FIELDS).flatMap(([name, { filter }]) => (filter === undefined ? [] : [[filter.condition, name] as const])), ['capability', 'capabilities']]);
 
 /** Whether a tool can be used now: it has no availability check, or its check says yes. A check that throws says no. */
 export function isAvailable(entry: ToolEntry): boolean {

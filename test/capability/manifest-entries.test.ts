@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineTool } from '../../src/index.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/entry/define-entry.js';
-import { manifestJsonSchema } from '../../src/capability/manifest/entry/manifest-json-schema.js';
+import { manifestJsonSchema } from '../../src/capability/manifest/entry/manifest-entry.js';
 import { validate } from '@cfworker/json-schema';
 import { isDeepFrozen } from '../core/json-values.js';
 import { definitionWith, issuesWith, LEAST, read, type LooseEntry } from './manifest-samples.js';

@@ -7,7 +7,7 @@ import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName, type FieldOn } f
 import type { ToolAuth, ToolProvider } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { jsonPiece, type JsonPiece } from '../answers/json-pieces.js';
-import { picked } from './picked.js';
+import { picked } from './work-wire.js';
 
 type Health = CapabilityTool['health'];
 type AuthStatus = CapabilityTool['authStatus'];

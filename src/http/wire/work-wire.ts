@@ -1,6 +1,6 @@
 import type { CapabilityJob, CapabilitySkill } from '../../capability/capability-items.js';
 import { metricsWire } from '../../capability/wire/health-wire.js';
-import { picked } from './picked.js';
+import { isPlainObject } from '../../core/plain-data.js';
 
 /** A skill as its file says it, with what is known beside. */
 export function skillWire(skill: CapabilitySkill): Readonly<Record<string, unknown>> {
@@ -42,4 +42,10 @@ export function jobWire(job: CapabilityJob): Readonly<Record<string, unknown>> {
     health: { job: metricsWire(job.health) },
     source,
   };
+}
+
+/** Returns a value with, if it is an object, only the fields named: manifests may hold others, and credentials in them. */
+export function picked(value: unknown, fields: readonly string[]): unknown {
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(fields.filter((field) => Object.hasOwn(value, field)).map((field) => [field, value[field]]));
 }

@@ -9,8 +9,10 @@ const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
 
 const name = z.string().regex(NAME, { error: NAME_RULE });
-const text = (longest: number) => z.string().max(longest).refine((value) => value.trim() !== '', { error: 'text that is not blank' });
-const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
+/** A text that is not blank. */
+export const text = (longest: number = LIMITS.labelLength) => z.string().max(longest).regex(/\S/, { error: 'text that is not blank' });
+/** A list of bounded length. */
+export const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const unique = (values: readonly string[]) => [...new Set(values)];
 
 /** Labels are compared, so they are stored as they are asked for: trimmed, with single blanks, in lower case, composed. */
@@ -18,9 +20,9 @@ export function normalizeLabel(label: string): string {
   // Callers without types may pass anything; what is no text is nobody's label.
   return typeof label === 'string' ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC') : '';
 }
-const label = text(LIMITS.labelLength).transform(normalizeLabel);
+const label = text().transform(normalizeLabel);
 const labels = list(label).transform(unique);
-const words = list(text(LIMITS.labelLength)).transform(unique);
+const words = list(text()).transform(unique);
 const sentence = text(LIMITS.sentenceLength);
 /** Not `z.record`, which silently drops a key called `__proto__`. */
 const plainObject = z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
@@ -38,26 +40,26 @@ const environment = z.custom<Readonly<Record<string, 'required' | 'optional'>>>(
 
 const auth = z.strictObject({
   required: z.boolean(),
-  type: text(LIMITS.labelLength).optional(),
+  type: text().optional(),
   scopes: words.optional(),
   env: environment.optional(),
   docs: sentence.optional(),
 });
 
 const provider = z.strictObject({
-  name: text(LIMITS.labelLength),
+  name: text(),
   priority: z.number().int().default(100),
   healthCheckIntervalMs: z.number().min(0).optional(),
   config: plainObject.optional(),
 });
 
 /** What is allowed in options of each kind, and the form in which it is kept. */
-const KINDS = {
+export const OPTION_KINDS = {
   name,
   names: list(name).transform(unique),
   description: text(LIMITS.descriptionLength),
-  text: text(LIMITS.labelLength),
-  version: text(LIMITS.labelLength),
+  text: text(),
+  version: text(),
   sentence,
   requests: list(sentence),
   label,
@@ -81,8 +83,8 @@ const KINDS = {
   providers: list(provider),
 } satisfies { readonly [Kind in FieldKind]?: z.ZodType };
 
-type Shape = { [Name in OptionOfKind<keyof typeof KINDS>]: (typeof KINDS)[(typeof TOOL_FIELDS)[Name]['kind']] };
-const shape = Object.fromEntries(optionsOfKind(...(Object.keys(KINDS) as (keyof typeof KINDS)[])).map((option) => [option, KINDS[TOOL_FIELDS[option].kind]])) as Shape;
+type Shape = { [Name in OptionOfKind<keyof typeof OPTION_KINDS>]: (typeof OPTION_KINDS)[(typeof TOOL_FIELDS)[Name]['kind']] };
+const shape = Object.fromEntries(optionsOfKind(...(Object.keys(OPTION_KINDS) as (keyof typeof OPTION_KINDS)[])).map((option) => [option, OPTION_KINDS[TOOL_FIELDS[option].kind]])) as Shape;
 
 /** The options of a tool that are plain data. */
 export const metadataSchema = z.strictObject(shape).partial().required({ name: true, description: true });

@@ -1,19 +1,15 @@
-import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect } from '../../../core/enums.js';
+import { toJSONSchema, z } from 'zod';
+import { SideEffect } from '../../../core/enums.js';
 import { PRIORITY_NAMES } from '../../../core/enum-order.js';
 import { LIMITS } from '../../../core/limits.js';
-import { isPlainObject } from '../../../core/plain-data.js';
+import { cloneFrozen, isPlainObject } from '../../../core/plain-data.js';
+import { list, OPTION_KINDS, text } from '../../../tool/metadata/metadata-schema.js';
 import { fieldsOn, SAFETY_LEVELS, type FieldKind, type FieldOn, type TOOL_FIELDS } from '../../../tool/metadata/tool-fields.js';
+import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
 
-const NAME = /^[A-Za-z0-9._-]{1,128}$/;
-const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
 /** Seconds: longer times cannot be waited for. */
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
-const name = z.string().regex(NAME, { error: NAME_RULE });
-const text = (longest: number = LIMITS.labelLength) => z.string().max(longest).regex(/\S/, { error: 'text that is not blank' });
-const sentence = text(LIMITS.sentenceLength);
-const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const labels = list(text());
 /** Only looked at, never rebuilt: zod would drop a key called `__proto__`. */
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
@@ -50,7 +46,7 @@ const auth = z.looseObject({
   envs: mapOf(needOfVariable)
     .optional()
     .describe('The environment variables that hold the credentials: {"VARIABLE": {"required": true}}, or {"label": "VARIABLE"}.'),
-  docs: sentence.optional().describe('How to get access.'),
+  docs: OPTION_KINDS.sentence.optional().describe('How to get access.'),
   scopes: z
     .union([z.string().max(LIMITS.sentenceLength), list(z.string().max(LIMITS.labelLength))], { error: 'a list of scopes, or one text with blanks between them' })
     .optional()
@@ -70,7 +66,7 @@ const idempotencyKey = z.union(
     z.looseObject({
       required: z.boolean().describe('Whether repeated calls need a key.'),
       scope: text().optional().describe('Within what the key is unique.'),
-      guidance: sentence.optional().describe('How to make the key.'),
+      guidance: OPTION_KINDS.sentence.optional().describe('How to make the key.'),
     }),
   ],
   { error: 'true, false, or an object with "required"' },
@@ -78,30 +74,19 @@ const idempotencyKey = z.union(
 
 /** What is allowed under a key of each kind. It only checks; the values themselves are read in `manifest-forms.ts`. */
 const KINDS = {
-  name,
-  names: list(name),
-  description: text(LIMITS.descriptionLength),
-  text: text(),
-  version: text(),
-  sentence,
+  ...OPTION_KINDS,
   requests: list(z.unknown()),
   label: text(),
   labels,
   words: labels,
   tags: list(z.string().max(LIMITS.labelLength)),
   personas: labels,
-  flag: z.boolean(),
   wholeSeconds: z.int().min(0).max(LONGEST_SECONDS),
   seconds: z.number().min(0).max(LONGEST_SECONDS),
-  amount: z.number().min(0),
   object: plainObject(),
   input: parameters,
   output: plainObject(),
   priority: z.union([z.enum(PRIORITY_NAMES), z.int().min(0).max(3)], { error: `one of ${quoted(PRIORITY_NAMES)}, or their numbers 0 to 3` }),
-  accessMode: z.enum(AccessMode),
-  dangerLevel: z.enum(DangerLevel),
-  executionCategory: z.enum(ExecutionCategory),
-  costTier: z.enum(CostTier),
   safetyLevel: z.enum(SAFETY_LEVELS),
   sideEffects: z.union([z.enum(SideEffect), list(z.enum(SideEffect))], { error: `one of ${quoted(Object.values(SideEffect))}, or a list of them` }),
   idempotency: idempotencyKey,
@@ -166,4 +151,40 @@ export function unwrapEntry(raw: Plain): UnwrappedEntry {
   const inside = wrapped;
   const twice = Object.keys(inside).filter((key) => Object.hasOwn(beside, key) && JSON.stringify(beside[key]) !== JSON.stringify(inside[key]));
   return { fields: { ...beside, ...inside }, inside: new Set(Object.keys(inside)), twice };
+}
+
+/** The draft that editors know best. */
+const TARGET = 'draft-7';
+
+/**
+ * JSON Schema (draft 7) of a manifest file, for editors and other validators.
+ *
+ * It is made from the schema that reads manifests, with a description of every field. Unknown keys pass it; what spans
+ * several fields or files (contradictions, duplicate names) is found by reading only.
+ */
+export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
+
+function createManifestJsonSchema(): JsonSchema {
+  const { $schema, ...tool } = toJSONSchema(manifestEntrySchema, { target: TARGET, io: 'input' }) as Record<string, unknown>;
+  const { properties } = tool as { properties: Record<string, unknown> };
+  const tools = { type: 'array', items: { anyOf: [{ $ref: '#/definitions/tool' }, { $ref: '#/definitions/function' }] } };
+  return cloneFrozen({
+    $schema,
+    title: 'Tool manifest',
+    description: 'The tools of an agent, with what it needs to know to choose and run them safely.',
+    anyOf: [tools, { type: 'object', properties: { $schema: { type: 'string' }, tools }, required: ['tools'] }],
+    definitions: {
+      tool: {
+        ...tool,
+        // Only an MCP server may be asked for the parameters.
+        anyOf: [{ required: ['parameters'] }, { required: ['providers'], properties: { providers: { contains: { type: 'object', required: ['name'], properties: { name: { const: 'mcp' } } } } } }],
+      },
+      function: {
+        description: 'A tool in the function-calling form; its metadata stands beside "function" or inside of it.',
+        type: 'object',
+        properties: { ...properties, function: { type: 'object', properties } },
+        required: ['function'],
+      },
+    },
+  });
 }

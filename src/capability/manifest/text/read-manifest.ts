@@ -1,10 +1,9 @@
 import { isToolError, issuesOf } from '../../../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../../tool/tool-definition.js';
-import { checkEntry, type EntryFinding } from '../entry/check-entry.js';
+import { checkEntry, createSuggester, type EntryFinding, type Suggester } from '../entry/check-entry.js';
 import { defineEntry, KEY_OF_OPTION } from '../entry/define-entry.js';
 import { unwrapEntry, type ManifestEntry, type UnwrappedEntry } from '../entry/manifest-entry.js';
-import { createSuggester, type Suggester } from '../entry/suggester.js';
 import type { ManifestIssue } from '../manifest-issue.js';
 import { parseJsonText, pointerOf, type JsonText, type Path } from './json-text.js';
 
