@@ -43,11 +43,11 @@ function manifestFindings({ findings }: CapabilityRegistry): readonly FindingWir
 /** Where manifests keep credentials, or what programs put there. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
-/** Messages quote what was found; there it may be a credential that was written into the wrong place. */
+/** Messages quote what they got; there it may be a credential that was written into the wrong place. */
 function shownMessage(message: string, path: string): string {
   const shown = publicMessage(message);
-  const found = shown.indexOf('found ');
-  return PRIVATE.test(path) && found !== -1 ? `${shown.slice(0, found)}found something else, which is not shown here` : shown;
+  const value = shown.search(/\b(?:got|found) /);
+  return PRIVATE.test(path) && value !== -1 ? `${shown.slice(0, value)}got something else, which is not shown here` : shown;
 }
 
 /** Each tool is looked at among those that it is offered with: a persona's among what that persona sees. */

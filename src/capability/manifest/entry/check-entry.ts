@@ -2,10 +2,9 @@ import type { z } from 'zod';
 import { isToolError, issuesOf } from '../../../core/errors.js';
 import { describeValue, isPlainObject } from '../../../core/plain-data.js';
 import { compileJsonSchema } from '../../../json-schema/compile-json-schema.js';
-import { toIssues } from '../../../core/issues.js';
+import { suggestNames, toIssues } from '../../../core/issues.js';
 import { dangerRank } from '../../../core/enum-order.js';
 import type { DangerLevel } from '../../../core/enums.js';
-import { suggestNames } from '../../../core/issues.js';
 import { isMcpWrapper, KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
 
 /** Something about an entry that its author should know; errors make the entry unusable. */
