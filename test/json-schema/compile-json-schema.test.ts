@@ -294,6 +294,7 @@ describe('a pattern of a foreign schema', () => {
     const condition = { if: pattern, then: { maxLength: 1 }, else: { minLength: 3 } };
     expect(['x', 'xxx', 'xx'].map((text) => foreignFits(condition, text))).toEqual([true, true, false]);
     expect([foreignFits({ contains: pattern, maxContains: 1 }, ['x', 'y']), foreignFits({ contains: pattern, minContains: 2 }, ['x', 1])]).toEqual([true, false]);
+    expect([foreignFits({ not: { contains: pattern } }, ['x']), foreignFits({ not: { contains: { type: 'string' } } }, ['x'])]).toEqual([true, false]);
     expect(foreignFits({ not: { patternProperties: { [unsafe]: false } } }, { a: 1 })).toBe(true);
   });
 
