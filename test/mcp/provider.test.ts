@@ -179,7 +179,7 @@ describe('an answer of a server', () => {
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
     expect(await discovery.callTool('demo', 'keeps', {}, {})).toMatchObject({ status: 'ok', value: { called: 'keeps' } });
-    expect(await discovery.callTool('demo', 'breaks_it', {}, {})).toMatchObject({ status: 'error', message: expect.stringContaining('output schema says: expected number')  as string });
+    expect(await discovery.callTool('demo', 'breaks_it', {}, {})).toMatchObject({ status: 'error', message: expect.stringContaining('output schema says: Expected number')  as string });
     // Text alone is not what was promised.
     expect(await discovery.callTool('demo', 'announce', {}, {})).toMatchObject({ status: 'error' });
   });
