@@ -6,8 +6,8 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** Turns texts into vectors that lie close together where the texts mean about the same. */
 export interface Embedder {
-  /** One vector for each text, in their order and all of one length. The signal says that nobody waits any longer. */
-  embed(texts: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<readonly (readonly number[])[]>;
+  /** Returns one vector for each text, in their order and all of one length. The signal says that nobody waits any longer. */
+  embed(texts: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<readonly (readonly number[] | Float32Array | Float64Array)[]>;
 }
 
 /** What is needed of `embedMany` of the AI SDK: described here, so that nothing of that package is imported. */
@@ -105,14 +105,19 @@ function toVectors(answer: unknown, count: number, length: number | undefined): 
   if (!Array.isArray(answer) || answer.length !== count) throw unusable(`${count} vectors`, describeValue(answer));
   let expected = length;
   return Array.from(answer as readonly unknown[], (vector) => {
-    if (!Array.isArray(vector) || vector.length === 0 || vector.length > LONGEST_VECTOR) throw unusable(`vectors of 1 to ${LONGEST_VECTOR} numbers`, describeValue(vector));
+    if (!isVector(vector) || vector.length === 0 || vector.length > LONGEST_VECTOR) throw unusable(`vectors of 1 to ${LONGEST_VECTOR} numbers`, describeValue(vector));
     expected ??= vector.length;
     if (vector.length !== expected) throw unusable(`vectors that all have ${expected} numbers`, `one of ${vector.length}`);
-    return unit(vector as readonly unknown[]);
+    return unit(vector);
   });
 }
 
-function unit(vector: readonly unknown[]): Vector {
+/** Returns whether a value is a list or a typed array, of whatever. */
+function isVector(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
+
+function unit(vector: ArrayLike<unknown>): Vector {
   const numbers = Array.from(vector, (value) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) throw unusable('vectors of finite numbers', describeValue(value));
     return value;

@@ -5,6 +5,8 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 export interface Candidate {
   readonly entry: ToolEntry;
   readonly guaranteed: boolean;
+  /** Set for tools that are only there because there is room. */
+  readonly isFiller: boolean;
   /** Set for tools that keep the level they had: their bytes must not change. */
   readonly fixedLevel?: SchemaLevel;
 }
@@ -20,8 +22,8 @@ export interface Fitted<C extends Candidate> {
 /**
  * Gives each candidate a level so that all together stay within a budget.
  *
- * Later ones give way first: they are shown at the compact level, then as stubs, and only then left out, never a
- * guaranteed one. A level that would cost as much as the one above is skipped. What is freed in the end goes to the first. Candidates with a fixed level are not shown at another;
+ * Fillers are left out first, the last of them before the others. Then later ones give way: they are shown at the compact
+ * level, then as stubs, and only then left out, never a guaranteed one. A level that would cost as much as the one above is skipped. What is freed in the end goes to the first. Candidates with a fixed level are not shown at another;
  * they are left out, the last first, only for a guaranteed one.
  */
 export function fitBudget<C extends Candidate>(candidates: readonly C[], budget: number, countTokens: (text: string) => number): Fitted<C> {
@@ -46,6 +48,16 @@ export function fitBudget<C extends Candidate>(candidates: readonly C[], budget:
   };
   const isLower = (a: SchemaLevel, b: SchemaLevel) => SCHEMA_LEVELS.indexOf(a) > SCHEMA_LEVELS.indexOf(b);
 
+  const leaveOut = (mayLeave: (candidate: C) => boolean) => {
+    for (const each of [...kept].reverse()) {
+      if (tokens <= budget) break;
+      if (!mayLeave(each.candidate)) continue;
+      kept.splice(kept.indexOf(each), 1);
+      dropped.unshift(each.candidate);
+      tokens -= each.tokens;
+    }
+  };
+  leaveOut(({ isFiller }) => isFiller);
   for (const level of ['compact', 'stub'] as const) {
     for (const each of [...kept].reverse()) {
       if (tokens <= budget) break;
@@ -53,15 +65,8 @@ export function fitBudget<C extends Candidate>(candidates: readonly C[], budget:
       if (each.candidate.fixedLevel === undefined && isLower(level, each.level) && cost(each.candidate, level) < each.tokens) setLevel(each, level);
     }
   }
-  for (const fixed of [false, true]) {
-    for (const each of [...kept].reverse()) {
-      if (tokens <= budget) break;
-      if (each.candidate.guaranteed || (each.candidate.fixedLevel !== undefined) !== fixed) continue;
-      kept.splice(kept.indexOf(each), 1);
-      dropped.unshift(each.candidate);
-      tokens -= each.tokens;
-    }
-  }
+  leaveOut(({ guaranteed, fixedLevel }) => !guaranteed && fixedLevel === undefined);
+  leaveOut(({ guaranteed }) => !guaranteed);
   for (const each of kept) {
     for (const level of SCHEMA_LEVELS) {
       if (each.candidate.fixedLevel !== undefined || !isLower(each.level, level) || isLower(highestLevel(each.candidate.entry), level)) continue;

@@ -32,10 +32,10 @@ export interface HybridRanking {
   readonly degraded?: ToolError;
 }
 
-/** Source: G. Cormack, C. Clarke and S. Büttcher, Reciprocal Rank Fusion outperforms Condorcet…, SIGIR 2009. */
-const RANK_OFFSET = 60;
 /** So many of the best of each ranking are fused, whatever the limit: fewer results are the first of more. */
-const FUSED = 100;
+const FUSED = 60;
+/** How much similarity counts beside search, in standard deviations; every value from 0.3 to 0.8 ranks about as well. */
+const SIMILARITY_WEIGHT = 0.5;
 
 const optionsSchema = z.strictObject({
   embedder: withMethods<Embedder>('an object with a function embed', 'embed'),
@@ -47,7 +47,7 @@ const optionsSchema = z.strictObject({
 } satisfies FieldsOf<HybridOptions>);
 type CheckedOptions = z.output<typeof optionsSchema>;
 
-/** A tool at its place in one of the rankings. */
+/** A tool with its score in a ranking. */
 interface Placed {
   readonly entry: ToolEntry;
   readonly score: number;
@@ -55,8 +55,9 @@ interface Placed {
 }
 
 /**
- * Ranks tools by the registry's search and by the meaning of the request, and joins both rankings by the places that
- * tools have in them: each place adds 1 / (60 + place). Equal sums are ordered by priority, then by name.
+ * Ranks tools by the registry's search and by the meaning of the request: the best 60 of either are scored by
+ * z(search) + 0.5 · z(cosine), where z is the distance from the mean of these tools in standard deviations. So a score
+ * is comparable within one ranking only, and may be negative. Equal scores are ordered by priority, then by name.
  *
  * When the embedder fails, gives what cannot be used, or is slow, the result is the registry's own search, and `degraded`
  * says why. It is an object, and not a list with a reason on it: `ranking` goes to `selectTools` as it is, and a property of
@@ -78,34 +79,35 @@ export async function rankHybrid(registry: ToolMetadataRegistry, text: string, o
   if (limit === 0 || entries.length === 0 || text.slice(0, LIMITS.queryLength).trim() === '') return Object.freeze({ ranking: toRanking(lexical, limit) });
   try {
     const similarities = await beforeDeadline((stop) => similaritiesOf(text, entries, asked.embedder, stop), asked);
-    return Object.freeze({ ranking: toRanking(fuse(lexical, mostSimilar(entries, similarities)), limit) });
+    return Object.freeze({ ranking: toRanking(fuse(lexical.slice(0, FUSED), entries, similarities), limit) });
   } catch (error) {
     if (asked.signal?.aborted) throw abortedBy(asked.signal);
     return Object.freeze({ ranking: toRanking(lexical, limit), degraded: degradation(error) });
   }
 }
 
-/** The tools nearest to the request; what points nowhere or away from it has nothing to do with it. */
-function mostSimilar(entries: readonly ToolEntry[], similarities: Similarities): readonly Placed[] {
+/** Joins the hits of search and the tools nearest to the request; what points nowhere or away from it is not near. */
+function fuse(hits: readonly Placed[], entries: readonly ToolEntry[], similarities: Similarities): readonly Placed[] {
+  const cosines = new Map(entries.map((entry, index) => [entry, similarities[index]!]));
   const best = new Best<Placed>(FUSED, isBetter);
-  for (const [index, entry] of entries.entries()) {
-    const score = similarities[index]!;
-    if (score > 0) best.offer({ entry, score, explanation: `similar in meaning (${score.toFixed(2)})` });
-  }
-  return best.sorted();
+  for (const [entry, score] of cosines) if (score > 0) best.offer({ entry, score, explanation: `similar in meaning (${score.toFixed(2)})` });
+  const near = new Map(best.sorted().map((each) => [each.entry, each]));
+  const found = new Set(hits.map(({ entry }) => entry));
+  const candidates = [
+    ...hits.map(({ entry, score, explanation }) => ({ entry, score, explanation: near.has(entry) ? `${explanation}; ${near.get(entry)!.explanation}` : explanation })),
+    ...[...near.values()].filter(({ entry }) => !found.has(entry)).map(({ entry, explanation }) => ({ entry, score: 0, explanation })),
+  ];
+  const bySearch = standardized(candidates.map(({ score }) => score));
+  const bySimilarity = standardized(candidates.map(({ entry }) => cosines.get(entry)!));
+  return candidates.map(({ entry, explanation }, index) => ({ entry, score: bySearch[index]! + SIMILARITY_WEIGHT * bySimilarity[index]!, explanation })).sort((a, b) => (isBetter(a, b) ? -1 : 1));
 }
 
-function fuse(...rankings: readonly (readonly Placed[])[]): readonly Placed[] {
-  const fused = new Map<string, Placed>();
-  for (const ranking of rankings) {
-    for (const [index, { entry, explanation }] of ranking.slice(0, FUSED).entries()) {
-      const share = 1 / (RANK_OFFSET + index + 1);
-      const before = fused.get(entry.name);
-      if (before === undefined) fused.set(entry.name, { entry, score: share, explanation });
-      else fused.set(entry.name, { entry, score: before.score + share, explanation: `${before.explanation}; ${explanation}` });
-    }
-  }
-  return [...fused.values()].sort((a, b) => (isBetter(a, b) ? -1 : 1));
+/** Returns the distances of values from their mean in standard deviations; 0 where all are equal. */
+function standardized(values: readonly number[]): readonly number[] {
+  if (values.every((value) => value === values[0])) return values.map(() => 0);
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+  return values.map((value) => (value - mean) / deviation);
 }
 
 function isBetter(a: Placed, b: Placed): boolean {

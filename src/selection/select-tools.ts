@@ -27,11 +27,12 @@ interface Wish extends Candidate {
  *
  * Limits win over everything. Then `include`, CRITICAL tools and those with a mandatory keyword in the text are
  * guaranteed, whatever the stage. Then come the tools that the request's words hit, best first, within the stage and
- * task type; then HIGH tools that declare the stage or task type without being hit, and MEDIUM ones where nothing is hit. LOW
- * tools are chosen only when they are hit. There may be fewer than `maxTools`, or none at all.
+ * task type; then HIGH tools that declare the stage or task type without being hit, and MEDIUM ones where nothing is hit.
+ * Places and tokens that remain go to the other HIGH tools within the stage and task type. LOW tools are chosen only when
+ * they are hit. There may be fewer than `maxTools`, or none at all.
  *
  * With `previous`, its tools come first, at their place and level; only new ones are added behind, and only they give way
- * to the budget. Equal requests give equal bytes.
+ * to the budget. HIGH tools that took what remained are not carried over: they stay last. Equal requests give equal bytes.
  *
  * @throws ToolError `INVALID_ARGUMENT` for a request with wrong or unknown parts.
  */
@@ -47,12 +48,13 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   const fit = (candidates: readonly Wish[]) => fitBudget(candidates, asked.tokenBudget ?? Infinity, asked.countTokens);
 
   const mustHave = [...carried.filter((wish) => wish.guaranteed), ...guaranteed];
-  if (mustHave.length > asked.maxTools) {
-    withinCount([...carried, ...others], 0, dropped, `the guaranteed tools alone are more than ${asked.maxTools}`);
-    return exceeded(asked, fit(mustHave), dropped, `${mustHave.length} guaranteed tools are more than maxTools ${asked.maxTools}`);
+  const places = asked.maxTools + (asked.criticalOutsideLimit ? mustHave.filter(({ entry }) => entry.priority === Priority.CRITICAL).length : 0);
+  if (mustHave.length > places) {
+    withinCount([...carried, ...others], 0, dropped, `the guaranteed tools alone are more than ${places}`);
+    return exceeded(asked, fit(mustHave), dropped, `${mustHave.length} guaranteed tools are more than maxTools ${asked.maxTools}${places > asked.maxTools ? ` and the ${places - asked.maxTools} CRITICAL ones` : ''}`);
   }
-  const keptBefore = withinCount(carried, asked.maxTools - guaranteed.length, dropped, `${asked.maxTools} tools are guaranteed or were there before it`);
-  const added = withinCount(others, asked.maxTools - guaranteed.length - keptBefore.length, dropped, `${asked.maxTools} tools fit better or were there before`);
+  const keptBefore = withinCount(carried, places - guaranteed.length, dropped, `${places} tools are guaranteed or were there before it`);
+  const added = withinCount(others, places - guaranteed.length - keptBefore.length, dropped, `${places} tools fit better or were there before`);
   const fitted = fit([...keptBefore, ...guaranteed, ...added]);
   for (const wish of fitted.dropped) drop(dropped, wish.entry.name, 'token_budget', `no room within ${asked.tokenBudget} tokens, however short`, wish.score);
   if (!fitted.fits) {
@@ -92,7 +94,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const wish = (entry: ToolEntry, reason: SelectionReason, explanation: string, guaranteed = false) => {
     if (wishes.has(entry.name)) return;
     const refusal = refusalOf(entry);
-    if (refusal === undefined) wishes.set(entry.name, { entry, reason, guaranteed, score: scoreOf(entry), explanation });
+    if (refusal === undefined) wishes.set(entry.name, { entry, reason, guaranteed, isFiller: reason === 'high_priority', score: scoreOf(entry), explanation });
     else drop(dropped, entry.name, refusal.reason, refusal.explanation, scoreOf(entry));
   };
 
@@ -101,15 +103,19 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
 
   const offered = hits.filter(({ entry }) => refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined);
+  // Scores below 0 have no zero to take a share from: then the number of tools decides alone.
+  const isShare = asked.ranking?.every(({ score }) => score >= 0) ?? true;
   const best = offered.reduce((most, { score, usage }) => Math.max(most, score - Math.max(0, usage)), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
     if (wishes.has(entry.name)) continue;
-    const irrelevant = best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
+    const irrelevant = isShare && best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
     const refusal = refusalOf(entry) ?? misfitOf(entry, asked) ?? irrelevant;
     if (refusal !== undefined) drop(dropped, entry.name, refusal.reason, refusal.explanation, score);
     else wish(entry, 'search', `hit ${rank + 1} for the request${explanation ? `: ${explanation}` : ''}`);
   }
   for (const [reason, entry] of unhit(registry, asked, hits.length > 0)) wish(entry, reason, reason === 'stage' ? `it is for the stage ${asked.stage}` : `it is for the task type ${asked.taskType}`);
+  const high = [...registry.getByPriority(Priority.HIGH)].filter((entry) => misfitOf(entry, asked) === undefined);
+  for (const entry of high.sort((a, b) => scoreOf(b) - scoreOf(a) || compareText(a.name, b.name))) wish(entry, 'high_priority', 'its priority is high, and there is room');
   return { wishes, dropped, scoreOf, refusalOf };
 }
 
@@ -142,9 +148,10 @@ function searchHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refus
     return found.length;
   };
   if (search(wanted) === wanted) {
-    search(wanted, (entry) => refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined);
+    const coming = new Set(guaranteed.map(({ entry }) => entry.name));
+    search(wanted, (entry) => !coming.has(entry.name) && refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined);
     // Those that come without being hit, for their score.
-    const named = new Set([...guaranteed.map(({ entry }) => entry.name), ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter((name) => !results.has(name)));
+    const named = new Set([...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter((name) => !results.has(name)));
     if (named.size > 0) search(named.size, ({ name }) => named.has(name));
   }
   return [...results.values()].map(({ toolName, score, usage, explanation }) => ({ entry: registry.require(toolName), score, usage, explanation })).sort(byRelevance);
@@ -193,7 +200,8 @@ function* unhit(registry: ToolMetadataRegistry, asked: CheckedRequest, isHit: bo
 /** The tools of the selection before that may still be offered, as they were. */
 function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wishes, dropped, scoreOf, refusalOf }: Wishes): readonly Wish[] {
   const carried = new Map<string, Wish>();
-  for (const { toolName, level, rendered } of asked.previous?.tools ?? []) {
+  for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
+    if (reason === 'high_priority') continue; // It took what remained, and must not take what this request needs.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');
@@ -207,7 +215,7 @@ function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wi
     const wish = wishes.get(toolName);
     const isSame = rendered === undefined || JSON.stringify(rendered) === JSON.stringify(renderTool(entry, level));
     const explanation = isSame ? 'it was there before' : 'it was there before, and has changed since';
-    const reasons = wish?.guaranteed ? wish : { entry, reason: 'carried_over' as const, guaranteed: false, score: scoreOf(entry), explanation };
+    const reasons = wish?.guaranteed ? wish : { entry, reason: 'carried_over' as const, guaranteed: false, isFiller: false, score: scoreOf(entry), explanation };
     // A replaced tool keeps its place only: whatever its level, its text is new to the model.
     carried.set(toolName, isSame ? { ...reasons, fixedLevel: level } : reasons);
   }

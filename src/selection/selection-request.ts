@@ -31,8 +31,10 @@ export interface SelectionRequest extends SelectionLimits {
   readonly stage?: string;
   /** Only tools for this type of task, and those that name none, beside the guaranteed. */
   readonly taskType?: string;
-  /** @default 12 */
+  /** The most tools there may be, CRITICAL ones not counted unless `criticalOutsideLimit` is `false`. @default 12 */
   readonly maxTools?: number;
+  /** Offers CRITICAL tools beside the `maxTools` others; `false` lets them take places of the others. @default true */
+  readonly criticalOutsideLimit?: boolean;
   /** What all tools together may cost the prompt. @default no limit */
   readonly tokenBudget?: number;
   /** Names or aliases of tools that are offered in any case, unless a limit forbids them. */
@@ -64,10 +66,11 @@ const requestSchema = z.strictObject({
   stage: label,
   taskType: label,
   maxTools: z.number().int().min(0).default(DEFAULT_MAX_TOOLS),
+  criticalOutsideLimit: z.boolean().default(true),
   tokenBudget: z.number().min(0).optional(),
   include: names,
   // What is read of it, so that it may also come from a file.
-  previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown().optional() })) }).optional(),
+  previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown().optional(), reason: z.string().optional() })) }).optional(),
   ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
   countTokens: aFunction<(text: string) => number>().default(() => estimateTokens).transform(checkCounts),
 });

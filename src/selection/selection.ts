@@ -3,7 +3,7 @@ import type { RenderedTool, SchemaLevel } from '../tool/render/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** Why a tool was chosen, the strongest reason there is. */
-export type SelectionReason = 'included' | 'critical' | 'mandatory_keyword' | 'carried_over' | 'search' | 'stage' | 'task_type';
+export type SelectionReason = 'included' | 'critical' | 'mandatory_keyword' | 'carried_over' | 'search' | 'stage' | 'task_type' | 'high_priority';
 
 /** Why a tool that was considered is not among the chosen. */
 export type DropReason = 'unknown' | 'excluded' | 'unavailable' | 'filter' | 'danger' | 'access' | 'cost' | 'stage' | 'task_type' | 'relevance' | 'max_tools' | 'token_budget';
@@ -41,7 +41,8 @@ export interface Selection {
   readonly maxTools: number;
   /**
    * Set when the guaranteed tools alone exceed `maxTools` or `tokenBudget` (code `BUDGET_EXCEEDED`). `tools` are then just
-   * the guaranteed ones, above the limit: whoever asked must decide what to give up.
+   * the guaranteed ones, above the limit: whoever asked must decide what to give up. CRITICAL tools count for `maxTools`
+   * only when the request said `criticalOutsideLimit: false`.
    */
   readonly error: ToolError | undefined;
 }

@@ -3,27 +3,36 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-const FOLDER = join(import.meta.dirname, 'peers');
-const requirePeer = createRequire(join(FOLDER, 'package.json'));
-
-const { dependencies } = JSON.parse(readFileSync(join(FOLDER, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
-const missing = () => Object.keys(dependencies).filter((name) => !existsSync(join(FOLDER, 'node_modules', name, 'package.json')) || versionOf(name) !== dependencies[name]);
-
-/** Installs the packages we are measured against, in a folder of their own, where they are missing; says whether they are there. */
-export function installPeers(): boolean {
-  if (missing().length === 0) return true;
-  console.log(`installing ${missing().join(', ')} in test/bench/peers`);
-  spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: FOLDER, stdio: 'inherit', shell: process.platform === 'win32' });
-  const left = missing();
-  if (left.length > 0) console.log(`not installed: ${left.join(', ')}; going on without the packages`);
-  return left.length === 0;
+/** Packages that only a benchmark needs, in a folder of their own, which names them. */
+export interface Packages {
+  /** Installs them where they are missing; returns whether they are there. */
+  install(): boolean;
+  versionOf(name: string): string;
+  /** Returns what a package exports. Its types are not at hand where it is not installed, so the caller says what it uses. */
+  load(name: string): unknown;
 }
 
-export function versionOf(name: string): string {
-  return (JSON.parse(readFileSync(join(FOLDER, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version;
+function packagesIn(name: string): Packages {
+  const folder = join(import.meta.dirname, name);
+  const require = createRequire(join(folder, 'package.json'));
+  const readJson = (...path: readonly string[]) => JSON.parse(readFileSync(join(folder, ...path), 'utf8')) as { version: string; dependencies: Record<string, string> };
+  const versionOf = (each: string) => readJson('node_modules', each, 'package.json').version;
+  const missing = () => Object.entries(readJson('package.json').dependencies).flatMap(([each, version]) => (existsSync(join(folder, 'node_modules', each, 'package.json')) && versionOf(each) === version ? [] : [each]));
+  return {
+    install: () => {
+      if (missing().length === 0) return true;
+      console.log(`installing ${missing().join(', ')} in test/bench/${name}`);
+      spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, stdio: 'inherit', shell: process.platform === 'win32' });
+      const left = missing();
+      if (left.length > 0) console.log(`not installed: ${left.join(', ')}; going on without the packages`);
+      return left.length === 0;
+    },
+    versionOf,
+    load: (each) => require(each) as unknown,
+  };
 }
 
-/** What a package exports. Its types are not at hand where the peers are not installed, so the caller says what it uses. */
-export function loadPeer(name: string): unknown {
-  return requirePeer(name);
-}
+/** The search packages that tooldex is measured against. */
+export const peers = packagesIn('peers');
+/** Encoders with their weights. */
+export const encoders = packagesIn('encoders');

@@ -1,6 +1,6 @@
 import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import { ourStems, ourWords } from './our-words.js';
-import { loadPeer } from './peers.js';
+import { peers } from './peers.js';
 import { definitionsOf, NameGiver, type BenchSet, type BenchTool } from './retrieval-sets.js';
 
 /** The ids of the best ten tools for a text, best first. */
@@ -77,7 +77,7 @@ export function tunedMiniSearch(): MiniSearchIndex {
 }
 
 function newMiniSearch(options: object): MiniSearchIndex {
-  const MiniSearch = defaultExport<new (options: object) => MiniSearchIndex>(loadPeer('minisearch'));
+  const MiniSearch = defaultExport<new (options: object) => MiniSearchIndex>(peers.load('minisearch'));
   return new MiniSearch(options);
 }
 
@@ -92,7 +92,7 @@ interface FuseIndex {
 
 /** fuse.js with its token search over our stems, which are joined first: it matches parts of the text, so stems alone would not be enough. */
 function fuseRanker(set: BenchSet): Ranker {
-  const Fuse = defaultExport<new (documents: readonly Document[], options: object) => FuseIndex>(loadPeer('fuse.js'));
+  const Fuse = defaultExport<new (documents: readonly Document[], options: object) => FuseIndex>(peers.load('fuse.js'));
   const stemmed = (text: string) => ourStems(text).join(' ');
   const documents = set.tools.map((tool) => {
     const document = documentOf(tool);
@@ -112,7 +112,7 @@ interface Orama {
 
 /** Orama with our words; weights for the fields made it worse. `exact` would compare whole fields, `threshold: 1` is OR. */
 function oramaRanker(set: BenchSet): Ranker {
-  const { create, insert, search } = loadPeer('@orama/orama') as Orama;
+  const { create, insert, search } = peers.load('@orama/orama') as Orama;
   const tokenizer = { language: 'english', normalizationCache: new Map<string, string>(), tokenize: distinctStems };
   const database = create({ schema: { id: 'string', name: 'string', description: 'string', category: 'string', parameters: 'string' }, components: { tokenizer } });
   for (const tool of set.tools) insert(database, documentOf(tool));
@@ -130,7 +130,7 @@ interface Wink {
 
 /** wink-bm25 with our words and weights for the fields. */
 function winkRanker(set: BenchSet, stemsOfRequest: (text: string) => string[] = ourStems): Ranker {
-  const wink = (loadPeer('wink-bm25-text-search') as () => Wink)();
+  const wink = (peers.load('wink-bm25-text-search') as () => Wink)();
   // Requests have tasks of their own only where `search` is a field too.
   wink.defineConfig({ fldWeights: { ...WEIGHTS, search: 1 } });
   wink.definePrepTasks([ourStems]);

@@ -1,16 +1,21 @@
 import { parseArgs } from 'node:util';
+import { rankHybrid, ToolMetadataRegistry, type Embedder } from '../../src/index.js';
+import { ENCODERS, type Encoder } from './encoders.js';
 import { canLearn, measureFeedback } from './feedback.js';
 import { mean, meanScores, METRIC_LABELS, METRICS, scoresOf, type Scores } from './metrics.js';
-import { installPeers, versionOf } from './peers.js';
+import { encoders, peers } from './peers.js';
 import { CONTESTANTS, ourRanker, type Contestant, type Ranker } from './rankers.js';
 import { markdownTable, writeSection } from './report.js';
-import { readSet, SET_NAMES, setsAreThere, type BenchQuery, type BenchSet } from './retrieval-sets.js';
+import { definitionsOf, readSet, SET_NAMES, setsAreThere, type BenchQuery, type BenchSet } from './retrieval-sets.js';
 
 /** How long one contestant may take for one set; beyond it, evenly spread requests stand for all. */
 const SECONDS_A_SET = 60;
 const PROBES = 5;
+/** Requests of a set that encoders are asked for, evenly spread. */
+const ENCODED = 500;
 
 const { values } = parseArgs({ options: { sets: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean' } } });
+const KEYS = [...CONTESTANTS, ...ENCODERS].map(({ key }) => key);
 const wholeRun = values.sets === undefined && values.only === undefined;
 
 interface Measured {
@@ -98,29 +103,79 @@ function feedbackTable(sets: readonly BenchSet[]): string {
   return `${protocol}\n\n${markdownTable(['set', 'asked', 'of these with history left out', 'without history', 'with history', 'difference'], rows)}`;
 }
 
+interface HybridScores {
+  readonly alone: Scores;
+  readonly joined: Scores;
+}
+
+/** Search alone and joined with an encoder, for the same requests. */
+async function measureHybrid(set: BenchSet, embedder: Embedder): Promise<HybridScores> {
+  const { definitions, idOf } = definitionsOf(set);
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(definitions);
+  const pairs: [Scores, Scores][] = [];
+  for (const { text, relevant } of spread(set.queries, ENCODED)) {
+    const { ranking, degraded } = await rankHybrid(registry, text, { embedder, limit: 10, timeoutMs: 2 ** 31 - 1 });
+    if (degraded !== undefined) throw degraded;
+    const scores = (ranked: readonly { readonly toolName: string }[]) => scoresOf(ranked.map(({ toolName }) => idOf.get(toolName)!), relevant);
+    pairs.push([scores(registry.search(text, { limit: 10 })), scores(ranking)]);
+  }
+  return { alone: meanScores(pairs.map(([alone]) => alone)), joined: meanScores(pairs.map(([, joined]) => joined)) };
+}
+
+async function hybridTable(wanted: readonly Encoder[], sets: readonly BenchSet[]): Promise<string> {
+  const alone = new Map<string, Scores>();
+  const rows: (readonly string[])[] = [];
+  for (const { key, label, mostTools, build } of wanted) {
+    const embedder = await build();
+    const gained = { ndcg: [] as number[], recall5: [] as number[], mrr: [] as number[] };
+    const cells: string[] = [];
+    for (const set of sets) {
+      if (set.tools.length > mostTools) {
+        cells.push('–');
+        continue;
+      }
+      const scores = await measureHybrid(set, embedder);
+      alone.set(set.name, scores.alone);
+      for (const metric of ['ndcg', 'recall5', 'mrr'] as const) gained[metric].push(scores.joined[metric] - scores.alone[metric]);
+      cells.push(signed(gained.ndcg.at(-1)!));
+      console.log(`${set.name}: ${key} ${percent(scores.alone.ndcg)} → ${percent(scores.joined.ndcg)}`);
+    }
+    rows.push([label, ...cells, ...[gained.ndcg, gained.recall5, gained.mrr].map((each) => signed(mean(each)))]);
+  }
+  rows.unshift(['search alone', ...sets.map(({ name }) => (alone.has(name) ? percent(alone.get(name)!.ndcg) : '–')), percent(mean([...alone.values()].map(({ ndcg }) => ndcg))), percent(mean([...alone.values()].map(({ recall5 }) => recall5))), percent(mean([...alone.values()].map(({ mrr }) => mrr)))]);
+  return markdownTable(['', ...sets.map(({ name }) => name), 'mean', 'recall@5', 'MRR'], rows);
+}
+
 const percent = (share: number) => (share * 100).toFixed(1);
 const signed = (share: number) => (percent(Math.abs(share)) === '0.0' ? '0.0' : `${share < 0 ? '−' : '+'}${percent(Math.abs(share))}`);
 const scoreCells = (scores: Scores) => METRICS.map((metric) => percent(scores[metric]));
 
-function main(): void {
-  if (values.help) return console.log(`bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${CONTESTANTS.map(({ key }) => key).join(', ')}\nOnly a run without options is written to docs/benchmarks.md.`);
+async function main(): Promise<void> {
+  if (values.help) return console.log(`bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${KEYS.join(', ')}\nOnly a run without options is written to docs/benchmarks.md.`);
   if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
   const setNames = chosen(values.sets, SET_NAMES, 'set');
-  const keys = chosen(values.only, CONTESTANTS.map(({ key }) => key), 'contestant');
+  const keys = chosen(values.only, KEYS, 'contestant');
   const wanted = CONTESTANTS.filter(({ key }) => keys.includes(key));
-  const havePeers = wanted.every(({ peer }) => peer === undefined) || installPeers();
+  const havePeers = wanted.every(({ peer }) => peer === undefined) || peers.install();
   const contestants = wanted.filter(({ peer }) => peer === undefined || havePeers);
   const sets = setNames.map(readSet);
-  const versions = [...new Set(contestants.flatMap(({ peer }) => (peer === undefined ? [] : [`${peer} ${versionOf(peer)}`])))].join(', ');
+  const versions = [...new Set(contestants.flatMap(({ peer }) => (peer === undefined ? [] : [`${peer} ${peers.versionOf(peer)}`])))].join(', ');
 
   const introduction =
     'The first ten of `registry.search` for requests of eight public sets of tools, beside packages on the same data in the same run' +
     `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages are given our stems, our splitting of identifiers, our stop words, and weights for the fields; with “each word once” a word that a request repeats counts a single time, as it does for us. The keyword formula takes the words of name and description for declared keywords. Scores are means over requests; means are over sets.`;
   const publish = wholeRun && havePeers ? writeSection : (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`);
-  publish('Retrieval', `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`);
+  if (contestants.length > 0) publish('Retrieval', `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`);
+  const chosenEncoders = ENCODERS.filter(({ key }) => keys.includes(key));
+  if (chosenEncoders.length > 0 && encoders.install()) {
+    const packages = chosenEncoders.flatMap(({ label, package: name }) => (name === undefined ? [] : [`${label}: ${name} ${encoders.versionOf(name)}`])).join(', ');
+    const introduction = `What \`rankHybrid\` gains or loses in nDCG@10 × 100 against \`registry.search\` for the same requests, at most ${ENCODED} of a set, evenly spread${packages === '' ? '' : ` (${packages})`}. The last columns are means over the sets of that row. “–”: too many tools for an encoder of that speed. Vectors without meaning are numbers made of a text's digest: what an encoder that knows nothing takes away.`;
+    publish('Hybrid ranking', `${introduction}\n\n${await hybridTable(chosenEncoders, sets)}`);
+  }
   if (!keys.includes('ours')) return;
   if (canLearn()) publish('Learning from use', feedbackTable(sets));
   else console.log('skipped: learning from use, as the registry has no recordUse');
 }
 
-main();
+await main();

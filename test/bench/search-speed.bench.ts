@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { ToolMetadataRegistry } from '../../src/index.js';
 import { withClones } from './clones.js';
 import { percentile } from './metrics.js';
-import { installPeers, versionOf } from './peers.js';
+import { peers } from './peers.js';
 import { documentOf, tunedMiniSearch } from './rankers.js';
 import { markdownTable, writeSection } from './report.js';
 import { definitionOf, NameGiver, readSet, setsAreThere } from './retrieval-sets.js';
@@ -138,7 +138,7 @@ function main(): void {
   if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
   if (values.part !== undefined) return console.log(JSON.stringify(PARTS[values.part]!(Number(values.tools))));
 
-  const havePeers = installPeers();
+  const havePeers = peers.install();
   const real = readSet('mix-dev').tools.length;
   const sizes = values.quick ? [real] : [real, 100_000, ...(values.million ? [MILLION] : [])];
   const rows = sizes.map((tools) => {
@@ -156,7 +156,7 @@ function main(): void {
   publish(
     'Search: speed and size',
     [
-      `\`search(text, { limit: ${LIMIT} })\` over mix-dev and clones of its tools (a quarter of the words of each description replaced, names suffixed, seeded), against tuned MiniSearch${havePeers ? ` ${versionOf('minisearch')}` : ''}. ${MEASURED_QUERIES} of its requests, asked once each after others to warm up; every figure from a process of its own.`,
+      `\`search(text, { limit: ${LIMIT} })\` over mix-dev and clones of its tools (a quarter of the words of each description replaced, names suffixed, seeded), against tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''}. ${MEASURED_QUERIES} of its requests, asked once each after others to warm up; every figure from a process of its own.`,
       markdownTable(speedHead, rows.map(({ speed }) => speed)),
       'The index is filled by the first search; its size is heap and array buffers after that search less those before it, both after a collection.',
       markdownTable(['tools', 'first search, ms', 'index, MiB', 'bytes a tool'], rows.map(({ size }) => size)),

@@ -7,23 +7,31 @@ const text = 'weather forecast';
 const four = ['a', 'b', 'c', 'd'].map((name) => long(name));
 
 describe('guaranteed tools above a limit', () => {
+  const counted = { criticalOutsideLimit: false };
   const registry = registryOf(long('core', { priority: 0 }), long('must', { mandatoryKeywords: ['weather'] }), long('asked'), long('found'), { name: 'hit', description: 'The weather' });
 
   it('more than maxTools: an error value, all of them listed, and everything else with its reason', () => {
     const ranking = ['found', 'hit', 'core'].map((toolName) => ({ toolName, score: 1 }));
-    const selection = select(registry, { text, ranking, include: ['asked'], maxTools: 2 });
+    const selection = select(registry, { ...counted, text, ranking, include: ['asked'], maxTools: 2 });
     expect(selection.error).toMatchObject({ code: 'BUDGET_EXCEEDED', details: { guaranteed: ['asked', 'core', 'must'] } });
     for (const name of ['asked', 'core', 'must', '2']) expect(selection.error!.message).toContain(name);
     expect(chosen(selection)).toEqual(['asked', 'core', 'must']);
     expect(selection.tokens).toBe(selection.tools.reduce((sum, { tokens }) => sum + tokens, 0));
     expect(droppedBecause(selection)).toEqual({ found: 'max_tools', hit: 'max_tools' });
-    expect(select(registry, { include: ['asked'], maxTools: 2 }).error).toBeUndefined();
+    expect(select(registry, { ...counted, include: ['asked'], maxTools: 2 }).error).toBeUndefined();
   });
 
   it('maxTools 0 means no tool, and is an error when there are guaranteed ones', () => {
-    expect(select(registry, { maxTools: 0 })).toMatchObject({ tools: [{ toolName: 'core' }], error: { code: 'BUDGET_EXCEEDED' } });
+    expect(select(registry, { ...counted, maxTools: 0 })).toMatchObject({ tools: [{ toolName: 'core' }], error: { code: 'BUDGET_EXCEEDED' } });
     const none = select(registry, { text, maxTools: 0, exclude: ['core', 'must'] });
     expect([chosen(none), none.error, droppedBecause(none)]).toMatchObject([[], undefined, { found: 'max_tools' }]);
+  });
+
+  it('more than maxTools beside the CRITICAL ones: an error value, too, and a CRITICAL one more is none', () => {
+    const selection = select(registry, { text, include: ['asked'], maxTools: 1 });
+    expect([chosen(selection), selection.error?.code]).toEqual([['asked', 'core', 'must'], 'BUDGET_EXCEEDED']);
+    expect(selection.error!.message).toContain('3 guaranteed tools are more than maxTools 1 and the 1 CRITICAL');
+    expect(select(registry, { text, include: ['asked', 'core'], maxTools: 2 })).toMatchObject({ error: undefined, tools: { length: 3 } });
   });
 
   it('more than the token budget even as stubs: an error value, all of them listed, and everything else with its reason', () => {
@@ -38,7 +46,7 @@ describe('guaranteed tools above a limit', () => {
 
   it('carried over: those not guaranteed are reported as dropped, too', () => {
     const previous = select(registry, { ranking: [{ toolName: 'hit', score: 1 }] });
-    const selection = select(registry, { include: ['asked'], maxTools: 1, previous });
+    const selection = select(registry, { ...counted, include: ['asked'], maxTools: 1, previous });
     expect([chosen(selection), droppedBecause(selection), selection.error?.code]).toEqual([['core', 'asked'], { hit: 'max_tools' }, 'BUDGET_EXCEEDED']);
   });
 });

@@ -106,6 +106,20 @@ describe('with previous', () => {
     expect(bytes(select(registry, { ...request, previous: first }))).toEqual(bytes(first));
   });
 
+  it('HIGH tools that took what remained come last again, or not at all: they neither take a place nor the tokens that a turn needs', () => {
+    const registry = registryOf(long('a'), long('b'), long('filler_1', { priority: 1 }), long('filler_2', { priority: 1 }));
+    const first = select(registry, { ranking: ranked('a'), maxTools: 3 });
+    expect(first.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([['a', 'search'], ['filler_1', 'high_priority'], ['filler_2', 'high_priority']]);
+    expect(bytes(select(registry, { ranking: ranked('a'), maxTools: 3, previous: first }))).toEqual(bytes(first));
+    const second = select(registry, { ranking: ranked('b'), maxTools: 3, previous: first });
+    expect(chosen(second)).toEqual(['a', 'b', 'filler_1']);
+    expect(bytes(second)[0]).toBe(bytes(first)[0]);
+    expect(chosen(select(registry, { ranking: ranked('filler_2'), maxTools: 3, previous: first }))).toEqual(['a', 'filler_2', 'filler_1']);
+    const { full } = costs(registry, 'a');
+    const tight = select(registry, { ranking: ranked('a', 'b'), tokenBudget: 2 * full });
+    expect([tight.tools.map(({ toolName, level }) => [toolName, level]), droppedBecause(tight)]).toEqual([[['a', 'full'], ['b', 'full']], { filler_1: 'token_budget', filler_2: 'token_budget' }]);
+  });
+
   it('over ten turns the prefix stands: every turn begins with the bytes of the one before', () => {
     const words = ['weather', 'mail', 'files', 'tests', 'git', 'images', 'tables', 'notes', 'music', 'maps'];
     const registry = registryOf(...words.flatMap((word) => [long(`get_${word}`, { keywords: [word] }), long(`edit_${word}`, { keywords: [word], priority: 1 })]), long('core', { priority: 0 }));
@@ -116,7 +130,8 @@ describe('with previous', () => {
       const selection = select(registry, previous === undefined ? request : { ...request, previous });
       expect(selection.error).toBeUndefined();
       expect(selection.tokens).toBeLessThanOrEqual(1_500);
-      if (previous !== undefined) expect([turn, bytes(selection).slice(0, previous.tools.length)]).toEqual([turn, bytes(previous)]);
+      const lasting = bytes(previous ?? selection).slice(0, (previous ?? selection).tools.filter(({ reason }) => reason !== 'high_priority').length);
+      expect([turn, bytes(selection).slice(0, lasting.length)]).toEqual([turn, lasting]);
       for (const name of chosen(selection)) seen.add(name);
       previous = selection;
     }

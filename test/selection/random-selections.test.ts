@@ -38,6 +38,7 @@ const request: fc.Arbitrary<SelectionRequest> = fc
     stage: maybe(fc.constantFrom(...STAGES)),
     taskType: maybe(fc.constantFrom(...TASKS)),
     maxTools: maybe(fc.nat(10)),
+    criticalOutsideLimit: maybe(fc.boolean()),
     tokenBudget: maybe(fc.integer({ min: 0, max: 1_500 })),
     maxDanger: maybe(fc.constantFrom(...Object.values(DangerLevel))),
     maxCostTier: maybe(fc.constantFrom(...Object.values(CostTier))),
@@ -80,7 +81,8 @@ function expectSound(registry: ToolMetadataRegistry, asked: SelectionRequest, se
   const count = asked.countTokens ?? ((json: string) => Math.ceil(json.length / 4));
   expect(selection.tools.map(({ tokens }) => tokens)).toEqual(bytes(selection).map(count));
   expect(selection.tokens).toBe(selection.tools.reduce((sum, { tokens }) => sum + tokens, 0));
-  const maxTools = asked.maxTools ?? 12;
+  const critical = selection.tools.filter(({ entry }) => entry.priority === 0).length;
+  const maxTools = (asked.maxTools ?? 12) + (asked.criticalOutsideLimit === false ? 0 : critical);
   const budget = asked.tokenBudget ?? Infinity;
   if (selection.error === undefined) expect([names.length <= maxTools, selection.tokens <= budget]).toEqual([true, true]);
   else {
@@ -152,7 +154,9 @@ describe('a selection of any catalogue for any request', () => {
   });
 });
 
-function expectPrefix(registry: ToolMetadataRegistry, asked: SelectionRequest, previous: Selection, selection: Selection): void {
+function expectPrefix(registry: ToolMetadataRegistry, asked: SelectionRequest, { tools: all }: Selection, selection: Selection): void {
+  // HIGH tools that took the places that remained have no place to keep.
+  const previous = { tools: all.filter(({ reason }) => reason !== 'high_priority') } as Selection;
   const before = new Map(previous.tools.map((each) => [each.toolName, each]));
   const stayed = selection.tools.filter(({ toolName }) => before.has(toolName));
   expect(selection.tools.slice(0, stayed.length)).toEqual(stayed);

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { embedderOf, isToolError, rankHybrid, selectTools, type Embedder, type HybridOptions, type Ranking, type ToolMetadataRegistry } from '../../src/index.js';
 import { registryOf, sample } from '../tool/sample-tools.js';
 
-type Vectors = readonly (readonly number[])[];
+type Vectors = Awaited<ReturnType<Embedder['embed']>>;
 type Embed = (texts: readonly string[], signal: AbortSignal) => Vectors | Promise<Vectors>;
 
 /** An embedder, and what it was asked. */
@@ -67,7 +67,8 @@ describe('the hybrid ranking', () => {
     const { ranking, degraded } = await rankHybrid(offices(), 'weather', { embedder: byMeaning().embedder });
     expect(degraded).toBeUndefined();
     expect(namesOf(ranking)).toEqual(['weather_forecast', 'rain_check', 'umbrella_shop']);
-    expect(ranking.map(({ score }) => score)).toEqual([1 / 61 + 1 / 63, 1 / 61, 1 / 62]);
+    // All mean the same, so only the search decides: one of three scores stands apart.
+    expect(ranking.map(({ score }) => score)).toEqual([Math.SQRT2, -Math.SQRT1_2, -Math.SQRT1_2].map((score) => expect.closeTo(score, 12) as number));
     expect(ranking.map(({ explanation }) => explanation)).toEqual(['"weather" in name; similar in meaning (1.00)', 'similar in meaning (1.00)', 'similar in meaning (1.00)']);
   });
 
@@ -76,10 +77,10 @@ describe('the hybrid ranking', () => {
     expect([result, result.ranking, ...result.ranking].every(Object.isFrozen)).toBe(true);
   });
 
-  it('orders equal sums by priority, then by name', async () => {
+  it('orders equal scores by priority, then by name', async () => {
     const registry = registryOf({ name: 'b', priority: 2 }, { name: 'c', priority: 1 }, { name: 'a', priority: 2 });
     const { ranking } = await rankHybrid(registry, 'xyz', { embedder: embedderWith((texts) => texts.map(() => [1])).embedder });
-    expect(namesOf(ranking)).toEqual(['c', 'a', 'b']);
+    expect(ranking.map(({ toolName, score }) => [toolName, score])).toEqual([['c', 0], ['a', 0], ['b', 0]]);
   });
 
   const word = fc.constantFrom('read', 'file', 'weather', 'git', 'diff', 'image');
@@ -92,7 +93,7 @@ describe('the hybrid ranking', () => {
     embedderWith((texts) => texts.map((text) => tools.find(({ name }) => text.split('\n')[0] === name)?.vector ?? [1, 2, 0])).embedder;
   const registered = (tools: readonly { readonly name: string; readonly priority: number }[]) => registryOf(...tools.map(({ name, priority }) => ({ name, priority })));
 
-  it('sums, for every catalogue, 1 / (60 + place) over both rankings, whatever the order of registration', async () => {
+  it('scores, for every catalogue, each tool of either ranking by z(search) + 0.5 · z(cosine), whatever the order of registration', async () => {
     await fc.assert(
       fc.asyncProperty(catalogue, fc.array(word, { minLength: 1, maxLength: 4 }), async (tools, words) => {
         const text = `please ${words.join(' ')}`;
@@ -102,15 +103,47 @@ describe('the hybrid ranking', () => {
         const cosine = ([x = 0, y = 0, z = 0]: readonly number[]) => (x === 0 && y === 0 && z === 0 ? 0 : Math.round((1e6 * (x + 2 * y)) / Math.sqrt(5 * (x * x + y * y + z * z))));
         const order = <T extends { readonly name: string; readonly priority: number }>(valueOf: (tool: T) => number) => (a: T, b: T) => valueOf(b) - valueOf(a) || a.priority - b.priority || (a.name < b.name ? -1 : 1);
         const near = tools.filter(({ vector }) => cosine(vector) > 0).sort(order(({ vector }) => cosine(vector))).map(({ name }) => name);
-        const hit = namesOf(registry.search(text, { limit: 50 }));
-        const share = (places: readonly string[], name: string) => (places.includes(name) ? 1 / (61 + places.indexOf(name)) : 0);
-        const sum = ({ name }: { readonly name: string }) => share(hit, name) + share(near, name);
+        const hits = new Map(registry.search(text, { limit: 60 }).map(({ toolName, score }) => [toolName, score]));
+        const candidates = [...new Set([...hits.keys(), ...near])].map((name) => tools.find((tool) => tool.name === name)!);
+        const z = (values: readonly number[]) => {
+          const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+          const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+          return values.map((value) => (new Set(values).size === 1 ? 0 : (value - mean) / deviation));
+        };
+        const bySearch = z(candidates.map(({ name }) => hits.get(name) ?? 0));
+        const byMeaning = z(candidates.map(({ vector }) => cosine(vector) / 1e6));
+        const scored = candidates.map((tool, index) => ({ ...tool, score: bySearch[index]! + 0.5 * byMeaning[index]! }));
         expect(degraded).toBeUndefined();
-        expect(namesOf(ranking)).toEqual(tools.filter((tool) => sum(tool) > 0).sort(order(sum)).map(({ name }) => name));
+        expect(ranking.map(({ toolName, score }) => [toolName, score])).toEqual(scored.sort(order(({ score }) => score)).map(({ name, score }) => [name, expect.closeTo(score, 4)]));
         expect(await rankHybrid(registered([...tools].reverse()), text, { embedder: drawn(tools) })).toEqual({ ranking });
       }),
       { numRuns: 200 },
     );
+  });
+
+  it('takes what a search hit means as it is, also where that is the opposite of the request', async () => {
+    const registry = registryOf({ name: 'rain_x' }, { name: 'rain_y' }, { name: 'far' });
+    const vectors: Readonly<Record<string, readonly number[]>> = { rain_x: [-1, 0], rain_y: [0, 1], far: [1, 1] };
+    const { embedder } = embedderWith((texts) => texts.map((text) => vectors[text.split('\n')[0]!] ?? [1, 0]));
+    const { ranking } = await rankHybrid(registry, 'rain', { embedder });
+    expect(ranking.map(({ toolName, explanation }) => [toolName, explanation])).toEqual([
+      ['rain_y', '"rain" in name'],
+      ['rain_x', '"rain" in name'],
+      ['far', 'similar in meaning (0.71)'],
+    ]);
+  });
+
+  it('is of the best sixty of either ranking, whatever the limit', async () => {
+    const registry = registryOf(...Array.from({ length: 200 }, (_, index) => ({ name: `${index < 100 ? 'rain' : 'tool'}_${index}` })));
+    const { embedder } = embedderWith((texts) => texts.map((text) => [1, Number(/\d+/.exec(text)?.[0] ?? 200) - 200]));
+    const { ranking } = await rankHybrid(registry, 'rain', { embedder, limit: 1_000 });
+    expect(ranking).toHaveLength(120);
+    expect(namesOf(ranking).filter((name) => name.startsWith('tool_')).sort()).toEqual(Array.from({ length: 60 }, (_, index) => `tool_${140 + index}`));
+  });
+
+  it.each([Float32Array, Float64Array, Int8Array])('is the same when vectors come as a %o', async (List) => {
+    const { embedder } = embedderWith((texts) => texts.map((text) => (List as typeof Float32Array).from(meaning(text).map((value) => Math.round(value * 100)))));
+    expect(await rankHybrid(offices(), 'weather', { embedder })).toEqual(await rankHybrid(offices(), 'weather', { embedder: byMeaning().embedder }));
   });
 
   it('with a limit is, for every limit, the beginning of the ranking without', async () => {
@@ -242,6 +275,9 @@ describe('an embedder that cannot be used', () => {
     ['answers texts', 'Expected of the embedder vectors of finite numbers, found "1"', (texts) => texts.map(() => ['1'])],
     ['answers holes', 'Expected of the embedder vectors of finite numbers, found undefined', (texts) => texts.map((): unknown => new Array(2))],
     ['answers no vectors', 'Expected of the embedder vectors of 1 to 8192 numbers, found an object', (texts) => texts.map(() => ({ length: 1, 0: 1 }))],
+    ['answers bytes without a number type', 'Expected of the embedder vectors of 1 to 8192 numbers, found an object', (texts) => texts.map(() => new DataView(new ArrayBuffer(8)))],
+    ['answers big integers', 'Expected of the embedder vectors of finite numbers, found 1n', (texts) => texts.map(() => BigInt64Array.of(1n))],
+    ['answers NaN in a typed array', 'Expected of the embedder vectors of finite numbers, found NaN', (texts) => texts.map(() => Float32Array.of(NaN))],
   ];
 
   it.each(WRONG)('that %s leaves the registry’s own search, and the reason', async (_, message, answer) => {

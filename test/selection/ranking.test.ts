@@ -38,6 +38,27 @@ describe('guaranteed tools', () => {
   });
 });
 
+describe('CRITICAL tools', () => {
+  const registry = registryOf(...['c1', 'c2', 'c3'].map((name) => ({ name, priority: 0, description: 'Formats text' })), ...['one', 'two', 'six'].map((name) => ({ name, description: 'Formats text' })));
+  const chosenFor = (request: object) => chosen(select(registry, { text: 'format text', maxTools: 2, ...request }));
+
+  it('come beside the tools that maxTools counts, and take no hit from them, however many they are', () => {
+    expect(chosenFor({})).toEqual(['c1', 'c2', 'c3', 'one', 'six']);
+    expect(chosenFor({ criticalOutsideLimit: true, include: ['c2'] })).toEqual(['c2', 'c1', 'c3', 'one', 'six']);
+    const many = registryOf(...Array.from({ length: 40 }, (_, index) => ({ name: `c${index}`, priority: 0, description: 'Formats text' })), { name: 'own', description: 'Formats text and a few other things' });
+    expect(chosen(select(many, { text: 'format text', maxTools: 1 }))).toHaveLength(41);
+  });
+
+  it('take places of the others when the request says so', () => {
+    expect(chosenFor({ criticalOutsideLimit: false, maxTools: 4 })).toEqual(['c1', 'c2', 'c3', 'one']);
+    expect(select(registry, { maxTools: 2, criticalOutsideLimit: false }).error?.code).toBe('BUDGET_EXCEEDED');
+  });
+
+  it('that a limit forbids leave no room behind', () => {
+    expect(chosenFor({ exclude: ['c1', 'c2', 'c3'] })).toEqual(['one', 'six']);
+  });
+});
+
 describe('search rank', () => {
   it('orders what is within the stage and the task type; tools that name none are for all', () => {
     const registry = registryOf(
@@ -110,13 +131,27 @@ describe('what is not hit', () => {
 
   it('HIGH before MEDIUM of the stage, then of the task type, when the words hit nothing; LOW never', () => {
     const selection = select(registry, { stage: 'reading', taskType: 'search' });
-    expect(selection.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([['z_high', 'stage'], ['a_medium', 'stage'], ['b_high', 'task_type'], ['f_medium', 'task_type']]);
-    expect(chosen(select(registry, { stage: 'reading' }))).toEqual(['z_high', 'a_medium']);
-    expect(chosen(select(registry))).toEqual([]);
+    expect(selection.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([['z_high', 'stage'], ['a_medium', 'stage'], ['b_high', 'task_type'], ['f_medium', 'task_type'], ['d_high', 'high_priority']]);
+    expect(chosen(select(registry, { stage: 'reading' }))).toEqual(['z_high', 'a_medium', 'b_high', 'd_high']);
   });
 
   it('behind what is hit only HIGH; a LOW tool comes when it is hit', () => {
-    expect(chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' }))).toEqual(['e_low', 'z_high', 'b_high']);
+    expect(chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' }))).toEqual(['e_low', 'z_high', 'b_high', 'd_high']);
+  });
+
+  it('is HIGH tools, also for a request without stage and task type: what remains of the places is theirs, the most relevant first', () => {
+    const selection = select(registry);
+    expect(selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed])).toEqual([['b_high', 'high_priority', false], ['d_high', 'high_priority', false], ['z_high', 'high_priority', false]]);
+    const fewer = select(registry, { text: 'format text', maxTools: 3 });
+    expect([chosen(fewer), droppedBecause(fewer)]).toEqual([['e_low', 'b_high', 'd_high'], { z_high: 'max_tools' }]);
+    const ranking = [{ toolName: 'e_low', score: 10 }, { toolName: 'z_high', score: 1 }, { toolName: 'f_medium', score: 1 }];
+    const faint = select(registry, { ranking, maxTools: 2 });
+    expect([chosen(faint), droppedBecause(faint)]).toEqual([['e_low', 'z_high'], { f_medium: 'relevance', b_high: 'max_tools', d_high: 'max_tools' }]);
+  });
+
+  it('is never a HIGH tool of another stage or task type, or one that limits forbid', () => {
+    expect(chosen(select(registry, { stage: 'execution' }))).toEqual(['b_high', 'd_high']);
+    expect(chosen(select(registry, { taskType: 'edit', exclude: ['d_high'] }))).toEqual(['z_high']);
   });
 });
 
@@ -143,6 +178,7 @@ describe('a ranking made elsewhere', () => {
 
   it('may have scores of 0 and below, as models give them', () => {
     expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: -1 }, { toolName: 'format', score: -9 }] }))).toEqual(['other', 'format']);
+    expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: 9 }, { toolName: 'format', score: -9 }] }))).toEqual(['other', 'format']);
     expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: 0 }, { toolName: 'format', score: 0 }] }))).toEqual(['other', 'format']);
   });
 });

@@ -113,7 +113,8 @@ export class ToolOffers {
     const selection = selectTools(registry, { ...select, text: lastRequest(messages), ...(kept.length > 0 && { previous }) });
     if (selection.error !== undefined && kept.length === 0) throw selection.error;
     const before = new Set(kept.map(({ toolName }) => toolName));
-    return this.#withFound([...kept, ...selection.tools.filter(({ toolName }) => !before.has(toolName))]);
+    // What stays for the whole thread must not fill the places of what later turns need.
+    return this.#withFound([...kept, ...selection.tools.filter(({ toolName, reason }) => !before.has(toolName) && reason !== 'high_priority')]);
   }
 
   /** Budgets do not count for what the model asked for; limits do, because a thread may come from elsewhere. */

@@ -1,3 +1,4 @@
+import { Priority } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import type { SelectionRequest } from '../../selection/selection-request.js';
 import { selectTools } from '../../selection/select-tools.js';
@@ -18,7 +19,7 @@ export function select(terminal: Terminal, { registry }: LoadedRegistry, request
 }
 
 /** The chosen tools, the token account, and the tools left out. */
-export function printSelection(terminal: Terminal, { tools, dropped, tokens, tokenBudget, maxTools }: Selection): void {
+export function printSelection(terminal: Terminal, { tools, dropped, tokens, tokenBudget, maxTools, error }: Selection): void {
   if (tools.length > 0) {
     terminal.out(
       table(terminal, tools, [
@@ -31,7 +32,9 @@ export function printSelection(terminal: Terminal, { tools, dropped, tokens, tok
     );
   }
   const budget = tokenBudget === undefined ? '' : ` of ${tokenBudget}`;
-  terminal.out(paint(terminal, 'dim', `${tools.length === 0 ? '' : '\n'}${tools.length} of at most ${maxTools} tools, ${tokens}${budget} tokens`));
+  const isAbove = error === undefined && tools.length > maxTools; // So the critical ones were not counted.
+  const beside = isAbove ? ` and ${tools.filter(({ entry }) => entry.priority === Priority.CRITICAL).length} critical` : '';
+  terminal.out(paint(terminal, 'dim', `${tools.length === 0 ? '' : '\n'}${tools.length} of at most ${maxTools}${beside} tools, ${tokens}${budget} tokens`));
   if (dropped.length === 0) return;
   terminal.out(`\n${paint(terminal, 'bold', 'Considered and left out')}`);
   terminal.out(

@@ -8,7 +8,8 @@ const collect = (value: string, before: readonly string[] = []) => [...before, .
 /** Adds one option per part of a selection request. */
 export function addSelectionOptions(command: Command): Command {
   return command
-    .option('--max <n>', 'at most so many tools', wholeNumber)
+    .option('--max <n>', 'at most so many tools, beside those of critical priority', wholeNumber)
+    .option('--no-critical-outside-limit', 'tools of critical priority take places of --max')
     .option('--budget <tokens>', 'what all tools together may cost the prompt', wholeNumber)
     .option('--stage <name>', 'only tools of this stage, beside the guaranteed')
     .option('--task-type <name>', 'only tools for this type of task, beside the guaranteed')
@@ -24,6 +25,7 @@ export function selectionRequestOf(text: string, options: Readonly<Record<string
   const request = {
     text,
     maxTools: options['max'],
+    criticalOutsideLimit: options['criticalOutsideLimit'],
     tokenBudget: options['budget'],
     stage: options['stage'],
     taskType: options['taskType'],
