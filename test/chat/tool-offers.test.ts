@@ -114,7 +114,15 @@ describe('the tools of each turn', () => {
   it('are not asked for when the guaranteed ones are too many: the caller must decide', async () => {
     const registry = zoo();
     registry.registerAll(['a', 'b', 'c', 'd'].map((name) => toolOf(name, () => 1, { priority: Priority.CRITICAL })));
-    await expect(run(['never'], { tools: registry })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
+    await expect(run(['never'], { tools: registry, selectTools: { maxTools: 3, criticalOutsideLimit: false } })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
+  });
+
+  it('are not filled up with HIGH ones: those would keep their places for the whole thread', async () => {
+    const registry = zoo();
+    registry.registerAll(['a', 'b', 'c'].map((name) => toolOf(name, () => 1, { priority: Priority.HIGH })));
+    const { requests } = await run(['hi'], { tools: registry, selectTools: { maxTools: 12 } });
+    expect(requests[0]!.tools.map(({ name }) => name).filter((name) => ['a', 'b', 'c'].includes(name))).toEqual([]);
+    expect(requests[0]!.tools.length).toBeGreaterThan(1);
   });
 
   it('are nothing but what a function of the caller says, unless the search is asked for', async () => {

@@ -42,7 +42,7 @@ describe('tooldex select', () => {
 
   it('prints the account against the budget, and the level of each tool', async () => {
     const { out } = await run('fix', 'the', 'failing', 'test', '--max', '4', '--budget', '300');
-    const [, tools, tokens] = /(\d) of at most 4 tools, (\d+) of 300 tokens/.exec(out)!;
+    const [, tools, tokens] = /(\d) of at most 4 and 1 critical tools, (\d+) of 300 tokens/.exec(out)!;
     expect([Number(tools) > 1, Number(tokens) <= 300]).toEqual([true, true]);
     expect(out).toMatch(/stub|compact/);
   });
@@ -54,7 +54,7 @@ describe('tooldex select', () => {
 
   it('says with an error and exit code 1 when the guaranteed do not fit, and still lists them', () => {
     const registry = registryOf(long('one', { priority: 0 }), long('two', { priority: 0 }), long('weather'));
-    for (const limit of [{ maxTools: 1 }, { tokenBudget: 30 }]) {
+    for (const limit of [{ maxTools: 1, criticalOutsideLimit: false }, { tokenBudget: 30 }]) {
       const { code, out, err } = runOn(registry, { text: 'weather', ...limit });
       expect(code).toBe(1);
       expect(err).toMatch(/^error .*one, two/);
@@ -82,10 +82,12 @@ describe('tooldex select', () => {
     expect(drops((await run(text, '--access', 'readonly', '--json')).out).get('delete_file')).toBe('access');
     expect(names((await run(text, '--access', 'readonly,write', '--json')).out)).toContain('delete_file');
     expect(names((await run(text, '--include', 'calculate, json_query', '--json')).out)).toEqual(expect.arrayContaining(['calculate', 'json_query']));
-    expect(names((await run('fix the failing test', '--max', '1', '--json')).out)).toEqual(['read_file']);
+    expect(names((await run('fix the failing test', '--max', '1', '--json')).out)).toEqual(['read_file', 'run_tests']);
+    expect(names((await run('fix the failing test', '--max', '1', '--no-critical-outside-limit', '--json')).out)).toEqual(['read_file']);
     const stage = (await run('run the tests', '--stage', 'reading', '--json')).out;
     expect([...drops(stage).values()]).toContain('stage');
-    expect(names((await run('search the web', '--max-cost', 'free', '--json')).out).length).toBeLessThan(names((await run('search the web', '--json')).out).length);
+    expect([...drops((await run('search the web', '--max-cost', 'free', '--json')).out).values()]).toContain('cost');
+    expect([...drops((await run('search the web', '--json')).out).values()]).not.toContain('cost');
     expect((await run('x', '--task-type', 'nothing', '--json')).code).toBe(0);
   });
 

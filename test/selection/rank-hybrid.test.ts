@@ -141,8 +141,8 @@ describe('the hybrid ranking', () => {
     expect(namesOf(ranking).filter((name) => name.startsWith('tool_')).sort()).toEqual(Array.from({ length: 60 }, (_, index) => `tool_${140 + index}`));
   });
 
-  it.each([Float32Array, Float64Array, Int8Array])('is the same when vectors come as a %o', async (List) => {
-    const { embedder } = embedderWith((texts) => texts.map((text) => (List as typeof Float32Array).from(meaning(text).map((value) => Math.round(value * 100)))));
+  it.each([Float32Array, Float64Array, Int8Array] as readonly (typeof Float32Array)[])('is the same when vectors come as a %o', async (List) => {
+    const { embedder } = embedderWith((texts) => texts.map((text) => List.from(meaning(text).map((value) => Math.round(value * 100)))));
     expect(await rankHybrid(offices(), 'weather', { embedder })).toEqual(await rankHybrid(offices(), 'weather', { embedder: byMeaning().embedder }));
   });
 
