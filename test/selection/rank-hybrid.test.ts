@@ -114,7 +114,7 @@ describe('the hybrid ranking', () => {
         const byMeaning = z(candidates.map(({ vector }) => cosine(vector) / 1e6));
         const scored = candidates.map((tool, index) => ({ ...tool, score: bySearch[index]! + 0.5 * byMeaning[index]! }));
         expect(degraded).toBeUndefined();
-        expect(ranking.map(({ toolName, score }) => [toolName, score])).toEqual(scored.sort(order(({ score }) => score)).map(({ name, score }) => [name, expect.closeTo(score, 4)]));
+        expect(ranking.map(({ toolName, score }) => [toolName, score])).toEqual(scored.sort(order(({ score }) => score)).map(({ name, score }) => [name, expect.closeTo(score, 4) as unknown]));
         expect(await rankHybrid(registered([...tools].reverse()), text, { embedder: drawn(tools) })).toEqual({ ranking });
       }),
       { numRuns: 200 },
