@@ -9,8 +9,7 @@ export type { ToolQuery } from './capability/query/tool-query.js';
 export type { JobQuery, SkillQuery, TaskQuery } from './capability/query/work-query.js';
 export type { CapabilityOptions, ExecutionRecord } from './capability/registry-options.js';
 export type { CapabilityDifference, CapabilityRef } from './capability/state/build-state.js';
-export type { CapabilitySummary, CompatibilityWire, JobWire, SkillWire, TaskWire, ToolWire } from './capability/wire/capability-summary.js';
-export type { CallWire, MetricsWire, ProviderHealthWire, RouterWire, ToolHealthWire } from './capability/wire/health-wire.js';
+export type { CallWire, CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, RouterWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './capability/wire/wire-types.js';
 export type { JobManifest, SkillManifest, TaskManifest } from './capability/work/work-schemas.js';
 
 export { manifestJsonSchema, type ManifestEntry } from './capability/manifest/entry/manifest-entry.js';

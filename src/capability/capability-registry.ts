@@ -21,7 +21,8 @@ import { checkOptions, readPersona, requireRecord, type CapabilityOptions, type 
 import { buildState, differenceOf, sameInputs, type CapabilityDifference, type CapabilityState, type Inputs } from './state/build-state.js';
 import { ManifestFolder } from './state/manifest-folder.js';
 import type { OwnedNames } from './state/owned-names.js';
-import { summarizeCapabilities, type CapabilitySummary } from './wire/capability-summary.js';
+import { summarizeCapabilities } from './wire/capability-summary.js';
+import type { CapabilitySummary } from './wire/wire-types.js';
 
 /** What a refresh changed. */
 export interface CapabilityChange extends CapabilityDifference {

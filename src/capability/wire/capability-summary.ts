@@ -1,79 +1,14 @@
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, Unresolved } from '../capability-items.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from '../capability-items.js';
+import type { HealthSummary } from '../../providers/health/health-samples.js';
+import type { Invocation, ProviderHealth, ToolHealth } from '../health/health-ledger.js';
 import { manifestProviderOf } from '../manifest/entry/manifest-forms.js';
 import { allowsPersona, personaKey } from '../manifest/persona.js';
 import { ownerKey, ownerMatches, parsePersonas } from '../query/persona-filter.js';
 import type { CapabilityState } from '../state/build-state.js';
-import { metricsWire, toolHealthWire, type MetricsWire, type ToolHealthWire } from './health-wire.js';
-
-/** Whether and why something fits the persona that asks. */
-export interface CompatibilityWire {
-  /** The owner; `null` for what is shared. */
-  readonly persona: string | null;
-  readonly persona_specific: boolean;
-  /** Whether the persona that asks may use it: it owns it or it is shared, and the allow-list lets it. True when nobody in particular asks. */
-  readonly matches_request: boolean;
-  /** The only personas that may use it; empty when all may, unless `matches_request` says otherwise. */
-  readonly allowlist: readonly string[];
-}
-
-interface ItemWire {
-  readonly name: string;
-  readonly persona: string | null;
-  readonly source: string;
-  readonly compatibility: CompatibilityWire;
-}
-
-export interface ToolWire extends ItemWire {
-  readonly version: string | null;
-  readonly capabilities: readonly string[];
-  readonly capability_tags: readonly string[];
-  readonly auth_scopes: readonly string[];
-  /** Whether the credentials are there; names of variables, never their values. */
-  readonly auth: { readonly required: boolean; readonly ready: boolean; readonly missing: readonly string[] };
-  readonly health: ToolHealthWire;
-  readonly providers: readonly Readonly<Record<string, unknown>>[];
-}
-
-export interface SkillWire extends ItemWire {
-  readonly version: string;
-  readonly capability_tags: readonly string[];
-  readonly required_capabilities: readonly string[];
-  readonly required_tools: readonly string[];
-  readonly unresolved: Unresolved;
-}
-
-export interface TaskWire extends ItemWire {
-  readonly summary: string;
-  readonly required_skills: readonly string[];
-  readonly required_tools: readonly string[];
-  readonly tags: readonly string[];
-  readonly unresolved: Unresolved;
-}
-
-export interface JobWire extends ItemWire {
-  readonly summary: string;
-  readonly description: string | null;
-  readonly personas: readonly string[];
-  readonly required_skills: readonly string[];
-  readonly required_tools: readonly string[];
-  readonly required_capabilities: readonly string[];
-  readonly unresolved: Unresolved;
-  readonly available: boolean;
-  readonly health: { readonly job: MetricsWire };
-}
-
-/** Everything a persona, or everybody, can do: plain data in snake_case, for dashboards and discovery APIs. */
-export interface CapabilitySummary {
-  readonly revision: number;
-  readonly persona: string | null;
-  readonly tools: readonly ToolWire[];
-  readonly skills: readonly SkillWire[];
-  readonly tasks: readonly TaskWire[];
-  readonly jobs: readonly JobWire[];
-}
+import type { CallWire, CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './wire-types.js';
 
 /**
- * What a state looks like from outside.
+ * Returns what a state looks like from outside.
  *
  * For a persona: its own and the shared tools and skills, also shared ones that its own replace; of tasks those it sees;
  * jobs that it may schedule.
@@ -88,9 +23,9 @@ export function summarizeCapabilities({ revision, tools, skills, tasks, jobs }: 
     revision,
     persona: asked,
     tools: Object.freeze(tools.all.filter(mine).map((tool) => toolWire(tool, asked))),
-    skills: Object.freeze(skills.all.filter(mine).map((skill) => skillWire(skill, asked))),
+    skills: Object.freeze(skills.all.filter(mine).map((skill) => Object.freeze({ ...skillFields(skill), compatibility: compatibilityOf(skill.owner, undefined, asked) }))),
     tasks: Object.freeze((asked === null ? tasks.all : tasks.allSeenBy(asked)).map((task) => taskWire(task, asked))),
-    jobs: Object.freeze(jobs.all.filter(mayBeScheduled).map((job) => jobWire(job, asked))),
+    jobs: Object.freeze(jobs.all.filter(mayBeScheduled).map((job) => Object.freeze({ ...jobFields(job), compatibility: compatibilityOf(job.owner, job.personas, asked) }))),
   });
 }
 
@@ -120,18 +55,9 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
   });
 }
 
-function skillWire({ owner, name, source, version, capabilityTags, requiredCapabilities, requiredTools, unresolved }: CapabilitySkill, persona: string | null): SkillWire {
-  return Object.freeze({
-    name,
-    persona: owner,
-    version,
-    capability_tags: capabilityTags,
-    required_capabilities: requiredCapabilities,
-    required_tools: requiredTools,
-    unresolved,
-    compatibility: compatibilityOf(owner, undefined, persona),
-    source,
-  });
+/** Returns what is told of a skill wherever skills are told. */
+export function skillFields({ owner, name, source, version, capabilityTags, requiredCapabilities, requiredTools, unresolved }: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
+  return { name, persona: owner, version, capability_tags: capabilityTags, required_capabilities: requiredCapabilities, required_tools: requiredTools, unresolved, source };
 }
 
 function taskWire({ owner, name, source, manifest, requiredSkills, requiredTools, tags, unresolved }: CapabilityTask, persona: string | null): TaskWire {
@@ -148,9 +74,10 @@ function taskWire({ owner, name, source, manifest, requiredSkills, requiredTools
   });
 }
 
-function jobWire(job: CapabilityJob, persona: string | null): JobWire {
-  const { owner, name, source, manifest, personas, requiredSkills, requiredTools, requiredCapabilities, unresolved } = job;
-  return Object.freeze({
+/** Returns what is told of a job wherever jobs are told. */
+export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
+  const { owner, name, source, manifest, personas, requiredSkills, requiredTools, requiredCapabilities, unresolved, available, health } = job;
+  return {
     name,
     persona: owner,
     summary: manifest.summary,
@@ -160,9 +87,46 @@ function jobWire(job: CapabilityJob, persona: string | null): JobWire {
     required_tools: requiredTools,
     required_capabilities: requiredCapabilities,
     unresolved,
-    available: job.available,
-    health: Object.freeze({ job: metricsWire(job.health) }),
-    compatibility: compatibilityOf(owner, personas, persona),
+    available,
+    health: Object.freeze({ job: metricsWire(health) }),
     source,
+  };
+}
+
+export function metricsWire({ total, success, failure, successRate, averageLatencyMs, p95LatencyMs, lastSampleAt }: HealthSummary): MetricsWire {
+  return Object.freeze({ total, success, failure, success_rate: successRate, average_latency_ms: averageLatencyMs, p95_latency_ms: p95LatencyMs, last_sample_at: seconds(lastSampleAt) });
+}
+
+export function toolHealthWire({ tool, providers, lastInvocation, lastSuccessProvider }: ToolHealth): ToolHealthWire {
+  return Object.freeze({
+    tool: metricsWire(tool),
+    providers: Object.freeze(Object.fromEntries(Object.entries(providers).map(([label, health]) => [label, providerHealthWire(health)]))),
+    last_invocation: lastInvocation === null ? null : Object.freeze({ provider: lastInvocation.provider, ...callWire(lastInvocation) }),
+    last_success_provider: lastSuccessProvider,
   });
+}
+
+function providerHealthWire({ metrics, lifetime, lastCall, consecutiveFailures, lastSuccess, lastFailure, lastCheck, backoffUntil }: ProviderHealth): ProviderHealthWire {
+  return Object.freeze({
+    metrics: metricsWire(metrics),
+    router: Object.freeze({
+      successes: lifetime.success,
+      failures: lifetime.failure,
+      consecutive_failures: consecutiveFailures,
+      failure_rate: lifetime.total === 0 ? null : lifetime.failure / lifetime.total,
+      last_success: seconds(lastSuccess),
+      last_failure: seconds(lastFailure),
+      last_check: seconds(lastCheck),
+      backoff_until: seconds(backoffUntil),
+    }),
+    last_call: lastCall === null ? null : Object.freeze(callWire(lastCall)),
+  });
+}
+
+function callWire({ success, latencyMs, at }: Omit<Invocation, 'provider'>): CallWire {
+  return { success, latency_ms: latencyMs, timestamp: at / 1_000 };
+}
+
+function seconds(at: number | null): number | null {
+  return at === null ? null : at / 1_000;
 }

@@ -1,5 +1,6 @@
 import type { CapabilityTool } from '../../capability/capability-items.js';
-import { toolHealthWire } from '../../capability/wire/health-wire.js';
+import { toolHealthWire } from '../../capability/wire/capability-summary.js';
+import type { SampleWire, ToolHealthWire } from '../../capability/wire/wire-types.js';
 import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import type { Priority } from '../../core/enums.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
@@ -140,13 +141,13 @@ export class ToolJson {
 }
 
 /** Health with the calls that it is of, for a chart: `{at, success, latency_ms}` each, `at` in seconds since 1970. */
-function healthWithSamples({ health, samples }: CapabilityTool): unknown {
+function healthWithSamples({ health, samples }: CapabilityTool): ToolHealthWire {
   const { tool, providers, ...rest } = toolHealthWire(health);
   const withSamples = Object.entries(providers).map(([label, each]) => [label, { ...each, samples: samplesWire(samples.providers[label] ?? []) }] as const);
   return { tool: { ...tool, samples: samplesWire(samples.tool) }, providers: Object.fromEntries(withSamples), ...rest };
 }
 
-function samplesWire(samples: CapabilityTool['samples']['tool']): unknown {
+function samplesWire(samples: CapabilityTool['samples']['tool']): readonly SampleWire[] {
   return samples.map(({ at, success, latencyMs }) => ({ at: at / 1_000, success, latency_ms: latencyMs }));
 }
 

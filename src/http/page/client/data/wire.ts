@@ -1,3 +1,4 @@
+import type { AuthStatusWire, JobWire, SkillWire, ToolHealthWire } from '../../../../capability/wire/wire-types.js';
 import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadata/tool-fields.js';
 
 /**
@@ -6,46 +7,11 @@ import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadat
  * Everything in it is the word of whoever wrote a manifest: it is shown as text and never as markup.
  */
 
-export interface HealthNumbers {
-  readonly total: number;
-  readonly failure: number;
-  /** From 0 to 1; `null` without calls. */
-  readonly success_rate: number | null;
-  readonly average_latency_ms: number | null;
-  readonly p95_latency_ms: number | null;
-}
-
-export interface Sample {
-  /** Seconds since 1970. */
-  readonly at: number;
-  readonly success: boolean;
-  readonly latency_ms: number;
-}
-
-export interface ProviderHealth {
-  readonly metrics: HealthNumbers;
-  /** Times in seconds since 1970. */
-  readonly router: { readonly backoff_until: number | null };
-  /** The last calls, the oldest first. */
-  readonly samples?: readonly Sample[];
-}
-
-export interface ToolHealth {
-  readonly tool: HealthNumbers & { readonly samples?: readonly Sample[] };
-  readonly providers: Readonly<Record<string, ProviderHealth>>;
-  /** The provider that answered the last successful call. */
-  readonly last_success_provider: string | null;
-}
+export type { MetricsWire, ProviderHealthWire, SampleWire } from '../../../../capability/wire/wire-types.js';
 
 export interface ProviderSpec {
   readonly name: string;
   readonly priority: number;
-}
-
-interface AuthStatus {
-  readonly required: boolean;
-  readonly ready: boolean;
-  readonly missing: readonly string[];
 }
 
 type Texts = readonly string[];
@@ -73,9 +39,9 @@ interface KindsOnWire {
   readonly idempotency: unknown;
   readonly input: unknown;
   readonly auth: unknown;
-  readonly authStatus: AuthStatus;
+  readonly authStatus: AuthStatusWire;
   readonly providers: readonly ProviderSpec[];
-  readonly health: ToolHealth;
+  readonly health: ToolHealthWire;
 }
 
 type Fields = typeof TOOL_FIELDS;
@@ -88,12 +54,6 @@ export type WireTool = FieldsOn<'row'>;
 /** A tool with everything that is known of it. */
 export type WireToolDetail = FieldsOn<'list' | 'detail'>;
 
-/** What skills and jobs refer to, and is not there. */
-export interface Unresolved {
-  readonly skills: readonly string[];
-  readonly tools: readonly string[];
-}
-
 /** A tool that fits a request, and why. */
 export interface WireHit {
   readonly name: string;
@@ -103,34 +63,16 @@ export interface WireHit {
   readonly corrections: readonly { readonly word: string; readonly read_as: string }[];
 }
 
-export interface WireSkill {
-  readonly name: string;
-  readonly persona: string | null;
-  readonly version: string;
+export type WireSkill = Omit<SkillWire, 'compatibility'> & {
   readonly summary: string | null;
   readonly category: string | null;
   readonly instruction_prompt: string;
   readonly safety_notes: string;
-  readonly required_tools: readonly string[];
-  readonly required_capabilities: readonly string[];
-  readonly capability_tags: readonly string[];
-  readonly unresolved: Unresolved;
-}
+};
 
-export interface WireJob {
-  readonly name: string;
-  readonly persona: string | null;
-  readonly summary: string;
-  readonly description: string | null;
-  readonly personas: readonly string[];
-  readonly required_skills: readonly string[];
-  readonly required_tools: readonly string[];
-  readonly required_capabilities: readonly string[];
-  readonly unresolved: Unresolved;
-  readonly health: { readonly job: HealthNumbers };
-}
+export type WireJob = Omit<JobWire, 'compatibility'>;
 
-/** Something to mend: in a manifest, or in a tool's metadata. */
+/** Something to fix: in a manifest, or in a tool's metadata. */
 export interface WireFinding {
   readonly severity: string;
   /** The rule of lint, or the kind of a manifest's fault. */

@@ -1,4 +1,4 @@
-import type { HealthNumbers } from '../data/wire.js';
+import type { MetricsWire } from '../data/wire.js';
 
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 export type HealthLevel = (typeof HEALTH_LEVELS)[number];
@@ -8,7 +8,7 @@ const GOOD = 0.95;
 const UNEVEN = 0.8;
 
 /** One word for how the last calls went. */
-export function healthLevelOf({ success_rate }: HealthNumbers): HealthLevel {
+export function healthLevelOf({ success_rate }: MetricsWire): HealthLevel {
   if (success_rate === null) return 'no calls';
   if (success_rate >= GOOD) return 'good';
   return success_rate >= UNEVEN ? 'uneven' : 'failing';

@@ -1,4 +1,4 @@
-import type { HealthNumbers, WireTool } from '../data/wire.js';
+import type { MetricsWire, WireTool } from '../data/wire.js';
 import { element, type Child } from '../dom/element.js';
 import { healthLevelOf } from '../state/health-level.js';
 
@@ -25,7 +25,7 @@ export function noticeMarks(tool: WireTool): readonly Child[] {
 }
 
 /** The success rate in percent, or that there is none. */
-export function healthWords({ success_rate, total }: HealthNumbers): string {
+export function healthWords({ success_rate, total }: MetricsWire): string {
   return success_rate === null || total === 0 ? 'no calls' : `${percent(success_rate)} of ${total}`;
 }
 

@@ -1,4 +1,4 @@
-import type { Sample } from '../../data/wire.js';
+import type { SampleWire } from '../../data/wire.js';
 import { element, svgElement } from '../../dom/element.js';
 import { milliseconds } from '../marks.js';
 
@@ -10,7 +10,7 @@ const BAR = 3;
 const LOWEST = 2;
 
 /** The last calls as bars, the newest at the right: as high as they took long; those that failed stand out. */
-export function latencyChart(samples: readonly Sample[]): HTMLElement {
+export function latencyChart(samples: readonly SampleWire[]): HTMLElement {
   const calls = samples.slice(-MOST);
   const slowest = Math.max(1, ...calls.map(({ latency_ms }) => latency_ms));
   const failed = calls.filter(({ success }) => !success).length;

@@ -1,4 +1,4 @@
-import type { HealthNumbers, ProviderHealth, WireToolDetail } from '../../data/wire.js';
+import type { MetricsWire, ProviderHealthWire, WireToolDetail } from '../../data/wire.js';
 import { element } from '../../dom/element.js';
 import { latencyChart } from './latency-chart.js';
 import { healthWords, milliseconds } from '../marks.js';
@@ -17,7 +17,7 @@ export function providersView({ health, providers }: WireToolDetail): readonly H
   ];
 }
 
-function providerView(name: string, health: ProviderHealth | undefined, answeredLast: boolean): HTMLElement {
+function providerView(name: string, health: ProviderHealthWire | undefined, answeredLast: boolean): HTMLElement {
   const until = health?.router.backoff_until ?? null;
   return element(
     'div',
@@ -34,7 +34,7 @@ function providerView(name: string, health: ProviderHealth | undefined, answered
   );
 }
 
-function figures(numbers: HealthNumbers): HTMLElement {
+function figures(numbers: MetricsWire): HTMLElement {
   const latencies = numbers.total === 0 ? '' : ` · average ${milliseconds(numbers.average_latency_ms)} · p95 ${milliseconds(numbers.p95_latency_ms)}`;
   return element('p', { class: 'figures' }, healthWords(numbers) + latencies);
 }
