@@ -39,8 +39,8 @@ export class McpProvider implements Provider {
    */
   constructor(caller: McpCaller, config: McpProviderConfig | Readonly<Record<string, unknown>>) {
     const { server, tool } = config as Readonly<Record<string, unknown>>;
-    if (typeof tool !== 'string' || tool.trim() === '') throw new ToolError('INVALID_ARGUMENT', `expected the configuration of the provider mcp to name a tool, found ${describeValue(tool)}`);
-    if (server !== undefined && typeof server !== 'string') throw new ToolError('INVALID_ARGUMENT', `expected the configuration of the provider mcp to name a server, found ${describeValue(server)}`);
+    if (typeof tool !== 'string' || tool.trim() === '') throw new ToolError('INVALID_ARGUMENT', `expected the configuration of the provider mcp to name a tool, got ${describeValue(tool)}`);
+    if (server !== undefined && typeof server !== 'string') throw new ToolError('INVALID_ARGUMENT', `expected the configuration of the provider mcp to name a server, got ${describeValue(server)}`);
     this.#caller = caller;
     this.#server = server;
     this.#tool = tool;

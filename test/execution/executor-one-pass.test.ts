@@ -189,3 +189,39 @@ describe('a checked call', () => {
     expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
   });
 });
+
+describe('a policy of the call', () => {
+  const deciding = (verdict: Verdict) => {
+    const asked: unknown[] = [];
+    const policy: Policy = { decide: ({ input }, context) => (asked.push([input, Object.keys(context)]), { verdict, reason: `own ${verdict}`, rule: 'own', danger: 'low' }) };
+    return { policy, asked };
+  };
+
+  it.each([
+    ['allow', 'allow', 'ok'],
+    ['allow', 'confirm', 'approval_required'],
+    ['confirm', 'allow', 'approval_required'],
+    ['confirm', 'deny', 'denied'],
+    ['deny', 'allow', 'denied'],
+  ] as const)('and the executor\'s are each asked once, and the stricter decides: %s and %s give %s', async (executors, own, status) => {
+    const { executor, counts } = counting(executors);
+    const { policy, asked } = deciding(own);
+    expect((await executor.execute(call, { policy, principal: 'ada' })).status).toBe(status);
+    expect(counts.decisions).toBe(1);
+    expect(asked).toEqual([[{ key: 'a' }, ['principal']]]);
+    expect((await executor.dryRun([call], { policy }))[0]!.decision.verdict).toBe({ ok: 'allow', approval_required: 'confirm', denied: 'deny' }[status]);
+  });
+
+  it('that is another than the one a checked call was decided by makes a whole pass', async () => {
+    const { executor, counts } = counting();
+    const checked = await executor.check(call, { policy: deciding('allow').policy });
+    if (checked.status !== 'checked') throw new Error(checked.status);
+    expect((await executor.execute(checked, { policy: deciding('deny').policy })).status).toBe('denied');
+    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 0 });
+  });
+
+  it('must be one', async () => {
+    const { executor } = counting();
+    expect(await executor.execute(call, { policy: {} as never })).toMatchObject({ status: 'error', code: 'INVALID_ARGUMENT' });
+  });
+});

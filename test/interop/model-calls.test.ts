@@ -45,8 +45,8 @@ describe('the calls of a model', () => {
 
   it('hear which tools look like the one that was asked for', () => {
     const message = (name: string) => read(call('1', name, '{}'))[0]!.error?.message;
-    expect(message('reads')).toBe('Expected a tool that was offered, found "reads"; did you mean read?');
-    expect(message('a.b')).toBe('Expected a tool that was offered, found "a.b"; did you mean a__b?');
+    expect(message('reads')).toBe('Expected a tool that was offered, got "reads"; did you mean read?');
+    expect(message('a.b')).toBe('Expected a tool that was offered, got "a.b"; did you mean a__b?');
   });
 
   it('run once each: a repeated id is refused', () => {

@@ -79,6 +79,6 @@ function issuesOf(error: unknown): readonly StandardIssue[] {
   return Array.isArray(issues) ? (issues as StandardIssue[]) : [{ message: 'expected an input that the schema accepts' }];
 }
 
-function refused(toolName: string, expected: string, found: string): ToolError {
-  return new ToolError('INVALID_INPUT_SCHEMA', `Tool ${JSON.stringify(toolName)} is refused: expected ${expected}, found ${found}`);
+function refused(toolName: string, expected: string, got: string): ToolError {
+  return new ToolError('INVALID_INPUT_SCHEMA', `Tool ${JSON.stringify(toolName)} is refused: expected ${expected}, got ${got}`);
 }

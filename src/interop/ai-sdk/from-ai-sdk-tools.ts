@@ -34,7 +34,7 @@ export interface ForeignAISDKTool {
  * those that a provider runs (`type: 'provider'`) cannot be run by anybody else.
  */
 export function fromAISDKTools(tools: Readonly<Record<string, ForeignAISDKTool>>, options: ImportOptions = {}): readonly ToolDefinition[] {
-  if (!isPlainObject(tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a tool set of the AI SDK, found ${describeValue(tools)}`);
+  if (!isPlainObject(tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a tool set of the AI SDK, got ${describeValue(tools)}`);
   return importTools(Object.entries(tools), readTool, options);
 }
 
@@ -79,6 +79,6 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
-function refused(name: string, expected: string, found: string): ToolError {
-  return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused: expected ${expected}, found ${found}`);
+function refused(name: string, expected: string, got: string): ToolError {
+  return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused: expected ${expected}, got ${got}`);
 }

@@ -31,13 +31,13 @@ export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() };
  * `DUPLICATE_TOOL` when two tools have one name.
  */
 export function exportedTools(input: ExportInput, { level }: ExportOptions = {}): readonly ExportedTool[] {
-  if (level !== undefined && !SCHEMA_LEVELS.includes(level)) throw new ToolError('INVALID_ARGUMENT', `level: expected one of ${SCHEMA_LEVELS.join(', ')}, found ${describeValue(level)}`);
+  if (level !== undefined && !SCHEMA_LEVELS.includes(level)) throw new ToolError('INVALID_ARGUMENT', `level: expected one of ${SCHEMA_LEVELS.join(', ')}, got ${describeValue(level)}`);
   const byName = new Map<string, ExportedTool>();
   for (const member of membersOf(input)) {
     for (const tool of toolsOf(member, level)) {
       const before = byName.get(tool.entry.name);
       if (before !== undefined && before.entry !== tool.entry) {
-        throw new ToolError('DUPLICATE_TOOL', `Expected tools with different names, found two named ${describeValue(tool.entry.name)}; a model could not tell them apart`, { details: { name: tool.entry.name } });
+        throw new ToolError('DUPLICATE_TOOL', `Expected tools with different names, got two named ${describeValue(tool.entry.name)}, which a model could not tell apart`, { details: { name: tool.entry.name } });
       }
       byName.set(tool.entry.name, before ?? tool);
     }
@@ -50,7 +50,7 @@ function membersOf(input: unknown): Iterable<unknown> {
     if (Symbol.iterator in input) return input as Iterable<unknown>;
     if ('tools' in input && Array.isArray(input.tools)) return input.tools as unknown[];
   }
-  throw new ToolError('INVALID_ARGUMENT', `Expected a registry, a selection or a list of tools to export, found ${describeValue(input)}`);
+  throw new ToolError('INVALID_ARGUMENT', `Expected a registry, a selection or a list of tools to export, got ${describeValue(input)}`);
 }
 
 function toolsOf(member: unknown, level: SchemaLevel | undefined): ExportedTool[] {

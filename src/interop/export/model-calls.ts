@@ -57,16 +57,16 @@ export function readCalls(raw: readonly RawCall[], { codec, restore }: CallReade
     const id = typeof call.id === 'string' && call.id !== '' ? call.id : newId();
     const written = typeof call.name === 'string' ? call.name : '';
     const refuse = (code: 'TOOL_NOT_FOUND' | 'INVALID_INPUT', message: string): RefusedCall => ({ id, name: written, error: new ToolError(code, message) });
-    if (seen.has(id)) return refuse('INVALID_INPUT', `Expected a different id for every call, found ${describeValue(id)} twice; this one was not run. Call it again`);
+    if (seen.has(id)) return refuse('INVALID_INPUT', `Expected a different id for every call, got ${describeValue(id)} twice. This one was not run; call it again.`);
     seen.add(id);
     const name = codec.decode(written);
     if (name === undefined) {
       const encoded = codec.encode(written); // The tool's own name, which models read in descriptions.
       const similar = encoded === undefined ? suggestNames(written, offered) : [encoded];
-      return refuse('TOOL_NOT_FOUND', `Expected a tool that was offered, found ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`);
+      return refuse('TOOL_NOT_FOUND', `Expected a tool that was offered, got ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`);
     }
     const input = parsed(call.input);
-    if (!isPlainObject(input)) return refuse('INVALID_INPUT', `Expected the arguments of ${written} as one JSON object, found ${typeof call.input === 'string' ? 'text that is none' : describeValue(call.input)}; call it again`);
+    if (!isPlainObject(input)) return refuse('INVALID_INPUT', `Expected the arguments of ${written} as one JSON object, got ${typeof call.input === 'string' ? 'text that is none' : describeValue(call.input)}. Call it again.`);
     return { id, name, input: restore.get(name)?.(input) ?? input };
   });
 }

@@ -30,7 +30,7 @@ export interface ForeignLangChainTool {
  * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run by anybody else.
  */
 export async function fromLangChainTools(tools: Iterable<ForeignLangChainTool>, options: ImportOptions = {}): Promise<readonly ToolDefinition[]> {
-  if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of tools of LangChain, found ${describeValue(tools)}`);
+  if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of tools of LangChain, got ${describeValue(tools)}`);
   const langChain = await importLangChain();
   const named = Array.from(tools, (tool) => [typeof tool?.name === 'string' ? tool.name : '', tool] as const);
   return importTools(named, (name, tool) => readTool(langChain, name, tool), options);
@@ -70,13 +70,13 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: ForeignLangChainTool
     const result = await tool.invoke(input, { ...(signal && { signal }), callbacks });
     if (!isDirectToolOutput(result)) return tool.returnDirect === true ? halt('the answer of this tool ends the run', result) : result;
     const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
-    if (content === undefined) return fail('Expected a result, found a command that only LangGraph can carry out; call this tool there');
+    if (content === undefined) return fail('Expected a result, got a command that only LangGraph can carry out. Call this tool there.');
     return status === 'error' ? fail(typeof content === 'string' ? content : JSON.stringify(content)) : content;
   };
 }
 
-function refused(name: string, expected: string, found: string): ToolError {
-  return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused: expected ${expected}, found ${found}`);
+function refused(name: string, expected: string, got: string): ToolError {
+  return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused: expected ${expected}, got ${got}`);
 }
 
 /** The part of LangChain that is used. */
@@ -88,6 +88,6 @@ export async function importLangChain(): Promise<LangChain> {
     const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] = await Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages/tool'), import('@langchain/core/utils/json_schema')]);
     return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
   } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', 'Expected the package @langchain/core, found it not installed; run npm install @langchain/core', { cause });
+    throw new ToolError('MISSING_PACKAGE', 'Expected the package @langchain/core, got none. Run npm install @langchain/core.', { cause });
   }
 }

@@ -51,7 +51,7 @@ export class Connection {
 
   #list(cursor: string | undefined): ListToolsResult {
     const page = this.#parts.tools.page(this.#found, cursor);
-    if (page === undefined) throw this.#invalid('Expected a cursor that a page of this list has given, found another');
+    if (page === undefined) throw this.#invalid('Expected a cursor that a page of this list gave, got another. List the tools from the start.');
     return { ...page };
   }
 
@@ -67,15 +67,15 @@ export class Connection {
   async #callTool(name: string, input: unknown, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const { tools, calls, options } = this.#parts;
     const entry = tools.find(name);
-    if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, found ${JSON.stringify(name.slice(0, 128))}`);
+    if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}`);
     return calls.call({ entry, input, context: contextOf(options, request), canAsk: this.#canAsk(request) }, request);
   }
 
   /** Found tools are called as if they had been listed. */
   async #callFound(given: Readonly<Record<string, unknown>>, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const { name, input = {} } = given;
-    if (typeof name !== 'string' || !isPlainObject(input)) return errorResult(`Expected { name, input }, with the name of a tool and an object of arguments; found others.`);
-    if (this.#parts.tools.find(name) === undefined) return errorResult(`Expected the name of a tool, found ${JSON.stringify(name.slice(0, 128))}; find one with ${FIND_TOOLS}.`);
+    if (typeof name !== 'string' || !isPlainObject(input)) return errorResult(`Expected { name, input }, with the name of a tool and an object of arguments; got others.`);
+    if (this.#parts.tools.find(name) === undefined) return errorResult(`Expected the name of a tool, got ${JSON.stringify(name.slice(0, 128))}. Find one with ${FIND_TOOLS}.`);
     return this.#callTool(name, input, request);
   }
 

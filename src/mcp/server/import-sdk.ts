@@ -10,6 +10,6 @@ export async function importServerSdk(): Promise<ServerSdk> {
     const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')]);
     return { ...sdk, serveStdio, StdioServerTransport };
   } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', 'Expected the package @modelcontextprotocol/server to serve MCP, found it not installed; run npm install @modelcontextprotocol/server', { cause });
+    throw new ToolError('MISSING_PACKAGE', 'Expected the package @modelcontextprotocol/server to serve MCP, got none. Run npm install @modelcontextprotocol/server.', { cause });
   }
 }
