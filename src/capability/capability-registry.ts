@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { canonicalJson, describeValue } from '../core/plain-data.js';
-import { suggestNames } from '../core/issues.js';
+import { invalidArgument, suggestNames } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
-import { atLeast, invalidArgument, requireOptions } from '../providers/check-options.js';
+import { checkOptions } from '../core/options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import { RollingHealth } from '../providers/health/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
@@ -17,7 +18,7 @@ import { ToolManifestValidationError } from './manifest/manifest-issue.js';
 import { PersonaViews, personaRule } from './persona-views.js';
 import { compileToolQuery, type ToolQuery } from './query/tool-query.js';
 import { compileJobQuery, compileSkillQuery, compileTaskQuery, type JobQuery, type SkillQuery, type TaskQuery } from './query/work-query.js';
-import { checkOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions, type ExecutionRecord } from './registry-options.js';
+import { checkCapabilityOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions, type ExecutionRecord } from './registry-options.js';
 import { buildState, differenceOf, sameInputs, type CapabilityDifference, type CapabilityState, type Inputs } from './state/build-state.js';
 import { ManifestFolder } from './state/manifest-folder.js';
 import type { OwnedNames } from './state/owned-names.js';
@@ -86,7 +87,7 @@ export class CapabilityRegistry {
    * @throws ToolManifestValidationError with every error of every file, when `onInvalid` is `throw`.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
-    const registry = new CapabilityRegistry(checkOptions(options));
+    const registry = new CapabilityRegistry(checkCapabilityOptions(options));
     await registry.#refreshNow(true, true);
     return registry;
   }
@@ -113,8 +114,7 @@ export class CapabilityRegistry {
    * they did a moment ago. Never rejects because of what it finds: see `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
-    requireOptions(options, { force: { expected: 'true or false', allows: (value) => typeof value === 'boolean' } });
-    const force = options.force ?? false;
+    const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
     if (this.#running === undefined) return this.#start(force);
     // What runs may have read a file before the caller changed it.
     this.#nextForced ||= force;
@@ -133,8 +133,7 @@ export class CapabilityRegistry {
    * @param options `intervalMs` between the end of one refresh and the next, at least 10 (default 1,000).
    */
   watch(options: { readonly intervalMs?: number } = {}): () => void {
-    requireOptions(options, { intervalMs: atLeast(10) });
-    const { intervalMs = 1_000 } = options;
+    const { intervalMs } = checkOptions(WATCH_OPTIONS, options, 'options of watch');
     let stopTimer: (() => void) | undefined;
     let stopped = false;
     const wait = () => {
@@ -281,9 +280,12 @@ export class CapabilityRegistry {
   }
 }
 
+const REFRESH_OPTIONS = z.strictObject({ force: z.boolean().default(false) });
+const WATCH_OPTIONS = z.strictObject({ intervalMs: z.number().min(10).default(1_000) });
+const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").nullish() });
+
 function personaIn(options: Persona): string | null {
-  requireOptions(options, { persona: { expected: "a persona's name", allows: (value) => value === null || typeof value === 'string' } });
-  return readPersona(options.persona);
+  return readPersona(checkOptions(PERSONA_OPTIONS, options, 'options with a persona').persona);
 }
 
 function requireNoErrors(findings: readonly CapabilityFinding[]): void {

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
-import { anObject, aName, atLeast, invalidArgument, oneOf, requireOptions, type OptionRule } from '../providers/check-options.js';
+import { invalidArgument } from '../core/issues.js';
+import { anObject, checkOptions, iterable, text, type FieldsOf } from '../core/options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
-const isIterable = (value: unknown): boolean => typeof value === 'object' && value !== null && Symbol.iterator in value;
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { CapabilitySource } from './capability-source.js';
@@ -40,15 +41,20 @@ export interface CheckedCapabilityOptions extends Pick<CapabilityOptions, 'root'
   readonly onInvalid: 'quarantine' | 'throw';
 }
 
-const anything: OptionRule = { expected: 'anything', allows: () => true };
-const aList: OptionRule = { expected: 'a list', allows: isIterable };
-
-const RULES = { root: aName, tools: aList, sources: aList, handlers: anything, env: anObject, clock: anObject, health: anObject, onInvalid: oneOf('quarantine', 'throw') };
+const schema = z.strictObject({
+  root: text.optional(),
+  tools: iterable<ToolSource>('a list of tools').default([]),
+  sources: iterable<CapabilitySource>('a list of sources').default([]),
+  handlers: z.custom<Handlers>().optional(), // `handlerMap` checks each of them.
+  env: anObject<Environment>('variables by name').optional(),
+  clock: anObject<Clock>('a clock').optional(),
+  health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
+  onInvalid: z.enum(['quarantine', 'throw']).default('quarantine'),
+} satisfies FieldsOf<CapabilityOptions>);
 
 /** @throws ToolError `INVALID_ARGUMENT` for options that are unknown or wrong, and `NOT_A_TOOL` for tools that are none. */
-export function checkOptions(options: CapabilityOptions): CheckedCapabilityOptions {
-  requireOptions(options, RULES);
-  const { root, tools = [], sources: given = [], handlers, env, clock, health, onInvalid = 'quarantine' } = options;
+export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapabilityOptions {
+  const { root, tools, sources: given, handlers, env, clock, health, onInvalid } = checkOptions(schema, options, 'options of the capability registry');
   const sources = [...given];
   for (const source of sources) requireSource(source);
   const names = sources.map(({ name }) => name);
@@ -80,11 +86,12 @@ export interface ExecutionRecord {
   readonly provider?: string;
 }
 
-const aBoolean: OptionRule = { expected: 'true or false', allows: (value) => typeof value === 'boolean' };
+const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });
+const toolRecord = jobRecord.extend({ provider: text.optional() });
 
 /** @throws ToolError `INVALID_ARGUMENT` for what is no record. */
 export function requireRecord(record: unknown, provider: boolean): void {
-  requireOptions(record, { success: aBoolean, latencyMs: atLeast(0), ...(provider ? { provider: aName } : {}) }, ['success', 'latencyMs']);
+  checkOptions(provider ? toolRecord : jobRecord, record ?? null, 'fields of the record');
 }
 
 /** @throws ToolError `INVALID_ARGUMENT` for a persona that is no text. A blank one is nobody in particular. */

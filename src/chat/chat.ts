@@ -54,7 +54,7 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
   return eventStream(options?.signal instanceof AbortSignal ? options.signal : undefined, async (tell, signal) => {
-    const { messages = [], prompt, approvals = [], signal: given, ...rest } = options;
+    const { messages = [], prompt, approvals = [], signal: given, ...rest } = options ?? ({} as ChatOptions); // Refused below: it has no model.
     const engine = checkEngine(rest);
     assertOption(prompt === undefined || typeof prompt === 'string', 'prompt as text', prompt);
     assertOption(given === undefined || given instanceof AbortSignal, 'signal as an AbortSignal', given);

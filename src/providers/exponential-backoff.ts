@@ -1,4 +1,6 @@
-import { atLeast, aFunction, invalidArgument, oneOf, requireOptions } from './check-options.js';
+import { z } from 'zod';
+import { invalidArgument } from '../core/issues.js';
+import { aFunction, checkOptions, type FieldsOf } from '../core/options.js';
 
 export interface BackoffOptions {
   /** Milliseconds after the first failure, at most. @default 1000 */
@@ -11,7 +13,12 @@ export interface BackoffOptions {
   readonly jitter?: 'full' | 'none';
 }
 
-const RULES = { baseMs: atLeast(0), capMs: atLeast(0), random: aFunction, jitter: oneOf('full', 'none') };
+const schema = z.strictObject({
+  baseMs: z.number().min(0).default(1_000),
+  capMs: z.number().min(0).default(60_000),
+  random: aFunction<() => number>().default(() => Math.random),
+  jitter: z.enum(['full', 'none']).default('full'),
+} satisfies FieldsOf<BackoffOptions>);
 
 /**
  * How many milliseconds to wait after so many failures in a row: a random share of `min(cap, base · 2^(failures − 1))`.
@@ -25,8 +32,7 @@ const RULES = { baseMs: atLeast(0), capMs: atLeast(0), random: aFunction, jitter
  */
 export function exponentialBackoff(failures: number, options: BackoffOptions = {}): number {
   if (!Number.isSafeInteger(failures) || failures < 0) throw invalidArgument('a number of failures, 0 or more', failures);
-  requireOptions(options, RULES);
-  const { baseMs = 1_000, capMs = 60_000, random = Math.random, jitter = 'full' } = options;
+  const { baseMs, capMs, random, jitter } = checkOptions(schema, options, 'options of the backoff');
   if (failures === 0) return 0;
   // 2^1023 is the largest power of two that a number holds; its product may still be infinite, which the cap ends.
   const bound = Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 1_023));

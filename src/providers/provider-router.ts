@@ -5,13 +5,12 @@ import { onAbort } from '../core/on-abort.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ToolContext } from '../tool/metadata/tool-options.js';
 import { isToolResult } from '../tool/outcome.js';
-import { lookUp } from './check-options.js';
 import { exponentialBackoff } from './exponential-backoff.js';
 import type { HealthLog, HealthSummary, Sample } from './health/health-samples.js';
 import { RollingHealth } from './health/rolling-health.js';
 import type { Attempt } from './provider.js';
 import { identityOf, ProviderSlot, type CheckResult, type Pass } from './provider-slot.js';
-import { requireCallOptions, requireRouterOptions, type ProviderRouterOptions } from './router-options.js';
+import { lookUp, requireCallOptions, requireRouterOptions, type ProviderRouterOptions } from './router-options.js';
 import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
 import { RouterSync } from './shared-backoff.js';
 

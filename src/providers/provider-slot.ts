@@ -1,7 +1,7 @@
+import { lookUp } from './router-options.js';
 import type { Clock } from '../core/clock.js';
 import { digestOf, describeValue } from '../core/plain-data.js';
 import type { ToolProvider } from '../tool/metadata/tool-options.js';
-import { lookUp } from './check-options.js';
 import type { Environment, Provider, ProviderFactory } from './provider.js';
 import { describeFailure } from './run-attempt.js';
 import type { SharedBackoff, SharedState } from './shared-backoff.js';

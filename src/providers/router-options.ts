@@ -1,10 +1,10 @@
+import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
-import { LIMITS } from '../core/limits.js';
+import { aFunction, anObject, checkOptions, milliseconds, text, wholeBetween, type FieldsOf } from '../core/options.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolProvider } from '../tool/metadata/tool-options.js';
-import { aFunction, aName, anObject, aTable, atLeast, invalidArgument, requireOptions, wholeBetween, type OptionRule } from './check-options.js';
 import type { HealthLog } from './health/health-samples.js';
 import type { Environment, ProviderFactory } from './provider.js';
 
@@ -45,58 +45,52 @@ export interface ProviderRouterOptions {
 /** What people who run tools may set of how their providers are called. */
 export type RoutingOptions = Pick<ProviderRouterOptions, 'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'probeLeaseMs' | 'failuresToEject' | 'baseMs' | 'capMs'>;
 
-const timer: OptionRule = {
-  expected: `milliseconds from 1 to ${LIMITS.timerMs}`,
-  allows: (value) => atLeast(1).allows(value) && (value as number) <= LIMITS.timerMs,
-};
+const table = <T>() => z.custom<Table<T>>((value) => value instanceof Map || isPlainObject(value), 'a Map or a plain object');
+const functions = (value: unknown): boolean => [...(value instanceof Map ? value.values() : Object.values(value as object))].every((factory) => typeof factory === 'function');
+const atLeastZero = z.number().min(0);
+const routingShape = {
+  config: table<Readonly<Record<string, unknown>>>().optional(),
+  checkTimeoutMs: milliseconds().optional(),
+  attemptTimeoutMs: milliseconds().optional(),
+  probeLeaseMs: milliseconds().optional(),
+  failuresToEject: wholeBetween(1, 1_000).optional(),
+  baseMs: atLeastZero.optional(),
+  capMs: atLeastZero.optional(),
+} satisfies FieldsOf<RoutingOptions>;
+const provider = z.strictObject({ name: text, priority: z.number().optional(), healthCheckIntervalMs: atLeastZero.optional(), config: z.custom<NonNullable<ToolProvider['config']>>(isPlainObject, 'a plain object').optional() } satisfies FieldsOf<ToolProvider>);
+const routerSchema = z.strictObject({
+  ...routingShape,
+  toolName: text,
+  providers: z.array(provider) as z.ZodType<readonly ToolProvider[], readonly ToolProvider[]>,
+  factories: table<ProviderFactory>().refine(functions, 'functions that make providers, by name'),
+  env: anObject<Environment>().optional(),
+  clock: anObject<Clock>('a clock').optional(),
+  random: aFunction<() => number>().optional(),
+  store: anObject<StateStore>('a StateStore').optional(),
+  health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
+  onEvent: aFunction<(event: ToolEvent) => void>().optional(),
+} satisfies FieldsOf<ProviderRouterOptions>);
+const routingSchema = z.strictObject(routingShape);
+const callSchema = z.strictObject({ repeatable: z.boolean(), timeoutMs: milliseconds().optional(), onStart: aFunction().optional(), onEnd: aFunction().optional() });
 
-const RULES: Readonly<Record<keyof ProviderRouterOptions, OptionRule>> = {
-  toolName: aName,
-  providers: { expected: 'a list', allows: Array.isArray },
-  factories: aTable,
-  config: aTable,
-  env: anObject,
-  clock: anObject,
-  random: aFunction,
-  store: anObject,
-  health: anObject,
-  onEvent: aFunction,
-  checkTimeoutMs: timer,
-  attemptTimeoutMs: timer,
-  probeLeaseMs: timer,
-  failuresToEject: wholeBetween(1, 1_000),
-  baseMs: atLeast(0),
-  capMs: atLeast(0),
-};
-const PROVIDER_RULES = {
-  name: aName,
-  priority: { expected: 'a finite number', allows: (value: unknown) => Number.isFinite(value) },
-  healthCheckIntervalMs: atLeast(0),
-  config: { expected: 'a plain object', allows: isPlainObject },
-};
-const CALL_RULES = {
-  repeatable: { expected: 'true or false', allows: (value: unknown) => typeof value === 'boolean' },
-  timeoutMs: timer,
-  onStart: aFunction,
-  onEnd: aFunction,
-};
-const { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, failuresToEject, baseMs, capMs } = RULES;
-const ROUTING_RULES: Readonly<Record<keyof RoutingOptions, OptionRule>> = { config, checkTimeoutMs, attemptTimeoutMs, probeLeaseMs, failuresToEject, baseMs, capMs };
-
-/** @throws ToolError `INVALID_ARGUMENT` naming the option. */
+/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireRouterOptions(options: ProviderRouterOptions): void {
-  requireOptions(options, RULES, ['toolName', 'providers', 'factories']);
-  for (const provider of options.providers) requireOptions(provider, PROVIDER_RULES, ['name']);
-  const factories = options.factories instanceof Map ? [...options.factories.values()] : Object.values(options.factories);
-  for (const factory of factories) if (typeof factory !== 'function') throw invalidArgument('factories of functions', factory);
+  checkOptions(routerSchema, options, 'options of the router');
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` naming the option. */
+/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireRoutingOptions(options: unknown): void {
-  requireOptions(options, ROUTING_RULES);
+  checkOptions(routingSchema, options, 'options of routing');
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` naming the option. */
+/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireCallOptions(options: unknown): void {
-  requireOptions(options, CALL_RULES, ['repeatable']);
+  checkOptions(callSchema, options, 'options of the call');
+}
+
+/** Returns the value under a name that may come from anywhere: `constructor` and `__proto__` are names like others. */
+export function lookUp<T>(table: Table<T> | undefined, name: string): T | undefined {
+  if (table === undefined) return undefined;
+  if (table instanceof Map) return (table as ReadonlyMap<string, T>).get(name);
+  return Object.hasOwn(table, name) ? (table as Readonly<Record<string, T>>)[name] : undefined;
 }

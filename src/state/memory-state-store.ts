@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
+import { anObject, checkOptions, type FieldsOf } from '../core/options.js';
 import { ChannelListeners } from './channel-listeners.js';
-import { checkIncrement, checkKey, checkLifetime, checkListener, checkOptionalValue, checkOptions, checkTtl, checkValue, notANumber, numberOf } from './state-arguments.js';
+import { checkIncrement, checkKey, checkLifetime, checkListener, checkOptionalValue, checkTtl, checkValue, notANumber, numberOf } from './state-arguments.js';
 import type { Increment, IncrementOptions, LifetimeOptions, StateStore } from './state-store.js';
 
 interface Held {
@@ -14,6 +16,8 @@ export interface MemoryStateStoreOptions {
   /** @default the time of this machine */
   readonly clock?: Clock;
 }
+
+const optionsSchema = z.strictObject({ clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<MemoryStateStoreOptions>);
 
 /** Writes between two searches for expired keys, at least. */
 const SWEEP_EVERY = 1_000;
@@ -28,8 +32,7 @@ export class MemoryStateStore implements StateStore {
 
   /** @throws ToolError INVALID_ARGUMENT for unknown options. */
   constructor(options: MemoryStateStoreOptions = {}) {
-    checkOptions(options, ['clock']);
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = checkOptions(optionsSchema, options, 'options of MemoryStateStore').clock;
   }
 
   /** How many keys take memory: those that live, and expired ones that were not yet cleared away. */

@@ -1,5 +1,8 @@
-import { describeValue, digestOf, isPlainObject } from '../core/plain-data.js';
+import { z } from 'zod';
 import { ToolError } from '../core/errors.js';
+import { expectedGot, invalidArgument } from '../core/issues.js';
+import { checkOptions, type FieldsOf } from '../core/options.js';
+import { digestOf } from '../core/plain-data.js';
 import type { IncrementOptions, LifetimeOptions } from './state-store.js';
 
 /** What a store takes: small state, no documents. */
@@ -22,15 +25,15 @@ export function storeKey(prefix: string, name: string): string {
 
 export function checkKey(key: unknown, what = 'key'): string {
   const text = checkText(key, what);
-  if (text === '') throw invalid(`expected a ${what} of 1 to ${STATE_LIMITS.keyLength} characters, found an empty one`);
-  if (text.length > STATE_LIMITS.keyLength) throw tooLong(`expected a ${what} of at most ${STATE_LIMITS.keyLength} characters, found ${text.length}; shorten it, for instance to a digest`);
+  if (text === '') throw invalid(expectedGot(`a ${what} of 1 to ${STATE_LIMITS.keyLength} characters`, 'an empty one'));
+  if (text.length > STATE_LIMITS.keyLength) throw tooLong(expectedGot(`a ${what} of at most ${STATE_LIMITS.keyLength} characters`, `${text.length}`, 'Shorten it, for instance to a digest.'));
   return text;
 }
 
 export function checkValue(value: unknown, what = 'value'): string {
   const text = checkText(value, what);
   const bytes = Buffer.byteLength(text);
-  if (bytes > STATE_LIMITS.valueBytes) throw tooLong(`expected a ${what} of at most ${STATE_LIMITS.valueBytes} bytes, found ${bytes}; keep large data elsewhere and its address here`);
+  if (bytes > STATE_LIMITS.valueBytes) throw tooLong(expectedGot(`a ${what} of at most ${STATE_LIMITS.valueBytes} bytes`, `${bytes}`, 'Keep large data elsewhere and its address here.'));
   return text;
 }
 
@@ -38,41 +41,32 @@ export function checkOptionalValue(value: unknown, what: string): string | undef
   return value === undefined ? undefined : checkValue(value, what);
 }
 
+const TTL = 'milliseconds above 0';
+const isTtl = (value: unknown): value is number => typeof value === 'number' && value > 0 && Number.isSafeInteger(Math.ceil(value));
+const ttlMs = z.custom<number>(isTtl, TTL).optional();
+const lifetimeSchema = z.strictObject({ ttlMs } satisfies FieldsOf<LifetimeOptions>);
+const incrementSchema = z.strictObject({ ttlMs, max: z.number().optional(), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>);
+
 /** Whole milliseconds, rounded up: a key never ends before its time. */
 export function checkTtl(ttlMs: unknown): number {
-  const whole = typeof ttlMs === 'number' ? Math.ceil(ttlMs) : NaN;
-  if (!Number.isSafeInteger(whole) || whole <= 0) throw invalid(`expected ttlMs above 0, in milliseconds, found ${describeValue(ttlMs)}`);
-  return whole;
+  if (!isTtl(ttlMs)) throw invalidArgument(`ttlMs as ${TTL}`, ttlMs);
+  return Math.ceil(ttlMs);
 }
 
 export function checkLifetime(options: LifetimeOptions | undefined): { readonly ttlMs: number | undefined } {
-  const { ttlMs } = checkOptions(options, ['ttlMs']);
-  return { ttlMs: ttlMs === undefined ? undefined : checkTtl(ttlMs) };
+  const { ttlMs } = checkOptions(lifetimeSchema, options, 'options of the operation');
+  return { ttlMs: ttlMs === undefined ? undefined : Math.ceil(ttlMs) };
 }
 
 export function checkIncrement(by: unknown, options: IncrementOptions | undefined): { readonly by: number; readonly max: number | undefined; readonly ttlMs: number | undefined; readonly mustExist: boolean } {
-  const { max, ttlMs, mustExist = false } = checkOptions(options, ['max', 'ttlMs', 'mustExist']);
-  if (typeof mustExist !== 'boolean') throw invalid(`expected mustExist as true or false, found ${describeValue(mustExist)}`);
-  return {
-    by: checkNumber(by, 'by'),
-    max: max === undefined ? undefined : checkNumber(max, 'max'),
-    ttlMs: ttlMs === undefined ? undefined : checkTtl(ttlMs),
-    mustExist,
-  };
+  if (typeof by !== 'number' || !Number.isFinite(by)) throw invalidArgument('by as a finite number', by);
+  const { max, ttlMs, mustExist } = checkOptions(incrementSchema, options, 'options of the operation');
+  return { by, max, ttlMs: ttlMs === undefined ? undefined : Math.ceil(ttlMs), mustExist };
 }
 
 export function checkListener<T>(listener: T): T {
-  if (typeof listener !== 'function') throw invalid(`expected a function that listens, found ${describeValue(listener)}`);
+  if (typeof listener !== 'function') throw invalidArgument('a function that listens', listener);
   return listener;
-}
-
-/** The options as they are, if all their names are known. */
-export function checkOptions(options: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
-  if (options === undefined) return {};
-  if (!isPlainObject(options)) throw invalid(`expected options as an object, found ${describeValue(options)}`);
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw invalid(`expected options among ${known.join(', ')}, found ${describeValue(unknown)}`);
-  return options;
 }
 
 /** The number that a text is, as every store reads it; `undefined` for other texts. */
@@ -84,17 +78,12 @@ export function numberOf(text: string): number | undefined {
 }
 
 export function notANumber(): ToolError {
-  return invalid('expected a number under the key, found other text; use another key for counting');
+  return invalid(expectedGot('a number under the key', 'other text', 'Use another key for counting.'));
 }
 
 function checkText(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw invalid(`expected a ${what} as text, found ${describeValue(value)}`);
-  if (LONE_SURROGATE.test(value)) throw invalid(`expected a ${what} as well-formed text, found half of a character pair`);
-  return value;
-}
-
-function checkNumber(value: unknown, what: string): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid(`expected ${what} as a finite number, found ${describeValue(value)}`);
+  if (typeof value !== 'string') throw invalidArgument(`a ${what} as a string`, value);
+  if (LONE_SURROGATE.test(value)) throw invalid(expectedGot(`a ${what} as well-formed text`, 'half of a character pair'));
   return value;
 }
 

@@ -129,7 +129,7 @@ describe('an attached executor', () => {
   it('must be one', async () => {
     const registry = await CapabilityRegistry.load();
     expect(() => registry.attach({} as never)).toThrow(/an executor/);
-    expect(() => registry.attach({ on: () => () => undefined }, { person: 'x' } as never)).toThrow(/only the options persona/);
+    expect(() => registry.attach({ on: () => () => undefined }, { person: 'x' } as never)).toThrow(/Expected a known option, got "person"\. Did you mean "persona"\?/);
   });
 });
 

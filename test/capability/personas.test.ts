@@ -59,7 +59,7 @@ describe('compatibility', () => {
     expect(Object.values(fits(null)).every(Boolean)).toBe(true);
     expect(registry.summary({ persona: 'Atlas' }).tools.find(({ name }) => name === 'own')!.compatibility).toEqual({ persona: 'Atlas', persona_specific: true, matches_request: true, allowlist: [] });
     expect(registry.summary({ persona: 'ATLAS' }).jobs.map(({ name, compatibility }) => [name, compatibility])).toEqual([['J', { persona: null, persona_specific: false, matches_request: true, allowlist: ['Atlas', 'nova'] }]]);
-    expect(() => registry.summary({ person: 'Atlas' } as never)).toThrow(/only the options persona/);
+    expect(() => registry.summary({ person: 'Atlas' } as never)).toThrow(/Expected a known option, got "person"\. Did you mean "persona"\?/);
   });
 
   it('is shown as plain data that nobody can change', async () => {

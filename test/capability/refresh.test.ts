@@ -122,7 +122,7 @@ describe('a refresh', () => {
 
   it('refuses unknown options', async () => {
     const registry = await CapabilityRegistry.load();
-    await expect(registry.refresh({ forced: true } as never)).rejects.toThrow(/only the options force/);
+    await expect(registry.refresh({ forced: true } as never)).rejects.toThrow(/Expected a known option, got "forced"\. Did you mean "force"\?/);
   });
 
   it('gives, after any edits in any order, what a registry loaded anew would have', async () => {
@@ -307,9 +307,9 @@ describe('loading', () => {
 
   it.each<[string, unknown, RegExp]>([
     ['a folder that is not there', { root: './no/such/folder' }, /root as a folder/],
-    ['an unknown option', { roots: '.' }, /only the options/],
+    ['an unknown option', { roots: '.' }, /Expected a known option, got "roots"\. Did you mean "root"\?/],
     ['tools that are none', { tools: [{}] }, /Expected a tool/],
-    ['one tool without a list', { tools: 'tool' }, /tools as a list/],
+    ['one tool without a list', { tools: 'tool' }, /tools: Expected a list of tools, got "tool"\./],
     ['a source without a name', { sources: [{ load: () => undefined }] }, /a source with a name/],
     ['handlers that are no functions', { handlers: { a: 1 } }, /function/],
     ['another way with wrong manifests', { onInvalid: 'ignore' }, /onInvalid/],

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { anObject, checkOptions, iterable, type FieldsOf } from '../../core/options.js';
 import { ToolError } from '../../core/errors.js';
 import { cloneFrozen } from '../../core/plain-data.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
@@ -5,7 +8,7 @@ import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/
 import { manifestEntryOf } from './entry/define-entry.js';
 import type { ManifestEntry } from './entry/manifest-entry.js';
 import { entriesFor, loadManifest, type LoadedEntry } from './load-manifest.js';
-import { handlerMap, invalid, requireKnown, requirePersona, type Handlers } from './load-options.js';
+import { handlerMap, loadShape, type Handlers } from './load-options.js';
 import { allowsPersona } from './persona.js';
 
 /** A tool of a function map. */
@@ -42,7 +45,14 @@ export interface LoadFunctionMapOptions {
   readonly onInvalid?: 'throw' | 'quarantine';
 }
 
-const OPTIONS = ['root', 'files', 'persona', 'handlers', 'modules', 'definitions', 'onInvalid'];
+const schema = z.strictObject({
+  ...loadShape,
+  // `loadManifest` checks them.
+  root: z.custom<string | URL>().optional(),
+  files: z.custom<NonNullable<LoadFunctionMapOptions['files']>>().optional(),
+  modules: anObject<object | readonly object[]>('imported modules').optional(),
+  definitions: iterable<ToolDefinition>('a list of tools').optional(),
+} satisfies FieldsOf<LoadFunctionMapOptions>);
 
 /**
  * The tools of manifests with the functions that run them: `{name: {callable, metadata}}`, frozen.
@@ -55,9 +65,8 @@ const OPTIONS = ['root', 'files', 'persona', 'handlers', 'modules', 'definitions
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
 export async function loadFunctionMap(options: LoadFunctionMapOptions): Promise<FunctionMap> {
-  const { root, files, persona, handlers, modules, definitions, onInvalid = 'throw' } = requireKnown(options, OPTIONS) as LoadFunctionMapOptions;
-  if ((root === undefined) === (files === undefined)) throw invalid('either root or files', root === undefined ? undefined : 'both');
-  const asked = requirePersona(persona);
+  const { root, files, persona: asked, handlers, modules, definitions, onInvalid } = checkOptions(schema, options ?? null, 'options of loadFunctionMap');
+  if ((root === undefined) === (files === undefined)) throw new ToolError('INVALID_ARGUMENT', expectedGot('either root or files', root === undefined ? 'neither' : 'both'));
   const fromCode = definitionMap(definitions);
   const works = new Map([...definitionWorks(fromCode.values()), ...moduleWorks(modules), ...handlerMap(handlers)]);
   const { entries } = await loadManifest(root === undefined ? files! : { root }, { onInvalid });
@@ -91,14 +100,13 @@ function notExecutable(name: string, reference: string | undefined): () => never
   };
 }
 
-function definitionMap(definitions: unknown = []): ReadonlyMap<string, ToolDefinition> {
-  if (typeof definitions !== 'object' || definitions === null || !(Symbol.iterator in definitions)) throw invalid('definitions as a list of tools', definitions);
-  const list = [...(definitions as Iterable<unknown>)];
+function definitionMap(definitions: Iterable<ToolDefinition> = []): ReadonlyMap<string, ToolDefinition> {
+  const list = [...definitions];
   const wrong = list.find((each) => !isToolDefinition(each));
-  if (wrong !== undefined) throw invalid('definitions made with defineTool', wrong);
+  if (wrong !== undefined) throw invalidArgument('definitions made with defineTool', wrong);
   const map = new Map<string, ToolDefinition>();
-  for (const definition of list as ToolDefinition[]) {
-    if (map.has(definition.name)) throw invalid('every definition once', definition.name);
+  for (const definition of list) {
+    if (map.has(definition.name)) throw invalidArgument('every definition once', definition.name);
     map.set(definition.name, definition);
   }
   return map;
@@ -112,7 +120,7 @@ function definitionWorks(definitions: Iterable<ToolDefinition>): readonly (reado
 function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute<never>])[] {
   const list: readonly unknown[] = Array.isArray(modules) ? modules : [modules];
   return list.flatMap((module) => {
-    if (typeof module !== 'object' || module === null) throw invalid('modules as imported modules', module);
+    if (typeof module !== 'object' || module === null) throw invalidArgument('modules as imported modules', module);
     return Object.entries(module).flatMap(([name, exported]) => {
       if (isToolDefinition(exported)) return definitionWorks([exported]);
       return typeof exported === 'function' ? [[name, exported as Execute<never>] as const] : [];

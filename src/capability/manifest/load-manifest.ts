@@ -1,9 +1,11 @@
+import { z } from 'zod';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { resolve } from 'node:path';
 import { describeValue } from '../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import type { ManifestEntry } from './entry/manifest-entry.js';
 import { findManifestFiles, personaOfPath, type ManifestFile } from './layout.js';
-import { handlerMap, pathsOf, requireKnown, requireOneOf, requirePersona, type Handlers, type ManifestSource } from './load-options.js';
+import { handlerMap, loadShape, pathsOf, type Handlers, type ManifestSource } from './load-options.js';
 import { requireValid, type ManifestIssue } from './manifest-issue.js';
 import { allowsPersona, overrideShared, personaKey } from './persona.js';
 import { readTextFile, shownPath } from './read-file.js';
@@ -17,6 +19,8 @@ export interface LoadManifestOptions {
   /** The work of the tools, by their names or `handler_ref`s; the others have none. */
   readonly handlers?: Handlers;
 }
+
+const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
 /** A usable tool of a manifest file, and where it comes from. */
 export interface LoadedEntry extends ReadEntry {
@@ -48,15 +52,13 @@ export interface LoadedManifest {
  * @throws ToolError `INVALID_ARGUMENT` for wrong arguments.
  */
 export async function loadManifest(source: ManifestSource, options: LoadManifestOptions = {}): Promise<LoadedManifest> {
-  const { onInvalid = 'throw', persona, handlers } = requireKnown(options, ['onInvalid', 'persona', 'handlers']);
-  const mode = requireOneOf('onInvalid', onInvalid, ['throw', 'quarantine']);
-  const asked = requirePersona(persona);
+  const { onInvalid, persona: asked, handlers } = checkOptions(schema, options, 'options of loadManifest');
   const works = handlerMap(handlers);
   const { files, issues: layoutIssues } = await manifestFilesOf(pathsOf(source));
   const loader = new Loader((entry) => works.get(entry.handler_ref ?? entry.name) ?? works.get(entry.name));
   for (const file of files) await loader.add(file);
   const issues = Object.freeze([...layoutIssues, ...loader.issues]);
-  if (mode === 'throw') requireValid(issues);
+  if (onInvalid === 'throw') requireValid(issues);
   const entries = asked === undefined ? loader.entries : entriesFor(loader.entries, asked).filter(({ definition }) => allowsPersona(definition.personaAllowlist, asked));
   return Object.freeze({ definitions: Object.freeze(entries.map(({ definition }) => definition)), entries: Object.freeze([...entries]), issues, total: loader.total });
 }

@@ -3,7 +3,7 @@ import { ToolError } from '../../core/errors.js';
 import { Listeners } from '../../core/listeners.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
-import { invalidArgument } from '../../providers/check-options.js';
+import { invalidArgument } from '../../core/issues.js';
 import type { ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';

@@ -1,4 +1,5 @@
-import { atLeast, aName, oneOf, requireOptions } from '../check-options.js';
+import { z } from 'zod';
+import { checkOptions, text, type FieldsOf } from '../../core/options.js';
 
 /** What health is kept of. */
 export type HealthKind = 'tool' | 'provider' | 'job';
@@ -56,11 +57,11 @@ export interface HealthLog {
 export const HEALTH_WINDOW = 100;
 export const HEALTH_KEYS = 10_000;
 
-const RULES = { kind: oneOf('tool', 'provider', 'job'), name: aName, success: { expected: 'true or false', allows: (value: unknown) => typeof value === 'boolean' }, latencyMs: atLeast(0), provider: aName };
+const recordSchema = z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text, success: z.boolean(), latencyMs: z.number().min(0), provider: text.optional() } satisfies FieldsOf<HealthRecord>);
 
 /** @throws ToolError `INVALID_ARGUMENT` for what is no record. */
 export function requireRecord(record: HealthRecord): void {
-  requireOptions(record, RULES, ['kind', 'name', 'success', 'latencyMs']);
+  checkOptions(recordSchema, record ?? null, 'fields of the record');
 }
 
 /** Under which one text a kind and a name are kept. Kinds hold no colon, so that no two pairs share one. */

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { anObject, requireOptions, wholeBetween } from '../check-options.js';
+import { anObject, checkOptions, wholeBetween, type FieldsOf } from '../../core/options.js';
 import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface RollingHealthOptions {
@@ -9,6 +10,8 @@ export interface RollingHealthOptions {
   readonly maxKeys?: number;
   readonly clock?: Clock;
 }
+
+const optionsSchema = z.strictObject({ size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<RollingHealthOptions>);
 
 interface Window {
   /** A ring: the oldest sample is at `next` once it is full. */
@@ -35,10 +38,10 @@ export class RollingHealth implements HealthLog {
   readonly #windows = new Map<string, Window>();
 
   constructor(options: RollingHealthOptions = {}) {
-    requireOptions(options, { size: wholeBetween(1, 10_000), maxKeys: wholeBetween(1, 1_000_000), clock: anObject });
-    this.#size = options.size ?? HEALTH_WINDOW;
-    this.#maxKeys = options.maxKeys ?? HEALTH_KEYS;
-    this.#clock = options.clock ?? systemClock;
+    const { size, maxKeys, clock } = checkOptions(optionsSchema, options, 'options of RollingHealth');
+    this.#size = size;
+    this.#maxKeys = maxKeys;
+    this.#clock = clock;
   }
 
   /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for what is no record, such as a latency that is no number. */

@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { storeKey } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
-import { aName, anObject, requireOptions, wholeBetween } from '../check-options.js';
+import { anObject, checkOptions, text, wholeBetween, type FieldsOf } from '../../core/options.js';
 import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface SharedHealthOptions {
@@ -57,6 +58,8 @@ const KEEP_MS = 7 * 24 * 3_600_000;
 const MOST_RACES = 100;
 const CHANNEL = 'health';
 
+const optionsSchema = z.strictObject({ store: anObject<StateStore>('a StateStore'), size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock), writer: text.optional() } satisfies FieldsOf<SharedHealthOptions>);
+
 /**
  * Keeps the health of every tool, provider and job of several processes together in a `StateStore`.
  *
@@ -84,12 +87,12 @@ export class SharedHealth implements HealthLog {
   #closed = false;
 
   constructor(options: SharedHealthOptions) {
-    requireOptions(options, { store: anObject, size: wholeBetween(1, 10_000), maxKeys: wholeBetween(1, 1_000_000), clock: anObject, writer: aName }, ['store']);
-    this.#store = options.store;
-    this.#clock = options.clock ?? systemClock;
-    this.#size = options.size ?? HEALTH_WINDOW;
-    this.#maxKeys = options.maxKeys ?? HEALTH_KEYS;
-    this.#writer = options.writer ?? randomUUID();
+    const { store, size, maxKeys, clock, writer = randomUUID() } = checkOptions(optionsSchema, options, 'options of SharedHealth');
+    this.#store = store;
+    this.#clock = clock;
+    this.#size = size;
+    this.#maxKeys = maxKeys;
+    this.#writer = writer;
   }
 
   /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for what is no record. */

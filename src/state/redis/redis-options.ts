@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { describeValue } from '../../core/plain-data.js';
-import { checkOptions } from '../state-arguments.js';
+import { expectedGot } from '../../core/issues.js';
+import { checkOptions, milliseconds, secret, withMethods, type FieldsOf } from '../../core/options.js';
 import type { MakeRedisClient, RedisClient } from './redis-link.js';
 
 /** A client of the package `redis` 5 that you made, for instance with certificates: its settings are used, never its connection. */
@@ -28,13 +29,19 @@ export interface CheckedRedisOptions {
 const LONGEST_PREFIX = 128;
 const LONGEST_TIMEOUT_MS = 60_000;
 
+const schema = z.strictObject({
+  url: secret<string>('redis://host:port, or rediss:// with encryption, and optionally /number of the database', isRedisUrl).optional(), // It may carry a password.
+  client: withMethods<RedisClientTemplate>('a client made by createClient of the package redis', 'duplicate').optional(),
+  prefix: z.string().max(LONGEST_PREFIX).default('tooldex:'),
+  timeoutMs: milliseconds(1, LONGEST_TIMEOUT_MS).default(200),
+} satisfies FieldsOf<RedisStateStoreOptions>);
+
 /** @throws ToolError INVALID_ARGUMENT */
 export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedisOptions {
-  const { url, client, prefix = 'tooldex:', timeoutMs = 200 } = checkOptions(options, ['url', 'client', 'prefix', 'timeoutMs']);
-  if ((url === undefined) === (client === undefined)) throw invalid(`expected either url or client, found ${url === undefined ? 'neither' : 'both'}`);
-  if (typeof prefix !== 'string' || prefix.length > LONGEST_PREFIX) throw invalid(`expected prefix as text of at most ${LONGEST_PREFIX} characters, found ${describeValue(prefix)}`);
-  if (typeof timeoutMs !== 'number' || !(timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS)) throw invalid(`expected timeoutMs from 1 to ${LONGEST_TIMEOUT_MS}, found ${describeValue(timeoutMs)}`);
-  return { source: url === undefined ? { client: checkClient(client) } : { url: checkUrl(url) }, prefix, timeoutMs };
+  const { url, client, prefix, timeoutMs } = checkOptions(schema, options, 'options of RedisStateStore');
+  if (url !== undefined && client === undefined) return { source: { url }, prefix, timeoutMs };
+  if (client !== undefined && url === undefined) return { source: { client }, prefix, timeoutMs };
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('either url or client', url === undefined ? 'neither' : 'both'));
 }
 
 /** How clients are made: of the package, which is loaded now, or like the one given. */
@@ -69,26 +76,11 @@ async function loadRedis(load: () => Promise<unknown>): Promise<{ readonly creat
   try {
     return (await load()) as { readonly createClient: (options: object) => RedisClient };
   } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', "expected the package 'redis' to be installed, found none that loads; run: npm install redis@5", { details: { package: 'redis' }, cause });
+    throw new ToolError('MISSING_PACKAGE', expectedGot("the package 'redis' to be installed", 'none that loads', 'Run: npm install redis@5'), { details: { package: 'redis' }, cause });
   }
 }
 
-/** The address is not repeated in messages: it may carry a password. */
-function checkUrl(url: unknown): string {
+function isRedisUrl(url: unknown): boolean {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
-  if (typeof url !== 'string' || parsed === undefined || !['redis:', 'rediss:'].includes(parsed.protocol) || !/^(?:\/\d*)?$/.test(parsed.pathname)) {
-    throw invalid('expected url as redis://host:port, or rediss:// with encryption, and optionally /number of the database; found something else');
-  }
-  return url;
-}
-
-function checkClient(client: unknown): RedisClientTemplate {
-  if (typeof client !== 'object' || client === null || typeof (client as { duplicate?: unknown }).duplicate !== 'function') {
-    throw invalid(`expected client as made by createClient of the package redis, found ${describeValue(client)}`);
-  }
-  return client as RedisClientTemplate;
-}
-
-function invalid(message: string): ToolError {
-  return new ToolError('INVALID_ARGUMENT', message);
+  return parsed !== undefined && ['redis:', 'rediss:'].includes(parsed.protocol) && /^(?:\/\d*)?$/.test(parsed.pathname);
 }

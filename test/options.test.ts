@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { isToolError, issuesOf } from '../src/core/errors.js';
+import { CapabilityRegistry, loadFunctionMap, loadManifest } from '../src/capability.js';
+import { chat, Session } from '../src/chat.js';
+import { createToolSearchTool, SafetyPolicy, selectTools, ToolExecutor, ToolMetadataRegistry } from '../src/index.js';
+import { toAnthropicTools, toGeminiTools, toMcpTools, toOpenAITools } from '../src/interop.js';
+import { DefinitionPins, McpDiscovery } from '../src/mcp.js';
+import { exponentialBackoff, ProviderRouter, RollingHealth, SharedHealth } from '../src/providers.js';
+import { MemoryStateStore, RedisStateStore } from '../src/state.js';
+import { Approvals } from '../src/safety/approvals.js';
+
+const registry = new ToolMetadataRegistry();
+const store = new MemoryStateStore();
+const model = () => Promise.reject(new Error('never asked'));
+const noTools: never[] = [];
+
+/** Everything that takes options: what is called, options that would be accepted, and an option with a value of a wrong type. */
+const TAKERS: readonly (readonly [name: string, call: (options: never) => unknown, good: Readonly<Record<string, unknown>>, option: string, wrong: unknown])[] = [
+  ['ToolExecutor', (options) => new ToolExecutor(options), { registry }, 'timeoutMs', '5'],
+  ['SafetyPolicy', (options) => new SafetyPolicy(options), { registry }, 'mode', 'lax'],
+  ['a rule of a SafetyPolicy', (rule) => new SafetyPolicy({ registry, rules: [rule] }), { verdict: 'allow' }, 'principals', 5],
+  ['Approvals', (options) => new Approvals(options), {}, 'ttlMs', 0],
+  ['selectTools', (options) => selectTools(registry, options), { text: 'x' }, 'maxTools', -1],
+  ['createToolSearchTool', (options) => createToolSearchTool(registry, options), {}, 'maxResults', 0],
+  ['registry.search', (options) => registry.search('x', options), {}, 'limit', 'ten'],
+  ['registry.getToolsMatchingTextScored', (options) => registry.getToolsMatchingTextScored('x', options), {}, 'minScore', 'high'],
+  ['registry.filter', (options) => registry.filter(options), {}, 'category', 5],
+  ['chat', (options) => chat(options), { model, tools: noTools, messages: noTools }, 'maxTurns', 0],
+  ['Session.create', (options) => Session.create(options), {}, 'id', 'no blanks'],
+  ['CapabilityRegistry.load', (options) => CapabilityRegistry.load(options), {}, 'onInvalid', 'ignore'],
+  ['loadManifest', (options) => loadManifest('x.json', options), {}, 'persona', 5],
+  ['loadFunctionMap', (options) => loadFunctionMap(options), { files: 'x.json' }, 'definitions', 5],
+  ['McpDiscovery.discover', (options) => new McpDiscovery({ servers: {} }, options), {}, 'onEvent', 5],
+  ['DefinitionPins', (options) => new DefinitionPins(options), {}, 'onNew', 'ask'],
+  ['exponentialBackoff', (options) => exponentialBackoff(1, options), {}, 'baseMs', -1],
+  ['ProviderRouter', (options) => new ProviderRouter(options), { toolName: 'x', providers: [], factories: {} }, 'failuresToEject', 0],
+  ['RollingHealth', (options) => new RollingHealth(options), {}, 'size', 1.5],
+  ['SharedHealth', (options) => new SharedHealth(options), { store }, 'writer', ' '],
+  ['MemoryStateStore', (options) => new MemoryStateStore(options), {}, 'clock', 5],
+  ['RedisStateStore.connect', (options) => RedisStateStore.connect(options), { url: 'redis://localhost:1' }, 'prefix', 5],
+  ['store.compareAndSet', (options) => store.compareAndSet('k', undefined, 'v', options), {}, 'ttlMs', 0],
+  ['store.increment', (options) => store.increment('k', 1, options), {}, 'mustExist', 'yes'],
+  ['toOpenAITools', (options) => toOpenAITools(noTools, options), {}, 'level', 'half'],
+  ['toAnthropicTools', (options) => toAnthropicTools(noTools, options), {}, 'level', 'half'],
+  ['toGeminiTools', (options) => toGeminiTools(noTools, options), {}, 'schema', 'xml'],
+  ['toMcpTools', (options) => toMcpTools(noTools, options), {}, 'level', 'half'],
+];
+
+async function refusalOf(call: (options: never) => unknown, options: object) {
+  try {
+    await call(options as never);
+  } catch (error) {
+    if (isToolError(error, 'INVALID_ARGUMENT')) return error;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
+  // One letter less, as in a typing error.
+  const misspelt = `${option.slice(0, -2)}${option.at(-1)!}`;
+
+  it('with a misspelt name are refused, and the right name is suggested', async () => {
+    const options = { ...good, [misspelt]: 1 };
+    const error = await refusalOf(call, options);
+    expect(error.message).toContain(`Expected a known option, got ${JSON.stringify(misspelt)}. Did you mean ${JSON.stringify(option)}?`);
+    expect(issuesOf(error)).toHaveLength(1);
+    expect(options).toEqual({ ...good, [misspelt]: 1 });
+  });
+
+  it('of a wrong type are refused by their path, with what was expected and what came, beside every other issue', async () => {
+    const options = Object.freeze({ ...good, [option]: wrong, '': 1 });
+    const error = await refusalOf(call, options);
+    expect(issuesOf(error).map(({ path }) => path[0])).toEqual(expect.arrayContaining([option, undefined]));
+    for (const { message } of issuesOf(error)) expect(message).toMatch(/^Expected .+, got .+[.?]$/);
+    expect(error.message).toMatch(/^The .+ are refused:\n {2}/);
+  });
+
+  it.each([null, 5, 'text', [[]], new Map()])('are refused when they are no plain object: %s', async (options) => {
+    await refusalOf(call, options as object);
+  });
+});
