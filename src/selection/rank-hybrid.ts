@@ -34,8 +34,8 @@ export interface HybridRanking {
 
 /** So many of the best of each ranking are fused, whatever the limit: fewer results are the first of more. */
 const FUSED = 60;
-/** How much similarity counts beside search, in standard deviations; every value from 0.3 to 0.8 ranks about as well. */
-const SIMILARITY_WEIGHT = 0.5;
+/** How much similarity counts beside search, in standard deviations: the most at which weak encoders cost no measured set half a point. */
+const SIMILARITY_WEIGHT = 0.3;
 
 const optionsSchema = z.strictObject({
   embedder: withMethods<Embedder>('an object with a function embed', 'embed'),
@@ -56,7 +56,7 @@ interface Placed {
 
 /**
  * Ranks tools by the registry's search and by the meaning of the request: the best 60 of either are scored by
- * z(search) + 0.5 · z(cosine), where z is the distance from the mean of these tools in standard deviations. So a score
+ * z(search) + 0.3 · z(cosine), where z is the distance from the mean of these tools in standard deviations. So a score
  * is comparable within one ranking only, and may be negative. Equal scores are ordered by priority, then by name.
  *
  * When the embedder fails, gives what cannot be used, or is slow, the result is the registry's own search, and `degraded`

@@ -16,7 +16,6 @@ const ENCODED = 500;
 
 const { values } = parseArgs({ options: { sets: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean' } } });
 const KEYS = [...CONTESTANTS, ...ENCODERS].map(({ key }) => key);
-const wholeRun = values.sets === undefined && values.only === undefined;
 
 interface Measured {
   readonly scores: Scores;
@@ -152,7 +151,7 @@ const signed = (share: number) => (percent(Math.abs(share)) === '0.0' ? '0.0' : 
 const scoreCells = (scores: Scores) => METRICS.map((metric) => percent(scores[metric]));
 
 async function main(): Promise<void> {
-  if (values.help) return console.log(`bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${KEYS.join(', ')}\nOnly a run without options is written to docs/benchmarks.md.`);
+  if (values.help) return console.log(`bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${KEYS.join(', ')}\nA part is written to docs/benchmarks.md when all its contestants are asked for all sets: --only ${ENCODERS.map(({ key }) => key).join(',')} is the part of hybrid ranking.`);
   if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
   const setNames = chosen(values.sets, SET_NAMES, 'set');
   const keys = chosen(values.only, KEYS, 'contestant');
@@ -165,16 +164,17 @@ async function main(): Promise<void> {
   const introduction =
     'The first ten of `registry.search` for requests of eight public sets of tools, beside packages on the same data in the same run' +
     `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages are given our stems, our splitting of identifiers, our stop words, and weights for the fields; with “each word once” a word that a request repeats counts a single time, as it does for us. The keyword formula takes the words of name and description for declared keywords. Scores are means over requests; means are over sets.`;
-  const publish = wholeRun && havePeers ? writeSection : (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`);
-  if (contestants.length > 0) publish('Retrieval', `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`);
+  const publish = (isWhole: boolean, title: string, body: string) => (isWhole && sets.length === SET_NAMES.length ? writeSection(title, body) : console.log(`\n## ${title}\n\n${body}\n`));
+  const hasAll = contestants.length === CONTESTANTS.length;
+  if (contestants.length > 0) publish(hasAll, 'Retrieval', `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`);
   const chosenEncoders = ENCODERS.filter(({ key }) => keys.includes(key));
   if (chosenEncoders.length > 0 && encoders.install()) {
     const packages = chosenEncoders.flatMap(({ label, package: name }) => (name === undefined ? [] : [`${label}: ${name} ${encoders.versionOf(name)}`])).join(', ');
     const introduction = `What \`rankHybrid\` gains or loses in nDCG@10 × 100 against \`registry.search\` for the same requests, at most ${ENCODED} of a set, evenly spread${packages === '' ? '' : ` (${packages})`}. The last columns are means over the sets of that row. “–”: too many tools for an encoder of that speed. Vectors without meaning are numbers made of a text's digest: what an encoder that knows nothing takes away.`;
-    publish('Hybrid ranking', `${introduction}\n\n${await hybridTable(chosenEncoders, sets)}`);
+    publish(chosenEncoders.length === ENCODERS.length, 'Hybrid ranking', `${introduction}\n\n${await hybridTable(chosenEncoders, sets)}`);
   }
   if (!keys.includes('ours')) return;
-  if (canLearn()) publish('Learning from use', feedbackTable(sets));
+  if (canLearn()) publish(hasAll, 'Learning from use', feedbackTable(sets));
   else console.log('skipped: learning from use, as the registry has no recordUse');
 }
 
