@@ -33,6 +33,8 @@ export type ToolEvent =
       readonly cached: boolean;
       readonly provider?: string;
     })
+  /** The answer of a cached tool is neither looked up nor kept, because what it belongs to cannot be told. */
+  | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
   /** A tool answered after its time was up or its caller had gone; the answer was dropped. */
   | (CallFacts & { readonly type: 'late-result' })
   | (ProviderFacts & { readonly type: 'provider-attempt'; readonly success: boolean; readonly latencyMs: number; readonly kind: 'call' | 'check' | 'probe' })

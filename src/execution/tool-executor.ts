@@ -18,7 +18,7 @@ import type { StateStore } from '../state/state-store.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
-import { isCacheable, ResultCache } from './cache/result-cache.js';
+import { cacheFrame, isCacheable, ResultCache } from './cache/result-cache.js';
 import { checkExecutorOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
 import { Concurrency } from './limits/concurrency.js';
@@ -345,7 +345,7 @@ export class ToolExecutor {
 
   async #run(running: RunningCall, runnable: RunnableCall): Promise<OutcomeBody> {
     const { entry, raw, approval } = runnable;
-    const { conversationId, principal, signal } = running.options;
+    const { conversationId, signal } = running.options;
     if (entry.manual) {
       await this.#cache.dropAfter(entry); // Nobody tells when the person does it.
       return { status: 'manual', pending: running.pending('manual', entry, raw) };
@@ -356,10 +356,22 @@ export class ToolExecutor {
     this.#runner.assertExecutable(entry);
     const work = () => this.#worker.work(running, runnable);
     if (approval !== undefined || this.#options.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
-    const answer = await untilAborted(this.#cache.answer(entry, raw, principal, work), signal, entry.name);
+    const frame = this.#cacheFrame(running, runnable);
+    if (frame === undefined) return (await work()).result;
+    const answer = await untilAborted(this.#cache.answer(entry, raw, frame, work), signal, entry.name);
     if (!answer.hit) return answer.result;
     running.cached = true;
     return { status: 'ok', value: answer.value };
+  }
+
+  /** What a kept answer belongs to; `undefined`, and told, when the call's answer cannot be kept. */
+  #cacheFrame(running: RunningCall, { entry, input }: RunnableCall): Json | undefined {
+    try {
+      return cacheFrame(entry, input, running.options);
+    } catch (error) {
+      running.tellCacheSkipped((error as TypeError).message);
+      return undefined;
+    }
   }
 }
 

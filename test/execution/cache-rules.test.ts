@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { halt, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import { canonicalJson } from '../../src/core/plain-data.js';
+import { halt, type ToolContext, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
@@ -70,6 +72,52 @@ describe('an answer is kept', () => {
       expect(await executor.execute(read(), options)).toMatchObject({ value: principal ?? 'nobody', cached: false });
       expect(await executor.execute(read(), options)).toMatchObject({ value: principal ?? 'nobody', cached: true });
     }
+  });
+
+  it('for one context of the program, whatever the order of its keys', async () => {
+    const { executor } = setup([reader('orders', (_, { context }) => `orders of ${(context as { customer: number }).customer}`, { cacheTtlMs: 1_000 })]);
+    const call = () => read({}, 'orders');
+    expect(await executor.execute(call(), { context: { customer: 7, region: 'eu' } })).toMatchObject({ value: 'orders of 7', cached: false });
+    expect(await executor.execute(call(), { context: { customer: 8, region: 'eu' } })).toMatchObject({ value: 'orders of 8', cached: false });
+    expect(await executor.execute(call(), { context: { region: 'eu', customer: 7 } })).toMatchObject({ value: 'orders of 7', cached: true });
+  });
+
+  it('never for another context: every pair of different contexts runs twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (one, other) => {
+        const { executor } = setup([reader('read', (_, { context }) => context, { cacheTtlMs: 1_000 })]);
+        await executor.execute(read(), { context: one });
+        const second = await executor.execute(read(), { context: other });
+        expect(second).toMatchObject({ cached: canonicalJson(one) === canonicalJson(other) });
+        expect(canonicalJson((second as { value: unknown }).value)).toBe(canonicalJson(other));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('for what the cacheKey of its tool names, with the principal', async () => {
+    const cacheKey = (_: unknown, { context }: ToolContext) => (context as { customer: number }).customer;
+    const { executor } = setup([reader('orders', (_, { principal, context }) => [principal, context], { cacheTtlMs: 1_000, cacheKey })]);
+    const cached = async (customer: number, principal: string) => (await executor.execute(read({}, 'orders'), { principal, context: { customer, request: nextId++ } })).cached;
+    expect(await cached(7, 'ada')).toBe(false);
+    expect(await cached(7, 'ada')).toBe(true);
+    expect(await cached(8, 'ada')).toBe(false);
+    expect(await cached(7, 'bob')).toBe(false);
+  });
+
+  it.each<[string, unknown, undefined | (() => unknown), string]>([
+    ['a context with an instance of a class', { db: new Map() }, undefined, 'the context is not plain data'],
+    ['a context with a function', { now: () => 1 }, undefined, 'the context is not plain data'],
+    ['a context of more than 256 KiB', 'x'.repeat(262_144), undefined, 'the context is not plain data of at most 256 KiB'],
+    ['a cacheKey that throws', {}, () => { throw new Error('secret'); }, 'its cacheKey failed'],
+    ['a cacheKey that gives nothing', {}, () => undefined, 'its cacheKey gave undefined'],
+    ['a cacheKey that gives a promise', {}, () => Promise.resolve(1), 'the answer of its cacheKey is not plain data'],
+  ])('not with %s, and an event says so', async (_, context, cacheKey, reason) => {
+    let runs = 0;
+    const { executor, events } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) })]);
+    await executor.execute(read(), { context });
+    expect(await executor.execute(read(), { context })).toMatchObject({ value: 2, cached: false });
+    expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([{ toolName: 'read', reason: expect.stringContaining(reason) as string }, { toolName: 'read' }]);
   });
 
   it('not when it is no plain answer: a failure, a halt, a question, a value that cannot be copied', async () => {

@@ -47,6 +47,8 @@ const CASES: readonly (readonly [rule: string, severity: string, bad: LooseOptio
   ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'compute' }, WRITES, 'compute'],
   ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'network' }, { ...GOOD, executionCategory: 'network' }, 'network'],
   ['same-keyword', 'warning', { ...GOOD, keywords: ['test', 'tests'] }, { ...GOOD, keywords: ['test', 'run tests'] }, '"tests"'],
+  ['cached-by-context', 'warning', { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context }, { ...GOOD, cacheTtlMs: 5 }, 'cacheKey'],
+  ['cached-by-context', 'warning', { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context }, { ...GOOD, cacheTtlMs: 5, cacheKey: () => null, execute: (_: unknown, context: unknown) => context }, 'cacheKey'],
   ['no-handler', 'warning', { ...GOOD, execute: undefined }, { ...GOOD, execute: undefined, manual: true }, 'execute'],
   ['suspicious-pair', 'warning', { ...WRITES, dangerLevel: 'safe' }, WRITES, 'dangerLevel safe'],
   ['suspicious-pair', 'warning', { ...WRITES, sideEffects: 'none' }, { ...WRITES, sideEffects: 'write' }, 'sideEffects none'],

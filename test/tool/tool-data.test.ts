@@ -103,7 +103,7 @@ describe('stored tools and their code', () => {
   });
 
   it('do not come back less careful: without dangerFor, conflictKeys or available they are missing', () => {
-    for (const [part, value] of Object.entries<() => unknown>({ dangerFor: () => DangerLevel.CRITICAL, conflictKeys: () => ['all'], available: () => false })) {
+    for (const [part, value] of Object.entries<() => unknown>({ dangerFor: () => DangerLevel.CRITICAL, conflictKeys: () => ['all'], cacheKey: () => undefined, available: () => false })) {
       const json = stored(sample({ [part]: value, execute: work }));
       expect(toolsFromJson(json, { sample: work })).toMatchObject({ tools: [], missing: [{ name: 'sample', parts: [part] }] });
       expect(toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0]).toHaveProperty(part, value);

@@ -50,6 +50,7 @@ const OPTIONS = {
   compact: true,
   handlerRef: 'mark-handlerRef',
   dangerFor: () => 'high',
+  cacheKey: () => 1,
   conflictKeys: () => [],
   available: () => true,
   metadata: { strict: true, cost_unit: 'mark-costUnit', safety_level: 'high', requires_flags: 1, policy_flags: 1, quota_hints: 1, returns: 1, skill_bindings: 1, idempotency_guidance: 1, notes: 1, other: 'secret-of-metadata' },

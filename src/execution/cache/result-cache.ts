@@ -1,10 +1,12 @@
 import type { Clock } from '../../core/clock.js';
 import { AccessMode, ExecutionCategory } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
-import { cloneFrozen, digestOf, type Json } from '../../core/plain-data.js';
+import { cloneFrozen, describeValue, digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { StateStore } from '../../state/state-store.js';
+import { boundInput } from '../../tool/input/bound-input.js';
 import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { Generations, isSameStamp, type Stamp } from './generations.js';
 
@@ -46,8 +48,8 @@ export function isCacheable(entry: ToolEntry): boolean {
 }
 
 /**
- * Keeps answers of tools that only read, per tool, definition, arguments and principal, until they expire or a write
- * makes them stale.
+ * Keeps answers of tools that only read, per tool, definition, arguments, principal and context, until they expire or a
+ * write makes them stale.
  *
  * An answer is stamped with the state of its scopes before the tool starts: a write during the call makes it stale before it
  * is kept. Equal calls at the same time run once; when that run fails, each of the others runs by itself.
@@ -69,12 +71,13 @@ export class ResultCache {
   }
 
   /** The kept answer, or the work's; `work` runs at most once among equal calls at the same time. */
-  async answer<T>(entry: ToolEntry, input: Json, principal: string | undefined, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly value: Json } | { readonly hit: false; readonly result: T }> {
-    const digest = digestOf([entry.name, entry.digest, input, principal ?? null]);
+  async answer<T>(entry: ToolEntry, input: Json, frame: Json, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly value: Json } | { readonly hit: false; readonly result: T }> {
+    const digest = digestOf([entry.name, entry.digest, input, frame]);
     const key = `${this.#definitionId(entry)}:${digest}`;
     const stamp = await this.#generations.stamp(scopesOf(entry));
     const sharedKey = this.#sharedKey(entry, digest);
-    const kept = this.#find(key, stamp) ?? (await this.#findShared(sharedKey, stamp));
+    const own = this.#find(key, stamp);
+    const kept = own === undefined ? await this.#findShared(sharedKey, stamp) : own; // A kept answer may be null.
     if (kept !== undefined) return { hit: true, value: kept };
 
     const flight = `${key}:${stamp.own}/${stamp.shared}`;
@@ -84,7 +87,7 @@ export class ResultCache {
       const value = other.keep ? plainCopy(other.value) : undefined;
       if (value !== undefined) return { hit: true, value };
       // One caller who gave up must not make all the others run at once.
-      if (other.aborted) return this.answer(entry, input, principal, work);
+      if (other.aborted) return this.answer(entry, input, frame, work);
       return { hit: false, result: (await work()).result };
     }
     const promise = work();
@@ -180,6 +183,28 @@ export class ResultCache {
       // The answer stays in this process.
     }
   }
+}
+
+/**
+ * Returns what an answer belongs to besides its tool and arguments: the principal, and the call's context as plain data, or
+ * what the tool's `cacheKey` makes of both.
+ *
+ * @throws TypeError saying why no answer of this call can be kept: another context might look the same.
+ */
+export function cacheFrame({ cacheKey }: ToolEntry, input: unknown, { principal, conversationId, context }: ToolContext): Json {
+  const own: ToolContext = Object.freeze({ ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }), ...(context !== undefined && { context }) });
+  let key: unknown;
+  try {
+    key = cacheKey === undefined ? (context ?? null) : cacheKey(input as never, own);
+  } catch (cause) {
+    throw new TypeError('its cacheKey failed', { cause });
+  }
+  try {
+    if (key !== undefined) return [principal ?? null, boundInput(key)];
+  } catch (cause) {
+    throw new TypeError(`${cacheKey === undefined ? 'the context' : 'the answer of its cacheKey'} is not plain data of at most 256 KiB`, { cause });
+  }
+  throw new TypeError(`its cacheKey gave ${describeValue(key)}`);
 }
 
 /** A frozen copy; `undefined` for what is not plain data, which cannot be kept without being shared. */

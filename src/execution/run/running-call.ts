@@ -91,6 +91,10 @@ export class RunningCall {
     this.#listeners.tell({ type: 'call-started', ...this.#facts() });
   }
 
+  tellCacheSkipped(reason: string): void {
+    this.#listeners.tell({ type: 'cache-skipped', ...this.#facts(), reason });
+  }
+
   tellLate(): void {
     this.#listeners.tell({ type: 'late-result', ...this.#facts() });
   }

@@ -66,6 +66,13 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
       if (definition.execute === undefined && !manual && handlerRef === undefined && providers.length === 0) yield 'nothing answers its calls: give execute, or declare manual, handlerRef or providers';
     },
   },
+  'cached-by-context': {
+    severity: 'warning',
+    *check({ cacheKey, cacheTtlMs = 0, definition }) {
+      if (cacheTtlMs === 0 || cacheKey !== undefined || (definition.execute?.length ?? 0) < 2) return;
+      yield 'its answers are kept for each context as a whole, and not at all for a context that is not plain data: declare cacheKey(input, context), which names what they depend on';
+    },
+  },
   'pattern-unchecked': {
     severity: 'warning',
     *check(entry) {

@@ -93,6 +93,11 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly invalidates?: readonly string[];
   /** How long an answer may be reused, in milliseconds; only for tools declared `readonly`. */
   readonly cacheTtlMs?: number;
+  /**
+   * What of the call's context an answer depends on, as plain data: answers are reused for equal arguments, principal and
+   * key. Without it they belong to the whole `context.context`. `undefined` keeps no answer of the call.
+   */
+  readonly cacheKey?: (input: InputOf<In>, context: ToolContext) => unknown;
   readonly costPerCall?: number;
   /** Whether calls with the same idempotency key have the effect of one. */
   readonly idempotencyKey?: boolean;
