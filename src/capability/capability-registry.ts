@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { canonicalJson, describeValue } from '../core/plain-data.js';
-import { invalidArgument, suggestNames } from '../core/issues.js';
+import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { checkOptions } from '../core/options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
@@ -12,6 +12,7 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import type { PolicyRule } from '../safety/policy-rule.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts } from './capability-items.js';
 import { loadSource } from './capability-source.js';
+import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
 import type { CapabilityFinding } from './finding.js';
 import { HealthLedger } from './health/health-ledger.js';
 import { ToolManifestValidationError } from './manifest/manifest-issue.js';
@@ -62,6 +63,7 @@ export class CapabilityRegistry {
   readonly #ledger: HealthLedger;
   readonly #live: LiveFacts;
   readonly #views = new PersonaViews();
+  readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
   #inputs: Inputs;
   #state: CapabilityState;
@@ -171,6 +173,19 @@ export class CapabilityRegistry {
   /** What a name means to a persona: its own tool, or else the shared one. */
   tool(name: string, persona?: string | null): CapabilityTool | undefined {
     return this.#state.tools.seenBy(readPersona(persona), name);
+  }
+
+  /**
+   * Finds the tools that fit a request best, whoever owns them.
+   *
+   * The first search after a change reads the new tools in slices of some milliseconds, so that nothing else waits for it.
+   *
+   * @param options `limit` (default 10), which tools it `accepts` (default all), and the persona whose past use counts.
+   */
+  async search(text: string, options: SearchOptions = {}): Promise<CapabilityHits> {
+    const { limit, accepts, persona: name } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
+    const persona = readPersona(name);
+    return this.#search.find(() => this.#state, requireText(text), limit, accepts, () => this.#views.usageOf(this.#state, persona));
   }
 
   /** The skills that meet a query, in the order of `tools`. */
@@ -283,6 +298,13 @@ export class CapabilityRegistry {
 const REFRESH_OPTIONS = z.strictObject({ force: z.boolean().default(false) });
 const WATCH_OPTIONS = z.strictObject({ intervalMs: z.number().min(10).default(1_000) });
 const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").nullish() });
+
+type SearchOptions = Persona & { readonly limit?: number; readonly accepts?: (tool: CapabilityTool) => boolean };
+
+const SEARCH_OPTIONS = PERSONA_OPTIONS.extend({
+  limit: z.number().min(0).default(10),
+  accepts: z.custom<(tool: CapabilityTool) => boolean>((value) => typeof value === 'function', 'a function').default(() => () => true),
+});
 
 function personaIn(options: Persona): string | null {
   return readPersona(checkOptions(PERSONA_OPTIONS, options, 'options with a persona').persona);

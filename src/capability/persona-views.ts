@@ -1,5 +1,6 @@
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
+import { UsageHistory } from '../search/feedback/usage-history.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './capability-items.js';
 import { allowsPersona, personaKey } from './manifest/persona.js';
@@ -17,9 +18,7 @@ export class PersonaViews {
   readonly #offered = new WeakSet<ToolEntry>();
 
   registryFor(state: CapabilityState, persona: string | null): ToolMetadataRegistry {
-    const key = persona === null ? '' : personaKey(persona);
-    // Whom nobody knows sees what is shared; a registry for every name that is asked for would be memory without bound.
-    const known = state.personas.has(key) ? key : '';
+    const known = knownKey(state, persona);
     const tools = toolsOf(state, known);
     const view = this.#views.get(known);
     if (view !== undefined && view.tools.length === tools.length && view.tools.every((tool, index) => tool === tools[index])) return view.registry;
@@ -31,6 +30,12 @@ export class PersonaViews {
     return registry;
   }
 
+  /** What the persona's registry learnt from use; `undefined` when nobody asked for that registry. */
+  usageOf(state: CapabilityState, persona: string | null): UsageHistory | undefined {
+    const usage = this.#views.get(knownKey(state, persona))?.registry.usage;
+    return usage instanceof UsageHistory ? usage : undefined;
+  }
+
   /** Whether a tool was in one of these registries, now or before. */
   wasOffered(entry: ToolEntry): boolean {
     return this.#offered.has(entry);
@@ -40,6 +45,12 @@ export class PersonaViews {
   keepOnly(state: CapabilityState): void {
     for (const key of this.#views.keys()) if (key !== '' && !state.personas.has(key)) this.#views.delete(key);
   }
+}
+
+/** Whom nobody knows sees what is shared; a registry for every name that is asked for would be memory without bound. */
+function knownKey(state: CapabilityState, persona: string | null): string {
+  const key = persona === null ? '' : personaKey(persona);
+  return state.personas.has(key) ? key : '';
 }
 
 /** The tools that a persona may call. */

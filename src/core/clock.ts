@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from './limits.js';
 
 export interface TimerOptions {
@@ -25,3 +26,36 @@ export const systemClock: Clock = Object.freeze({
     return () => clearTimeout(timer);
   },
 });
+
+/** Work that may pause at every `yield`. */
+export type Work<T> = Generator<undefined, T, undefined>;
+
+/** Milliseconds of work after which everything else that waits has its turn. */
+const SLICE_MS = 10;
+
+/** When a slice ends, and what happens between two. */
+export interface SliceOptions {
+  /** Milliseconds from any start. */
+  readonly now?: () => number;
+  readonly pause?: () => Promise<unknown>;
+}
+
+/** Does work at once. */
+export function finish<T>(work: Work<T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Does work in slices of 10 ms; between two of them the event loop serves others. */
+export async function inSlices<T>(work: Work<T>, { now = () => performance.now(), pause = setImmediate }: SliceOptions = {}): Promise<T> {
+  for (;;) {
+    const end = now() + SLICE_MS;
+    do {
+      const step = work.next();
+      if (step.done === true) return step.value;
+    } while (now() < end);
+    await pause();
+  }
+}

@@ -1,4 +1,5 @@
 import { compareText } from '../core/plain-data.js';
+import type { Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { applyVotes, votedAgainst, type Voted } from './feedback/apply-votes.js';
 import type { UseOutcome } from './feedback/past-requests.js';
@@ -21,6 +22,20 @@ interface Scored {
   readonly score: number;
   /** The part of the score that past use gave or took. */
   readonly usage?: number;
+}
+
+/** A text as it is ranked. */
+interface Planned extends Pick<SearchResult, 'corrections' | 'truncated'> {
+  readonly asWritten: Request;
+  readonly plan: QueryPlan;
+}
+
+/** What a search found. */
+export interface Found {
+  /** The best, best first. */
+  readonly best: readonly { readonly entry: ToolEntry; readonly result: SearchResult }[];
+  /** Every tool that has a word of the text or one that stands in, in no order, whether or not it was accepted. */
+  readonly having: readonly ToolEntry[];
 }
 
 /** Arrays as long as the catalogue or its vocabulary, which serve one request after the other. */
@@ -64,20 +79,52 @@ export class SearchIndex {
     this.usage.record(parseRequest(text), toolName, outcome);
   }
 
+  /** Indexes what came since the last search as work that pauses; otherwise the next search does it at once. */
+  *preparing(): Work<void> {
+    yield* this.#index.updating();
+    void this.#relatedWords;
+  }
+
   /** The best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
   search(text: string, limit: number, accept: (entry: ToolEntry) => boolean = () => true): readonly SearchResult[] {
+    return this.#explained(this.#planOf(text), limit, accept, this.usage).map(({ result }) => result);
+  }
+
+  /** The same with the tools themselves and with all others that have a word of the text, by the votes of another history if one is given. */
+  find(text: string, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory = this.usage): Found {
+    const planned = this.#planOf(text);
+    return { best: this.#explained(planned, limit, accept, usage), having: this.#having(planned.plan) };
+  }
+
+  #planOf(text: string): Planned {
     this.#index.update();
     const asWritten = parseRequest(text);
     const { request, corrections } = correctSpelling(asWritten, this.#index, this.#relatedWords);
-    const plan = planQuery(request, this.#index, this.#relatedWords);
-    const best = this.usage.size === 0 ? this.#best(plan, limit, accept) : this.#bestWithUsage(asWritten, plan, limit, accept);
-    return best.map(({ document, entry, score, usage = 0 }) => explainMatch(entry, score, document, plan, this.#index, { corrections, truncated: request.truncated, usage }));
+    return { asWritten, truncated: request.truncated, corrections, plan: planQuery(request, this.#index, this.#relatedWords) };
+  }
+
+  #explained({ asWritten, plan, corrections, truncated }: Planned, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Found['best'] {
+    const best = usage.size === 0 ? this.#best(plan, limit, accept) : this.#bestWithUsage(asWritten, plan, limit, accept, usage);
+    return best.map(({ document, entry, score, usage: byUse = 0 }) => ({ entry, result: explainMatch(entry, score, document, plan, this.#index, { corrections, truncated, usage: byUse }) }));
+  }
+
+  #having(plan: QueryPlan): readonly ToolEntry[] {
+    return this.#withWorkspace(({ bounds }) => {
+      bounds.compute(plan, this.#index);
+      const having: ToolEntry[] = [];
+      for (let at = 0; at < bounds.count; at++) {
+        const entry = this.#index.entry(bounds.documents[at]!);
+        if (entry !== undefined) having.push(entry);
+      }
+      bounds.clear();
+      return having;
+    });
   }
 
   /** As `#best`, with the votes of past requests added to the scores. */
-  #bestWithUsage(request: Request, plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
+  #bestWithUsage(request: Request, plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): readonly Scored[] {
     const index = this.#index;
-    const votes = this.usage.votesOn(request, {
+    const votes = usage.votesOn(request, {
       state: [index.vocabulary, index.store.documents, index.size],
       size: index.size,
       documentsWith: (stem) => {
@@ -92,9 +139,11 @@ export class SearchIndex {
       const scorer = new DocumentScorer(plan, index, scratch);
       try {
         const voted = applyVotes(ranked, limit, votes, (toolName) => {
-          const document = index.documentOf(toolName);
-          const entry = document === undefined ? undefined : index.entry(document);
-          return entry === undefined || !accept(entry) ? undefined : { document: document!, entry, score: scorer.score(document!) };
+          for (const document of index.documentsNamed(toolName)) {
+            const entry = index.entry(document)!;
+            if (accept(entry)) return { document, entry, score: scorer.score(document) };
+          }
+          return undefined;
         });
         for (const tool of voted) best.offer(tool);
       } finally {
@@ -174,5 +223,5 @@ function withHighestBounds({ bounds, documents, count }: ScoreBounds, number: nu
 function isBetter(a: Scored, b: Scored): boolean {
   if (a.score !== b.score) return a.score > b.score;
   if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
-  return compareText(a.entry.name, b.entry.name) < 0;
+  return (compareText(a.entry.name, b.entry.name) || a.document - b.document) < 0;
 }

@@ -8,6 +8,7 @@ import { parseRequest } from '../../src/search/ranking/request.js';
 import { ScoreBounds } from '../../src/search/ranking/score-bounds.js';
 import { ScorerScratch } from '../../src/search/ranking/scorer-scratch.js';
 import { correctSpelling } from '../../src/search/ranking/spelling.js';
+import { SearchIndex } from '../../src/search/search-index.js';
 import { RelatedWords } from '../../src/search/tables/related-words.js';
 import { registryOf } from '../tool/sample-tools.js';
 
@@ -35,13 +36,40 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   new ScoreBounds().compute(plan, index); // Counts how rare a word and its stand-ins are together.
   const scorer = new DocumentScorer(plan, index, new ScorerScratch());
   return [...registry]
-    .map((entry) => ({ entry, score: scorer.score(index.documentOf(entry.name)!) }))
+    .map((entry) => ({ entry, score: scorer.score(index.documentsNamed(entry.name)[0]!) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || a.entry.priority - b.entry.priority || (a.entry.name < b.entry.name ? -1 : 1))
     .map(({ entry, score }) => [entry.name, score]);
 }
 
 describe('search', () => {
+  it('names as tools that have a word of the text exactly those that a search without limit finds', () => {
+    fc.assert(
+      fc.property(catalogue, phrase(8), (tools, text) => {
+        const index = new SearchIndex();
+        for (const entry of registryWith(tools)) index.add(entry);
+        const { having } = index.find(text, 0, () => true);
+        expect(having.map(({ name }) => name).sort()).toEqual(index.search(text, tools.length).map(({ toolName }) => toolName).sort());
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('finds the same when its index is made in slices, whatever is asked between two of them', () => {
+    fc.assert(
+      fc.property(catalogue, phrase(8), fc.nat({ max: 30 }), (tools, text, at) => {
+        const [whole, sliced] = [new SearchIndex(), new SearchIndex()];
+        for (const entry of registryWith(tools)) for (const index of [whole, sliced]) index.add(entry);
+        const work = sliced.preparing();
+        let pauses = 0;
+        while (work.next().done !== true) if (pauses++ === at) sliced.search(text, 3);
+        expect(pauses).toBeGreaterThanOrEqual(Math.min(tools.length, at + 1));
+        expect(sliced.search(text, 10)).toEqual(whole.search(text, 10));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it('equals a full scan', () => {
     const spoken = fc.array(fc.oneof(word, fc.constantFrom('fiel', 'wether', 'Bitcoin', '"tax"', '12', 'please', 'images', 'diffs')), { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
     fc.assert(

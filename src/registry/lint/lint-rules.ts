@@ -3,16 +3,14 @@ import { isDangerous, isParallelizable, isWriting } from '../../core/enum-order.
 import { describeValue } from '../../core/plain-data.js';
 import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
 import { keywordForm } from '../../search/keywords/keyword-index.js';
-import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 
 export type LintSeverity = 'error' | 'warning';
 
-/** A check of one tool; yields one message per thing to mend. */
+/** A check of one tool; yields one message for each thing to fix. */
 export interface LintRule {
   readonly severity: LintSeverity;
-  check(entry: ToolEntry, registry: ToolMetadataRegistry): Iterable<string>;
+  readonly check: (entry: ToolEntry) => Iterable<string>;
 }
 
 const KNOWN_STAGES: ReadonlySet<string> = new Set(Object.values(Stage));
@@ -92,13 +90,6 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
       const properties = entry.inputJsonSchema['properties'];
       if (typeof properties !== 'object' || properties === null) return;
       for (const name of entry.progressParams) if (!Object.hasOwn(properties, name)) yield `progressParams names ${JSON.stringify(name)}, which inputSchema does not have`;
-    },
-  },
-  'unknown-reference': {
-    severity: 'warning',
-    *check(entry, registry) {
-      const categories = registry.getAllCategories();
-      for (const name of entry.invalidates) if (!registry.has(name) && !categories.has(normalizeLabel(name))) yield `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`;
     },
   },
 };

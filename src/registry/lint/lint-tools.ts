@@ -1,10 +1,15 @@
 import { ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
+import { finish, type Work } from '../../core/clock.js';
+import { splitWords } from '../../search/text/split-words.js';
+import { stem } from '../../search/text/stem.js';
+import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 import { LINT_RULES, type LintSeverity } from './lint-rules.js';
 import { nearDuplicates } from './near-duplicates.js';
-import { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 
-/** One thing to mend in a tool's metadata. */
+/** One thing to fix in a tool's metadata. */
 export interface LintFinding {
   /** Stable: CI settings may name it. */
   readonly rule: string;
@@ -13,17 +18,71 @@ export interface LintFinding {
   readonly message: string;
 }
 
-/** Everything worth mending in the metadata of a registry's tools, in registration order, then by rule. */
+/** Returns everything worth fixing in the metadata of a registry's tools, in registration order, then by rule. */
 export function lintTools(registry: ToolMetadataRegistry): readonly LintFinding[] {
   if (!(registry instanceof ToolMetadataRegistry)) throw new ToolError('INVALID_ARGUMENT', `Expected a ToolMetadataRegistry, found ${describeValue(registry)}. Register the tools in one first`);
-  const entries = [...registry];
-  const alike = nearDuplicates(entries.map(({ description }) => description));
-  const findings = entries.flatMap((entry, index) => {
-    const own = Object.entries(LINT_RULES).flatMap(([name, rule]) => [...rule.check(entry, registry)].map((message) => ({ rule: name, severity: rule.severity, toolName: entry.name, message })));
+  const categories = registry.getAllCategories();
+  const tools = [...registry].map((entry) => ({ entry, owner: '' }));
+  return Object.freeze(finish(lintEach(tools, { knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)), meet: () => true })).flat());
+}
+
+/** A tool that is looked at among others. */
+export interface LintedTool {
+  readonly entry: ToolEntry;
+  /** Whose it is: it is compared with tools of the same owner, and with those of everybody (`''`). */
+  readonly owner: string;
+}
+
+/** What the rules ask about the other tools. */
+export interface LintedAmong<Tool extends LintedTool> {
+  /** Returns whether a text names a tool or a category beside the tool. */
+  readonly knows: (name: string, tool: Tool) => boolean;
+  /** Returns whether anybody sees both tools. */
+  readonly meet: (earlier: Tool, later: Tool) => boolean;
+}
+
+/** Lints each of many tools; returns the findings of each, in their order. */
+export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { knows, meet }: LintedAmong<Tool>): Work<readonly (readonly LintFinding[])[]> {
+  const texts: { stems: readonly string[]; owner: string }[] = [];
+  for (const { entry, owner } of tools) {
+    yield;
+    texts.push({ stems: stemsOf(entry), owner });
+  }
+  const alike = yield* nearDuplicates(texts, (earlier, later) => meet(tools[earlier]!, tools[later]!));
+  const findings: (readonly LintFinding[])[] = [];
+  for (const [index, tool] of tools.entries()) {
+    yield;
+    const { entry } = tool;
+    const others: LintFinding[] = [];
+    for (const name of entry.invalidates) if (!knows(name, tool)) others.push(findingOf(entry, 'unknown-reference', 'warning', `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`));
     const earlier = alike.get(index);
-    if (earlier === undefined) return own;
-    const message = `the description is nearly that of ${entries[earlier]!.name}: a model cannot tell them apart`;
-    return [...own, { rule: 'near-duplicate-description', severity: 'warning' as const, toolName: entry.name, message }];
-  });
-  return Object.freeze(findings.map((finding) => Object.freeze(finding)));
+    if (earlier !== undefined) others.push(findingOf(entry, 'near-duplicate-description', 'warning', `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`));
+    findings.push(others.length === 0 ? ownFindings(entry) : [...ownFindings(entry), ...others]);
+  }
+  return findings;
+}
+
+/** What is wrong with a tool whatever stands beside it: as long as it is the same entry, it is looked at once. */
+const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
+
+function ownFindings(entry: ToolEntry): readonly LintFinding[] {
+  let findings = known.get(entry);
+  if (findings === undefined) {
+    findings = Object.entries(LINT_RULES).flatMap(([name, { severity, check }]) => [...check(entry)].map((message) => findingOf(entry, name, severity, message)));
+    known.set(entry, findings);
+  }
+  return findings;
+}
+
+const stems = new WeakMap<ToolEntry, readonly string[]>();
+
+/** The different stems of a description. */
+function stemsOf(entry: ToolEntry): readonly string[] {
+  let found = stems.get(entry);
+  if (found === undefined) stems.set(entry, (found = [...new Set(splitWords(entry.description).map(({ whole }) => stem(whole)))]));
+  return found;
+}
+
+function findingOf({ name: toolName }: ToolEntry, rule: string, severity: LintSeverity, message: string): LintFinding {
+  return Object.freeze({ rule, severity, toolName, message });
 }

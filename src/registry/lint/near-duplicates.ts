@@ -1,56 +1,92 @@
-import { splitWords } from '../../search/text/split-words.js';
-import { stem } from '../../search/text/stem.js';
+import type { Work } from '../../core/clock.js';
 
-/** Descriptions that share this much of their words (Jaccard) are hard to tell apart. */
-const SIMILARITY = 0.8;
+/** How many earlier texts one is compared with at most: the time is linear in the number of texts, also when all have the same few words. */
+const MOST_COMPARED = 1_000;
+
+/** A text among others, as the different stems of its words. */
+export interface ComparedText {
+  readonly stems: readonly string[];
+  /** Whose it is: it meets texts of the same owner, and those of everybody (`''`). */
+  readonly owner: string;
+}
 
 /**
- * For every text that is nearly the same as an earlier one, the position of such an earlier one.
+ * Finds for every text that is nearly the same as an earlier one the position of such an earlier one: one with equal
+ * words before all others, then the first.
  *
- * Two texts are nearly the same when their sets of word stems are at least 0.8 alike. Exact and without comparing every
- * pair: equal sets are grouped first, and sets this similar share at least one of their rarest stems (prefix filtering,
- * Chaudhuri, Ganti and Kaushik, 2006), so only those that do are compared.
+ * Two texts are nearly the same when their sets of stems are at least 0.8 alike (Jaccard). Sets this similar share at
+ * least one of their rarest stems (prefix filtering, Chaudhuri, Ganti and Kaushik, 2006), so only those that do are
+ * compared.
+ *
+ * @param meet tells whether an earlier text and a later one are ever seen together.
  */
-export function nearDuplicates(texts: readonly string[]): ReadonlyMap<number, number> {
+export function* nearDuplicates(texts: readonly ComparedText[], meet: (earlier: number, later: number) => boolean = () => true): Work<ReadonlyMap<number, number>> {
+  const sets = yield* rarestFirst(texts);
   const found = new Map<number, number>();
-  const firstWith = new Map<string, number>();
-  const sets = new Map<number, ReadonlySet<string>>();
-  for (const [index, text] of texts.entries()) {
-    const set = new Set(splitWords(text).map(({ whole }) => stem(whole)));
-    if (set.size === 0) continue;
-    const key = [...set].sort().join(' ');
-    const first = firstWith.get(key);
-    if (first !== undefined) found.set(index, first);
-    else {
-      firstWith.set(key, index);
-      sets.set(index, set);
+  /** The texts so far, by owner and a stem that is among their rarest, and by owner and all their stems. */
+  const seen = new Map<string, number[]>();
+  for (const [index, { owner }] of texts.entries()) {
+    yield;
+    const set = sets[index]!;
+    if (set.length === 0) continue;
+    const owners = owner === '' ? [''] : ['', owner];
+    const whole = set.join(' ');
+    const rarest = set.slice(0, set.length - Math.ceil((4 * set.length) / 5) + 1);
+    const equal = owners.flatMap((each) => seen.get(`${each}=${whole}`) ?? []).find((other) => meet(other, index));
+    const nearest = equal ?? candidates(rarest, owners, seen).find((other) => isSimilar(sets[other]!, set) && meet(other, index));
+    if (nearest !== undefined) found.set(index, nearest);
+    for (const key of [`${owner}=${whole}`, ...rarest.map((stem) => `${owner}/${stem}`)]) {
+      const same = seen.get(key);
+      if (same === undefined) seen.set(key, [index]);
+      else if (same.length < MOST_COMPARED) same.push(index);
     }
   }
-  for (const [index, other] of similarSets(sets)) found.set(index, other);
   return found;
 }
 
-function* similarSets(sets: ReadonlyMap<number, ReadonlySet<string>>): Generator<[number, number]> {
+/** The stems of every text as numbers in one order, in which stems of few texts come before those of many. */
+function* rarestFirst(texts: readonly ComparedText[]): Work<readonly (readonly number[])[]> {
   const frequency = new Map<string, number>();
-  for (const set of sets.values()) for (const each of set) frequency.set(each, (frequency.get(each) ?? 0) + 1);
-
-  const seenWith = new Map<string, number[]>();
-  for (const [index, set] of sets) {
-    const rarestFirst = [...set].sort((a, b) => frequency.get(a)! - frequency.get(b)! || (a < b ? -1 : 1));
-    const prefix = rarestFirst.slice(0, set.size - Math.ceil(SIMILARITY * set.size) + 1);
-    const candidates = [...new Set(prefix.flatMap((each) => seenWith.get(each) ?? []))].sort((a, b) => a - b);
-    const similar = candidates.find((other) => similarity(sets.get(other)!, set) >= SIMILARITY);
-    if (similar !== undefined) yield [index, similar];
-    for (const each of prefix) {
-      const seen = seenWith.get(each);
-      if (seen === undefined) seenWith.set(each, [index]);
-      else seen.push(index);
-    }
+  for (const { stems } of texts) {
+    yield;
+    for (const stem of stems) frequency.set(stem, (frequency.get(stem) ?? 0) + 1);
   }
+  // Counted and not sorted: there may be more stems than can be sorted in one turn.
+  const next: number[] = [0];
+  for (const count of frequency.values()) next[count] = (next[count] ?? 0) + 1;
+  let sum = 0;
+  for (let count = 0; count < next.length; count++) [next[count], sum] = [sum, sum + (next[count] ?? 0)];
+  const ranks = new Map<string, number>();
+  for (const [stem, count] of frequency) ranks.set(stem, next[count]!++);
+  const sets: number[][] = [];
+  for (const { stems } of texts) {
+    yield;
+    sets.push(stems.map((stem) => ranks.get(stem)!).sort((a, b) => a - b));
+  }
+  return sets;
 }
 
-function similarity(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+/** The texts that share a stem, in order; those that share the rarest ones when there are too many. */
+function candidates(rarest: readonly number[], owners: readonly string[], seen: ReadonlyMap<string, readonly number[]>): readonly number[] {
+  const found = new Set<number>();
+  for (const stem of rarest) {
+    for (const owner of owners) {
+      for (const text of seen.get(`${owner}/${stem}`) ?? []) if (found.size < MOST_COMPARED) found.add(text);
+    }
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+function isSimilar(a: readonly number[], b: readonly number[]): boolean {
+  // In whole numbers: the shared stems are at least four fifths of all.
+  const enough = (4 * (a.length + b.length)) / 9;
   let shared = 0;
-  for (const each of a) if (b.has(each)) shared++;
-  return shared / (a.size + b.size - shared);
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (shared + Math.min(a.length - i, b.length - j) < enough) return false;
+    const order = a[i]! - b[j]!;
+    if (order === 0) shared++;
+    if (order <= 0) i++;
+    if (order >= 0) j++;
+  }
+  return shared > 0 && shared >= enough;
 }

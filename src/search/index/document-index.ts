@@ -1,3 +1,4 @@
+import { finish, type Work } from '../../core/clock.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { Postings } from './postings.js';
 import { textOf } from './tool-text.js';
@@ -21,8 +22,9 @@ export class DocumentIndex {
   #segments: Postings[] = [];
   /** By document number; removed ones are undefined. */
   #entries: (ToolEntry | undefined)[] = [];
-  readonly #numbers = new Map<string, number>();
-  readonly #pending = new Map<string, ToolEntry>();
+  readonly #numbers = new Map<ToolEntry, number>();
+  readonly #named = new Map<string, readonly number[]>();
+  readonly #pending = new Set<ToolEntry>();
   /** How many removed documents have a stem. */
   #removedWith = new Map<number, number>();
   #version = 0;
@@ -51,15 +53,17 @@ export class DocumentIndex {
 
   add(entry: ToolEntry): void {
     this.#version++;
-    this.#pending.set(entry.name, entry);
+    this.#pending.add(entry);
   }
 
   remove(entry: ToolEntry): void {
     this.#version++;
-    if (this.#pending.delete(entry.name)) return;
-    const number = this.#numbers.get(entry.name);
+    if (this.#pending.delete(entry)) return;
+    const number = this.#numbers.get(entry);
     if (number === undefined) return;
-    this.#numbers.delete(entry.name);
+    this.#numbers.delete(entry);
+    this.#named.set(entry.name, this.documentsNamed(entry.name).filter((other) => other !== number));
+    if (this.documentsNamed(entry.name).length === 0) this.#named.delete(entry.name);
     this.#entries[number] = undefined;
     for (const stem of this.stemsOf(number)) this.#removedWith.set(stem, (this.#removedWith.get(stem) ?? 0) + 1);
   }
@@ -69,8 +73,9 @@ export class DocumentIndex {
     return this.#entries[document];
   }
 
-  documentOf(name: string): number | undefined {
-    return this.#numbers.get(name);
+  /** The documents of the tools with a name: in a registry one at most, in a catalogue one of each owner. */
+  documentsNamed(name: string): readonly number[] {
+    return this.#named.get(name) ?? NONE;
   }
 
   /** In how many documents a stem occurs. */
@@ -91,18 +96,25 @@ export class DocumentIndex {
     return stems;
   }
 
-  /** Indexes what came since the last call; says whether anything did. */
-  update(): boolean {
+  /** Indexes what came since the last call. */
+  update(): void {
+    finish(this.updating());
+  }
+
+  /** The same as work that pauses between tools; what is asked meanwhile is answered from what was indexed before. */
+  *updating(): Work<void> {
     const removed = this.#entries.length - this.#numbers.size;
     if (removed > FEWEST_REMOVED && removed > this.#numbers.size) this.#startAfresh();
-    if (this.#pending.size === 0) return false;
-    const first = this.#store.documents;
-    for (const entry of this.#pending.values()) {
-      this.#numbers.set(entry.name, this.#store.add(textOf(entry)));
+    for (const entry of this.#pending) {
+      this.#pending.delete(entry);
+      const number = this.#store.add(textOf(entry));
+      this.#numbers.set(entry, number);
+      this.#named.set(entry.name, [...this.documentsNamed(entry.name), number]);
       this.#entries.push(entry);
+      yield;
     }
-    this.#pending.clear();
-    let from = first;
+    let from = this.#segments.at(-1)?.endDocument ?? 0;
+    if (from === this.#store.documents) return;
     while (this.#segments.length > 0) {
       const last = this.#segments.at(-1)!;
       if ((this.#store.documents - from) * 2 < last.endDocument - last.firstDocument) break;
@@ -110,19 +122,22 @@ export class DocumentIndex {
       this.#segments.pop();
     }
     this.#segments.push(new Postings(this.#store, this.#vocabulary.stemOfWord, this.#vocabulary.stemCount, from, this.#store.documents));
-    return true;
+    this.#version++;
   }
 
   #startAfresh(): void {
     const entries = this.#entries.filter((entry) => entry !== undefined);
-    const waiting = [...this.#pending.values()];
+    const waiting = [...this.#pending];
     this.#pending.clear();
-    for (const entry of [...entries, ...waiting]) this.#pending.set(entry.name, entry);
+    for (const entry of [...entries, ...waiting]) this.#pending.add(entry);
     this.#vocabulary = new Vocabulary();
     this.#store = new TokenStore(this.#vocabulary);
     this.#segments = [];
     this.#entries = [];
     this.#numbers.clear();
+    this.#named.clear();
     this.#removedWith = new Map();
   }
 }
+
+const NONE: readonly number[] = Object.freeze([]);

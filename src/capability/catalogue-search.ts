@@ -1,0 +1,63 @@
+import { compareText } from '../core/plain-data.js';
+import { inSlices } from '../core/clock.js';
+import type { UsageHistory } from '../search/feedback/usage-history.js';
+import type { SearchResult } from '../search/ranking/explain-match.js';
+import { SearchIndex } from '../search/search-index.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { CapabilityTool } from './capability-items.js';
+import { ownerKey } from './query/persona-filter.js';
+import type { CapabilityState } from './state/build-state.js';
+
+/** A tool that fits a request, whose it is, and why it was found. */
+export interface CapabilityHit extends SearchResult {
+  readonly tool: CapabilityTool;
+}
+
+/** What a search in a catalogue found. */
+export interface CapabilityHits {
+  /** The best of those that were accepted, best first. */
+  readonly hits: readonly CapabilityHit[];
+  /** Every tool that has a word of the request, accepted or not: to count what other filters would find. */
+  readonly having: readonly CapabilityTool[];
+}
+
+/** The tools of all personas in one index, which is made in slices when somebody first asks. */
+export class CatalogueSearch {
+  readonly #index = new SearchIndex();
+  readonly #entries = new Set<ToolEntry>();
+  #followed: CapabilityState | undefined;
+  #running: Promise<void> | undefined;
+
+  /** Searches the state that there is when the index is ready. */
+  async find(stateNow: () => CapabilityState, text: string, limit: number, accepts: (tool: CapabilityTool) => boolean, usageNow: () => UsageHistory | undefined): Promise<CapabilityHits> {
+    while (this.#followed !== stateNow()) await (this.#running ??= this.#follow(stateNow()).finally(() => (this.#running = undefined)));
+    const { ownersOf } = stateNow();
+    const owned = (entry: ToolEntry) => ownersOf.get(entry) ?? [];
+    const { best, having } = this.#index.find(text, limit, (entry) => owned(entry).some(accepts), usageNow());
+    // One definition may be the tool of several owners.
+    const hits = best.flatMap(({ entry, result }) => owned(entry).filter(accepts).map((tool) => Object.freeze({ ...result, tool })));
+    return { hits: Object.freeze(hits.sort(inOrder).slice(0, limit)), having: Object.freeze(having.flatMap(owned)) };
+  }
+
+  async #follow(state: CapabilityState): Promise<void> {
+    for (const entry of this.#entries) if (!state.ownersOf.has(entry)) this.#take(entry);
+    for (const entry of state.ownersOf.keys()) if (!this.#entries.has(entry)) this.#put(entry);
+    await inSlices(this.#index.preparing());
+    this.#followed = state;
+  }
+
+  #take(entry: ToolEntry): void {
+    this.#entries.delete(entry);
+    this.#index.remove(entry);
+  }
+
+  #put(entry: ToolEntry): void {
+    this.#entries.add(entry);
+    this.#index.add(entry);
+  }
+}
+
+/** The same order wherever the tools were indexed first. */
+function inOrder(a: CapabilityHit, b: CapabilityHit): number {
+  return b.score - a.score || a.tool.entry.priority - b.tool.entry.priority || compareText(a.toolName, b.toolName) || compareText(ownerKey(a.tool.owner), ownerKey(b.tool.owner));
+}
