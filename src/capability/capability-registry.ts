@@ -5,7 +5,7 @@ import { Listeners } from '../core/listeners.js';
 import { canonicalJson, describeValue } from '../core/plain-data.js';
 import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
-import { checkOptions } from '../core/options.js';
+import { aFunction, checkOptions } from '../core/options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import { RollingHealth } from '../providers/health/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
@@ -303,7 +303,7 @@ type SearchOptions = Persona & { readonly limit?: number; readonly accepts?: (to
 
 const SEARCH_OPTIONS = PERSONA_OPTIONS.extend({
   limit: z.number().min(0).default(10),
-  accepts: z.custom<(tool: CapabilityTool) => boolean>((value) => typeof value === 'function', 'a function').default(() => () => true),
+  accepts: aFunction<(tool: CapabilityTool) => boolean>().default(() => () => true),
 });
 
 function personaIn(options: Persona): string | null {
