@@ -76,12 +76,22 @@ describe('the policy', () => {
 
   it.each<readonly [string, () => unknown]>([
     ['a getter', () => ({ get at() { return Math.random(); } })],
-    ['a proxy', () => new Proxy({ at: 1 }, {})],
     ['a getter further down', () => ({ list: [{ get at() { return Math.random(); } }] })],
   ])('judges a copy of its own when a schema makes %s', async (_, make) => {
     const [judged, got] = await decided(z.object({}).transform(make), {});
     expect(judged).not.toBe(got);
     expect(JSON.stringify(judged)).toBe(JSON.stringify(judged));
+  });
+
+  it('is not shown one value and the tool another by a proxy that a schema makes: once frozen, a proxy that lies can only fail', async () => {
+    let reads = 0;
+    const lying = () => new Proxy({ at: 0 }, { get: (target, key) => (key === 'at' ? ++reads : Reflect.get(target, key)) });
+    const seen: number[] = [];
+    const read = (given: { at: number }) => void seen.push(given.at);
+    const tool = defineTool({ name: 'note', description: 'Notes', inputSchema: z.object({}).transform(lying), accessMode: 'readonly', dangerFor: (given) => (read(given), 'low'), execute: read });
+    const { executor } = setup([tool]);
+    expect((await executor.execute({ id: '1', name: 'note', input: {} })).status).not.toBe('ok');
+    expect(seen).toEqual([]);
   });
 });
 

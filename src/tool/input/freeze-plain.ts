@@ -1,4 +1,3 @@
-import { types } from 'node:util';
 import { isPlainObject } from '../../core/plain-data.js';
 
 /** Values that are frozen to the leaves and answer every read with the same: nobody needs a copy of them. */
@@ -28,8 +27,8 @@ export function freezePlain<T>(value: T): T {
     const next = waiting.pop();
     if (typeof next !== 'object' || next === null || seen.has(next) || !(Array.isArray(next) || isPlainObject(next))) continue;
     seen.add(next);
+    // A proxy that was frozen must answer with the data of its frozen target: the language holds it to that.
     Object.freeze(next);
-    settled &&= !types.isProxy(next);
     for (const key of Object.keys(next)) {
       const property = Object.getOwnPropertyDescriptor(next, key);
       settled &&= property !== undefined && 'value' in property;
