@@ -34,7 +34,7 @@ export interface HybridRanking {
 
 /** So many of the best of each ranking are fused, whatever the limit: fewer results are the first of more. */
 const FUSED = 60;
-/** How much similarity counts beside search, in standard deviations: the most at which weak encoders cost no measured set half a point. */
+/** How much similarity counts beside search, in standard deviations: the most at which static word vectors cost no measured set half a point. */
 const SIMILARITY_WEIGHT = 0.3;
 
 const optionsSchema = z.strictObject({
