@@ -1,7 +1,7 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { type CallProfile, ConflictIndex, profileCall } from './conflict-index.js';
+import { type CallProfile, ConflictIndex, KeyTree, profileCall, type TouchedKeys } from './conflict-index.js';
 
 /** A call to be planned. */
 export interface PlannableCall {
@@ -60,12 +60,13 @@ export interface ExecutionPlan {
  *
  * What conflicts, by access mode and execution category of the tools:
  * - a tool that is `mixed` in either, or unknown, runs alone;
- * - two calls of which one or both write (`write` or `execute` in either), unless both gave conflict keys and share none;
+ * - two calls of which one or both write (`write` or `execute` in either), unless both say what they touch (`conflictKeys`)
+ *   and neither writes what the other reads or writes; a key that ends in `/`, or is a kind alone, covers all below it;
  * - two calls of one tool that has `allowParallel: false`, under any of its names;
  * - calls that read, or use the network readonly, conflict with writing ones only; readonly `compute` with neither.
  *
  * A call is in the earliest batch after all earlier calls that it conflicts with, so further calls never move earlier
- * ones. Keys that fail, are no list of text, none at all, more than 1,000 or longer than 1,024 characters count as not
+ * ones. Keys that fail, are no lists of text, an empty list, more than 1,000 or longer than 1,024 characters count as not
  * known. Where a schema transforms its input (defaults, trimming), give the input as checked by it: keys of raw input
  * may name something else than the call then touches.
  *
@@ -129,12 +130,24 @@ function reason(earlier: CallProfile, call: CallProfile): string {
     return known ? `${shown(toolName)} runs alone, since it may read, write or run anything` : `no tool ${shown(toolName)} is known, and unknown ones run alone`;
   }
   if (call.serial && earlier.toolName === call.toolName) return `${shown(call.toolName)} does not run beside itself`;
-  if (earlier.keys !== undefined && call.keys !== undefined) {
-    for (const key of call.keys) if (earlier.keys.has(key)) return `both touch ${shown(key)}`;
+  const key = commonKey(earlier.writes, call.writes) ?? commonKey(earlier.writes, call.reads) ?? commonKey(earlier.reads, call.writes);
+  if (key !== undefined) return `both touch ${shown(key)}`;
+  const silent = [earlier, call].filter(({ reads }) => reads === 'anything').map(({ toolName }) => shown(toolName));
+  const writers = [earlier, call].filter(({ writes }) => writes.length > 0).map(({ toolName }) => shown(toolName));
+  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} does not say`} what it touches`;
+}
+
+/** The first key of the later call that an earlier one meets: of the two the narrower. */
+function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined {
+  if (earlier === 'anything' || later === 'anything') return undefined;
+  if (earlier[0] === later[0]) return later[0]; // Mostly it is one file, and the tree is not needed.
+  const keys = new KeyTree<string>((before, now) => before ?? now);
+  for (const key of earlier) keys.add(key, key);
+  for (const key of later) {
+    const met = keys.meeting(key);
+    if (met !== undefined) return met.length > key.length ? met : key;
   }
-  const keyless = [earlier, call].filter(({ keys }) => keys === undefined).map(({ toolName }) => shown(toolName));
-  const writing = earlier.role === call.role ? 'both write' : `${shown(earlier.role === 'writer' ? earlier.toolName : call.toolName)} writes`;
-  return `${writing}, and ${keyless.length === 2 ? 'neither says' : `${keyless[0]} does not say`} what it touches`;
+  return undefined;
 }
 
 /** A line end or an escape in a name would forge lines where plans are logged. */

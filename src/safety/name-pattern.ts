@@ -1,3 +1,5 @@
+import { kindOfKey } from '../tool/touches.js';
+
 /**
  * Whether a text matches a pattern, in which `*` stands for any characters, also for none; all others for
  * themselves, and so do `\*` for a star and `\\` for a backslash.
@@ -18,6 +20,51 @@ export function matchesPattern(pattern: string, text: string): boolean {
     position = found + part.length;
   }
   return true;
+}
+
+/** How far a pattern meets what a key stands for: all of it, something of it for certain, perhaps something, nothing. */
+export type KeyMatch = 'all' | 'some' | 'possible' | 'none';
+
+/**
+ * Compares a pattern with a key of what calls touch; a pattern that names no kind also with the key without its kind
+ * (`src/*` with `file:src/a.ts`). As in keys, one that ends in `/`, or is a kind alone, covers everything below it.
+ *
+ * @param loosely also finds a pattern whose case or accents are written otherwise than in canonical keys.
+ */
+export function matchKey(pattern: string, key: string, { loosely }: { readonly loosely: boolean }): KeyMatch {
+  const written = loosely ? [pattern, canonicalText(pattern)] : [pattern];
+  const patterns = written.flatMap((each) => (each.endsWith('/') ? [`${each}*`, each.slice(0, -1)] : kindOfKey(each) === each ? [`${each}*`] : [each]));
+  const kind = kindOfKey(key);
+  const isKind = kind !== '' && kind === key;
+  const matches = [matchText(patterns, key, isKind)];
+  if (kindOfKey(pattern) === '') matches.push(matchText(patterns, key.slice(kind.length), isKind));
+  return KEY_MATCHES.find((each) => matches.includes(each))!;
+}
+
+const KEY_MATCHES: readonly KeyMatch[] = Object.freeze(['all', 'some', 'possible', 'none']);
+
+/** The form that keys have where files are found in any case: in lower case, with composed accents. */
+export function canonicalText(text: string): string {
+  return text.toUpperCase().toLowerCase().normalize('NFC');
+}
+
+function matchText(patterns: readonly string[], text: string, isKind: boolean): KeyMatch {
+  if (!isKind && !text.endsWith('/')) return patterns.some((pattern) => matchesPattern(pattern, text)) ? 'all' : 'none';
+  if (patterns.some((pattern) => endsOpen(pattern) && matchesPattern(pattern, text))) return 'all';
+  if (!isKind && patterns.some((pattern) => matchesPattern(pattern, text.slice(0, -1)))) return 'some';
+  return patterns.some((pattern) => canMatchBelow(pattern, text)) ? 'possible' : 'none';
+}
+
+/** Whether a pattern ends in a star, so that what it matches can go on in any way. */
+function endsOpen(pattern: string): boolean {
+  const parts = partsOf(pattern);
+  return parts.length > 1 && parts.at(-1) === '';
+}
+
+/** Whether a pattern matches some text that begins with another one. */
+function canMatchBelow(pattern: string, start: string): boolean {
+  const [first, ...others] = partsOf(pattern) as [string, ...string[]];
+  return first.startsWith(start) || (others.length > 0 && start.startsWith(first));
 }
 
 /** The texts between the stars of a pattern. */

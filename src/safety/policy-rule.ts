@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DangerLevel } from '../core/enums.js';
-import { dangerRank } from '../core/enum-order.js';
+import { dangerRank, isWriting } from '../core/enum-order.js';
 import type { Issue } from '../core/errors.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
@@ -8,8 +8,9 @@ import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import { expectedGot, refusal } from '../core/issues.js';
 import { aFunction, checkOptions } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
+import type { Touches } from '../tool/touches.js';
 import { ignoreRejection } from './ignore-rejection.js';
-import { matchesPattern } from './name-pattern.js';
+import { matchesPattern, matchKey } from './name-pattern.js';
 import type { CallContext, ToolCall } from './calls.js';
 
 /**
@@ -35,9 +36,20 @@ export interface PolicyRule {
    * else by equality.
    *
    * A pattern compares text: `src/*` also matches `src/../secret`, and `npm test*` also `npm test; rm -rf src`. Where that
-   * matters name the whole text, or use `when`.
+   * matters name the whole text, or use `touches` or `when`.
    */
   readonly input?: Readonly<Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>>;
+  /**
+   * What the call touches, whatever its tool's arguments are called: `write:*.lock` meets calls that write such a thing,
+   * `read:secrets/` those that read there. Patterns as for `input`, compared with the keys that the tool's `conflictKeys` give;
+   * the kind of the keys (`file:`) may be left out, and a trailing `/` stands for all below.
+   *
+   * A rule that confirms or denies meets a call as soon as one key matches. Where that cannot be told the call needs approval,
+   * whatever later rules allow: a key covers more than the pattern (a folder that is moved may hold a `.lock`), or the tool
+   * does not say what it touches (unless it is readonly and the rule is about writes). A rule that allows meets a call only
+   * if all that it writes matches, and all that it reads when the rule names reads; never one that does not say.
+   */
+  readonly touches?: string | readonly string[];
   /** Whom the call is for, with `*` for any characters; one must match, and calls for nobody do not. */
   readonly principals?: string | readonly string[];
   /** Only calls at least this dangerous, arguments considered. */
@@ -61,14 +73,18 @@ export interface CompiledRule {
   readonly name: string;
   readonly verdict: Verdict;
   readonly reason: string;
-  meets(call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel): boolean;
+  /** How sure it is that the rule meets a call; `doubt` says why it is not. */
+  meets(call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel, touches: () => Touches | undefined): RuleMatch;
 }
+
+export type RuleMatch = { readonly meets: boolean } | { readonly meets: 'possibly'; readonly doubt: string };
 
 /** The reasons of rules that name none. */
 const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({ allow: 'the policy allows it', confirm: 'the policy asks for approval', deny: 'the policy does not allow it' });
-const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'principals', 'minDanger', 'when'] as const);
+const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'touches', 'principals', 'minDanger', 'when'] as const);
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]);
+const touchesCondition = z.string().regex(/^(?:read|write):./s, "'read:' or 'write:' and a pattern");
 const wanted = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const wantedOrMore = z.union([wanted, z.array(wanted)]);
 
@@ -87,6 +103,7 @@ const ruleSchema = z
     tools: oneOrMore.optional(),
     filter: filterCondition.optional(),
     input: inputCondition.optional(),
+    touches: z.union([touchesCondition, z.array(touchesCondition)]).optional(),
     principals: oneOrMore.optional(),
     minDanger: z.enum(DangerLevel).optional(),
     when: aFunction<NonNullable<PolicyRule['when']>>().optional(),
@@ -99,7 +116,7 @@ const ruleSchema = z
 export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   const name = `rule ${position + 1}`;
   const what = `fields of policy ${name}`;
-  const { tools, filter, input, principals, minDanger, when, upTo, verdict, reason, name: givenName } = checkOptions(ruleSchema, rule ?? null, what);
+  const { tools, filter, input, touches, principals, minDanger, when, upTo, verdict, reason, name: givenName } = checkOptions(ruleSchema, rule ?? null, what);
   const issues = undefinedConditions(rule);
   if (issues.length > 0) throw refusal(`The ${what} are refused`, issues);
   const tests: ((call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel) => boolean)[] = [];
@@ -119,8 +136,30 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
     verdict,
     // Models read it: the name of the rule stays beside it.
     reason: reason ?? REASONS[verdict],
-    meets: (call, entry, context, danger) => tests.every((test) => test(call, entry, context, danger)),
+    meets(call, entry, context, danger, touchesOfCall) {
+      if (!tests.every((test) => test(call, entry, context, danger))) return { meets: false };
+      return touches === undefined ? { meets: true } : meetsTouched(listOf(touches), verdict, entry, touchesOfCall());
+    },
   };
+}
+
+function meetsTouched(patterns: readonly string[], verdict: Verdict, entry: ToolEntry, touched: Touches | undefined): RuleMatch {
+  const written = patterns.filter((each) => each.startsWith('write:')).map((each) => each.slice('write:'.length));
+  const read = patterns.filter((each) => each.startsWith('read:')).map((each) => each.slice('read:'.length));
+  if (touched === undefined) {
+    const unsaid = verdict !== 'allow' && (read.length > 0 || (written.length > 0 && isWriting(entry.accessMode)));
+    return unsaid ? { meets: 'possibly', doubt: `${entry.name} does not say what it touches` } : { meets: false };
+  }
+  const loosely = verdict !== 'allow';
+  const matches = (wanted: readonly string[], keys: readonly string[]) => keys.map((key) => wanted.map((pattern) => matchKey(pattern, key, { loosely })));
+  const [writes, reads] = [matches(written, touched.writes), matches(read, touched.reads)];
+  if (verdict === 'allow') {
+    const needed = read.length === 0 ? writes : [...writes, ...reads];
+    return { meets: needed.length > 0 && needed.every((each) => each.includes('all')) };
+  }
+  const found = [...writes, ...reads].flat();
+  if (found.includes('all') || found.includes('some')) return { meets: true };
+  return found.includes('possible') ? { meets: 'possibly', doubt: `what ${entry.name} touches may include that` } : { meets: false };
 }
 
 /** `{ verdict: 'allow', tools: settings.tools }` without such a setting would allow every tool. */

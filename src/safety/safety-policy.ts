@@ -6,6 +6,7 @@ import { anObject, checkOptions, withMethods } from '../core/options.js';
 import { requiresApproval } from '../registry/derived-sets.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
+import { type Touches, touchesOf } from '../tool/touches.js';
 import { refusedByCheck } from './built-in-checks.js';
 import { type CallContext, type Decision, type Policy, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
 import { effectiveDanger, type EffectiveDanger } from './effective-danger.js';
@@ -115,8 +116,17 @@ export class SafetyPolicy implements Policy {
   }
 
   #byRules(call: ToolCall, entry: ToolEntry, context: CallContext, danger: EffectiveDanger): Decision | undefined {
-    const rule = this.#rules.find((each) => each.meets(call, entry, context, danger.level));
-    if (rule !== undefined) return { verdict: rule.verdict, rule: rule.name, reason: rule.reason, danger: danger.level };
+    let touched: { readonly touches: Touches | undefined } | undefined;
+    const touches = () => (touched ??= { touches: touchesOf(entry, call.input) }).touches;
+    let doubtful: Decision | undefined;
+    for (const rule of this.#rules) {
+      const match = rule.meets(call, entry, context, danger.level, touches);
+      if (match.meets === false) continue;
+      if (match.meets === 'possibly') doubtful ??= { verdict: 'confirm', rule: rule.name, reason: `${rule.reason}, and ${match.doubt}`, danger: danger.level };
+      // A rule that may have met the call must not keep a later one from denying it.
+      else if (doubtful === undefined || rule.verdict === 'deny') return { verdict: rule.verdict, rule: rule.name, reason: rule.reason, danger: danger.level };
+    }
+    if (doubtful !== undefined) return doubtful;
     // Only the policy's own mode: a call's mode narrows, and never answers what would have been asked.
     const listed = this.#mode === 'allow-list' && this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
     if (listed && danger.raised === undefined) return { verdict: 'allow', rule: 'allow-list', reason: `${entry.name} is on the allow-list`, danger: danger.level };

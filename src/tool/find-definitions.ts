@@ -1,6 +1,8 @@
 import { ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
 import { classOptions, methodOptions } from './decoration-store.js';
+import type { ResolvedOptions } from './metadata/tool-metadata.js';
+import type { ToolOptions } from './metadata/tool-options.js';
 import { createDefinition, isToolDefinition, type Execute, type ToolDefinition } from './tool-definition.js';
 
 /** What a registry accepts: a definition, a decorated class or toolkit class, or an instance of one. */
@@ -9,7 +11,8 @@ export type ToolSource = ToolDefinition | (abstract new (...args: never[]) => un
 /**
  * The tools that a value stands for; never none.
  *
- * A class is not instantiated here: its instance is made when a tool of it first runs, without arguments.
+ * A class is not instantiated here: its instance is made when a tool of it first runs, or is asked what a call touches,
+ * without arguments.
  *
  * @throws ToolError `NOT_A_TOOL` when there is no tool in it, with what to do.
  */
@@ -41,8 +44,16 @@ function fromInstance(instance: object): ToolDefinition[] {
 function definitionsOn(constructor: object, instance: () => object): ToolDefinition[] {
   const options = classOptions(constructor);
   const { prototype } = constructor as { readonly prototype: object };
-  const own = options === undefined ? [] : [createDefinition(options, workOf(prototype, 'execute', instance))];
-  return [...own, ...[...methodOptions(constructor, 'instance')].map(([key, each]) => createDefinition(each, workOf(prototype, key, instance)))];
+  const own = options === undefined ? [] : [createDefinition(bound(options, instance), workOf(prototype, 'execute', instance))];
+  return [...own, ...[...methodOptions(constructor, 'instance')].map(([key, each]) => createDefinition(bound(each, instance), workOf(prototype, key, instance)))];
+}
+
+/** The options with `conflictKeys` called on the instance, which knows what a path of its inputs means. */
+function bound({ declared, metadata }: ResolvedOptions, instance: () => object): ResolvedOptions {
+  const { conflictKeys } = declared;
+  if (conflictKeys === undefined) return { declared, metadata };
+  const onInstance: NonNullable<ToolOptions['conflictKeys']> = (input) => conflictKeys.call(instance(), input);
+  return { declared: { ...declared, conflictKeys: onInstance }, metadata: { ...metadata, conflictKeys: onInstance } };
 }
 
 function staticDefinitions(constructor: object): ToolDefinition[] {

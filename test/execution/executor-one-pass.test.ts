@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Policy, type ToolExecutorOptions, type ToolOptions, type Verdict } from '../../src/index.js';
+import { defineTool, type Policy, SafetyPolicy, ToolExecutor, type ToolExecutorOptions, ToolMetadataRegistry, type ToolOptions, type Verdict } from '../../src/index.js';
 import { brief, setup } from './fixtures/executor-setup.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
@@ -33,6 +33,18 @@ describe('a call takes one pass: one check and one decision', () => {
     const outcomes = await executor.executeAll([call, { ...call, id: '2' }, { ...call, id: '3', input: { key: 'b' } }]);
     expect(outcomes.map(brief)).toEqual(['ok "a"', 'ok "a"', 'ok "b"']);
     expect(counts).toEqual({ checks: 3, decisions: 3, runs: 3 });
+  });
+
+  it('and its tool is asked once what it touches: the plan and the rules go by one answer', async () => {
+    let asked = 0;
+    const inputSchema = z.object({ key: z.string() });
+    const tool = defineTool({ name: 'note', description: 'Notes a text', inputSchema, accessMode: 'write', allowParallel: true, conflictKeys: ({ key }) => (asked++ === 0 ? [key] : ['other']), execute: ({ key }) => key });
+    const registry = new ToolMetadataRegistry();
+    registry.register(tool);
+    const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'deny', touches: 'write:b' }, { verdict: 'deny', touches: 'write:a' }, { verdict: 'allow' }] });
+    const executor = new ToolExecutor({ registry, policy });
+    expect((await executor.executeAll([call])).map(brief)).toEqual(['denied']);
+    expect(asked).toBe(1);
   });
 
   it('when executeAll asks for approval of each call of a batch', async () => {

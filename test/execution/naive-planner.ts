@@ -28,12 +28,14 @@ function combinations(): LooseOptions[] {
 /** A tool for every combination of what planning looks at, each with the alias `also.` and its name. */
 export const registry: ToolMetadataRegistry = registryOf(...combinations());
 
-const letters = ['a', 'b', 'c', '__proto__', 'constructor', 'x'.repeat(1_024)] as const;
+const letters = ['a', 'b', 'a/', 'a/b', 'a/b/', 'a/b/c', 'ab', 'k:', 'k:a', 'k:a/', 'k:a/b', 'k:a//', '/', '/a', '', '__proto__', 'constructor', 'x'.repeat(1_024)] as const;
+const someLetters = fc.array(fc.constantFrom<string>(...letters), { maxLength: 3 });
 const keys: fc.Arbitrary<unknown> = fc.oneof(
-  { weight: 10, arbitrary: fc.array(fc.constantFrom<string>(...letters), { maxLength: 3 }) },
+  { weight: 6, arbitrary: someLetters },
+  { weight: 6, arbitrary: fc.record({ reads: someLetters, writes: someLetters }, { requiredKeys: [] }) },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<unknown>(undefined, null, 'a', ['a', 1], new Array(2), { length: 1, 0: 'a' }, ['a', 'x'.repeat(1_025)], Array(1_000).fill('a'), Array(1_001).fill('a'), new Set(['a']), () => {
+    arbitrary: fc.constantFrom<unknown>(undefined, null, 'a', ['a', 1], new Array(2), { length: 1, 0: 'a' }, ['a', 'x'.repeat(1_025)], Array(1_000).fill('a'), Array(1_001).fill('a'), new Set(['a']), { reads: 'a' }, { reads: ['a'], write: [] }, { writes: ['a', 1] }, () => {
       throw new Error('no');
     }),
   },
@@ -53,16 +55,31 @@ export const anyCalls: fc.Arbitrary<readonly PlannableCall[]> = fc.array(
   { maxLength: 25 },
 );
 
-/** The keys of a call that count; none otherwise. */
-function keysOf({ name, input }: PlannableCall): readonly string[] {
-  if (!name.endsWith('.keyed')) return [];
+interface Said {
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}
+
+/** What a call says that it touches; nothing when it does not say it well. */
+function saidBy({ name, input }: PlannableCall, readsOnly: boolean): Said | undefined {
+  if (!name.endsWith('.keyed')) return undefined;
+  const good = (found: unknown): found is string[] => Array.isArray(found) && found.length <= 1_000 && Array.from(found).every((key) => typeof key === 'string' && key.length <= 1_024);
   try {
     const found = keysAsked(input);
-    const good = Array.isArray(found) && found.length <= 1_000 && Array.from(found).every((key) => typeof key === 'string' && key.length <= 1_024);
-    return good ? (found as string[]) : [];
+    if (good(found)) return found.length === 0 ? undefined : { reads: found, writes: readsOnly ? [] : found };
+    if (typeof found !== 'object' || found === null || Array.isArray(found) || found instanceof Set || Object.keys(found).length === 0) return undefined;
+    if (Object.keys(found).some((key) => key !== 'reads' && key !== 'writes')) return undefined;
+    const { reads = [], writes = [] } = found as Partial<Said>;
+    return good(reads) && good(writes) ? { reads, writes } : undefined;
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+/** Whether two keys are of one thing, or one covers the other: by comparing their texts. */
+export function keysMeet(a: string, b: string): boolean {
+  const covers = (wide: string, narrow: string) => (wide.endsWith('/') && (narrow.startsWith(wide) || narrow === wide.slice(0, -1))) || (/^[a-z]+:$/.test(wide) && narrow.startsWith(wide));
+  return a === b || covers(a, b) || covers(b, a);
 }
 
 /** Whether two calls may not run at the same time, read off the names of the sample tools: the rules as they are written. */
@@ -73,13 +90,19 @@ export function conflict(a: PlannableCall, b: PlannableCall): boolean {
     const alone = !registry.has(call.name) || access === 'undeclared' || access === 'mixed' || category === 'mixed';
     const writes = access === 'write' || access === 'execute';
     const reads = !writes && category !== 'compute';
-    return { tool, alone, writes, reads, serial: rest.includes('serial'), keys: keysOf({ ...call, name: tool }) };
+    return { tool, alone, writes, reads, serial: rest.includes('serial'), said: saidBy({ ...call, name: tool }, access === 'readonly') };
   }) as [Traits, Traits];
   if (one.alone || other.alone) return true;
   if (one.serial && one.tool === other.tool) return true;
-  const meet = (one.writes && (other.writes || other.reads)) || (other.writes && one.reads);
-  const apart = one.keys.length > 0 && other.keys.length > 0 && !one.keys.some((key) => other.keys.includes(key));
-  return meet && !apart;
+  if (one.said === undefined || other.said === undefined) {
+    // Who says that it writes nothing, or touches nothing at all, bears the less on one who says nothing.
+    const mayWrite = (each: Traits) => (each.said === undefined ? each.writes : each.said.writes.length > 0);
+    const mayTouch = (each: Traits) => each.said === undefined || each.said.reads.length + each.said.writes.length > 0;
+    return (one.writes || one.reads) && (other.writes || other.reads) && ((mayWrite(one) && mayTouch(other)) || (mayWrite(other) && mayTouch(one)));
+  }
+  const share = (ours: readonly string[], theirs: readonly string[]) => ours.some((key) => theirs.some((each) => keysMeet(key, each)));
+  const [a1, b1] = [one.said, other.said];
+  return (one.writes || one.reads) && (other.writes || other.reads) && (share(a1.writes, b1.writes) || share(a1.writes, b1.reads) || share(a1.reads, b1.writes));
 }
 
 interface Traits {
@@ -88,7 +111,7 @@ interface Traits {
   readonly writes: boolean;
   readonly reads: boolean;
   readonly serial: boolean;
-  readonly keys: readonly string[];
+  readonly said: Said | undefined;
 }
 
 /** The batch of every call: one after the latest of all earlier calls that it conflicts with, found by comparing all pairs. */

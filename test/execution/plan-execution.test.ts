@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ToolMetadataRegistry } from '../../src/index.js';
 import { planExecution, type PlannableCall } from '../../src/execution/plan-execution.js';
@@ -32,6 +33,18 @@ describe('planExecution', () => {
 
   it('lets no read overtake a write of the same thing, and no write a read', () => {
     expect(batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b'))).toEqual([[0, 3], [1], [2]]);
+  });
+
+  it('takes a key that ends in a slash, or is a kind alone, for the thing itself and all below it', () => {
+    expect(batchesOf(call('write', 'dir/'), call('read', 'dir/a'), call('read', 'dir'), call('read', 'dira'), call('read', 'd'))).toEqual([[0, 3, 4], [1, 2]]);
+    expect(batchesOf(call('write', 'dir/a/b'), call('read', 'dir/'), call('read', 'dir/a'), call('read', 'dir/a/b/'))).toEqual([[0, 2], [1, 3]]);
+    expect(batchesOf(call('write', 'git:'), call('read', 'git:HEAD'), call('read', 'file:git:'), call('read', 'git'))).toEqual([[0, 2, 3], [1]]);
+  });
+
+  it('tells what a call reads from what it writes', () => {
+    const said = (name: string, reads: string[], writes: string[]) => ({ name, input: { keys: { reads, writes } } });
+    expect(batchesOf(said('write', ['a'], ['b']), said('write', ['a'], ['c']), call('read', 'a'), call('read', 'b'), said('write', [], ['a']))).toEqual([[0, 1, 2], [3, 4]]);
+    expect(batchesOf(said('write', [], []), call('run'), said('write', ['a'], []), call('fetch'))).toEqual([[0, 1], [2, 3]]);
   });
 
   it('lets a call without keys wait for every write, and every write for it', () => {
@@ -82,6 +95,11 @@ describe('the reason why a call waits', () => {
     expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([undefined, 'after call 0, write: both touch file:a.txt']);
   });
 
+  it('names the narrower of two keys of which one covers the other', () => {
+    expect(reasonsOf(call('write', 'file:src/'), call('read', 'file:src/a.txt'))[1]).toBe('after call 0, write: both touch file:src/a.txt');
+    expect(reasonsOf(call('write', 'file:src/a.txt'), call('read', 'file:'))[1]).toBe('after call 0, write: both touch file:src/a.txt');
+  });
+
   it('says who does not say what it touches', () => {
     expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe('after call 0, write: write writes, and fetch does not say what it touches');
     expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe('after call 0, run: run writes, and run does not say what it touches');
@@ -128,6 +146,9 @@ describe('keys that are not known', () => {
     ['an object like a list', () => ({ 0: 'a', length: 1 })],
     ['a set', () => new Set(['a'])],
     ['an empty list', () => []],
+    ['nothing under two names', () => ({})],
+    ['a misspelt name', () => ({ reads: ['a'], write: [] })],
+    ['a text as what it writes', () => ({ writes: 'a' })],
     ['a list with a number', () => ['a', 1]],
     ['a list with holes', () => new Array<string>(2)],
     ['a list of text objects', () => [new String('a')]],
@@ -208,7 +229,7 @@ describe('the plan of calls of bundled tools', () => {
     expect(planned(write('a.txt'), write('b.txt'), read('a.txt'), read('c.txt'))).toEqual([[0, 1, 3], [2]]);
   });
 
-  it.each(['./a.txt', 'src/../a.txt', 'A.TXT', '/somewhere/a.txt', 'a.txt/'])('takes %s for what may be the file a.txt', (path) => {
+  it.each(['./a.txt', 'src/../a.txt', join(process.cwd(), 'a.txt'), 'a.txt/', 'a.txt.'])('takes %s for what may be the file a.txt', (path) => {
     expect(planned(write('a.txt'), read(path))).toEqual([[0], [1]]);
     expect(planned(['edit_file', { path }], write('a.txt'))).toEqual([[0], [1]]);
   });
@@ -217,23 +238,29 @@ describe('the plan of calls of bundled tools', () => {
 
   it('looks at the repository and a file together', () => expect(planned(['git_status', {}], read('a.txt'), ['git_diff', {}])).toEqual([[0, 1, 2]]));
 
-  it('runs programs and commits alone among what reads and writes, also those that name their file', () => {
-    expect(planned(read('a.txt'), ['run_shell', { command: 'make' }], read('a.txt'), ['git_commit', { message: 'x' }], write('b.txt'))).toEqual([[0], [1], [2], [3], [4]]);
+  it('runs programs alone among what reads and writes, and a commit before what writes the files that it reads', () => {
+    const commit = ['git_commit', { message: 'x', paths: [] }] as const;
+    expect(planned(read('a.txt'), ['run_shell', { command: 'make' }], read('a.txt'), commit, write('b.txt'), ['git_log', { paths: ['b.txt'] }])).toEqual([[0], [1], [2, 3], [4, 5]]);
+    expect(planned(['git_commit', { message: 'x', paths: ['src'] }], write('lib/b.txt'), write('src/a.txt'))).toEqual([[0, 1], [2]]);
   });
 
   it('lists, finds and describes only after the files are written', () => {
     for (const look of [['list_directory', { path: 'src' }], ['list_directory', {}], ['find_files', { glob: '*' }], ['file_info', { path: 'src' }], ['search_text', { query: 'x' }]] as const) {
       expect(planned(write('src/a.txt'), look)).toEqual([[0], [1]]);
     }
+    for (const look of [['list_directory', { path: 'lib' }], ['find_files', { glob: '*', path: 'sr' }], ['file_info', { path: 'src/b.txt' }], ['search_text', { query: 'x', path: 'src/a' }]] as const) {
+      expect(planned(write('src/a.txt'), look)).toEqual([[0, 1]]);
+    }
   });
 
   it('moves and deletes apart from all other files, since a folder takes what is in it along', () => {
     expect(planned(['move_file', { from: 'src', to: 'lib' }], write('lib/a.txt'), read('src/b.txt'))).toEqual([[0], [1, 2]]);
-    expect(planned(['delete_file', { path: 'config' }], write('config/a.txt'))).toEqual([[0], [1]]);
+    expect(planned(['delete_file', { path: 'config' }], write('config/a.txt'), write('configs/a.txt'))).toEqual([[0, 2], [1]]);
   });
 
   it('takes notes and the file that they are in for one thing', () => {
     expect(planned(['note_add', { text: 'x' }], ['note_list', {}], read('.tooldex/notes.json'), write('a.txt'))).toEqual([[0, 3], [1, 2]]);
+    expect(planned(['note_add', { text: 'x' }], ['list_directory', { path: '.tooldex' }], ['list_directory', { path: 'src' }])).toEqual([[0, 2], [1]]);
     expect(planned(['note_add', { text: 'x' }], ['note_add', { text: 'y' }])).toEqual([[0], [1]]);
   });
 

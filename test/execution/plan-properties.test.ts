@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planExecution } from '../../src/execution/plan-execution.js';
-import { anyCalls, conflict, naiveBatches, registry } from './naive-planner.js';
+import { anyCalls, conflict, keysMeet, naiveBatches, registry } from './naive-planner.js';
+
+/** All keys that the input of a sample call has, whatever they are for. */
+const keysOf = ({ input }: { readonly input?: unknown }) => Object.values((input as { readonly keys: object }).keys).flat() as string[];
 
 const RUNS = { numRuns: 1_500 };
 
@@ -56,7 +59,9 @@ describe('the plan of any calls', () => {
           expect(conflict(calls[after.position]!, calls[position]!)).toBe(true);
           expect(after.reason.startsWith(`after call ${after.position}, ${plan.calls[after.position]!.toolName}: `)).toBe(true);
           const [, shared] = / both touch (.*)$/.exec(after.reason) ?? [];
-          for (const each of [after.position, position]) if (shared !== undefined) expect(JSON.stringify(calls[each]!.input)).toContain(JSON.stringify(shared).slice(1, 100));
+          if (shared === undefined) continue;
+          // A long key is cut in the reason.
+          for (const each of [after.position, position]) expect(keysOf(calls[each]!).some((key) => key.startsWith(shared.slice(0, 99)) || keysMeet(key, shared)), after.reason).toBe(true);
         }
       }),
       RUNS,

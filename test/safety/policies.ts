@@ -32,13 +32,28 @@ const anyDangerFor = fc.option(
   { nil: undefined },
 );
 
+/** What `conflictKeys` may do: answer in either form, wrongly, or not at all. */
+const anyKeys = fc.array(fc.constantFrom('file:src/a', 'file:src/', 'file:b', 'git:', 'src'), { maxLength: 2 });
+const anyConflictKeys = fc.option(
+  fc.oneof(
+    anyKeys.map((keys) => () => keys),
+    fc.record({ reads: anyKeys, writes: anyKeys }, { requiredKeys: [] }).map((keys) => () => keys),
+    fc.constantFrom(() => 'rubbish', () => ({ write: [] }), () => Promise.reject(new Error('no')), () => {
+      throw new Error('no');
+    }),
+  ),
+  { nil: undefined },
+);
+
 /** Options of one tool, whatever it declares. Personas and credentials are missing: they deny on their own. */
 export const anyTool: fc.Arbitrary<LooseOptions & { readonly name: string }> = fc
-  .tuple(toolOptions, anyDangerFor)
-  .map(([options, dangerFor]) => ({ ...options, aliases: options['aliases'] === undefined ? [] : (options['aliases'] as string[]).filter((alias) => alias !== options.name), ...(dangerFor && { dangerFor }) }));
+  .tuple(toolOptions, anyDangerFor, anyConflictKeys)
+  .map(([options, dangerFor, conflictKeys]) => ({ ...options, aliases: options['aliases'] === undefined ? [] : (options['aliases'] as string[]).filter((alias) => alias !== options.name), ...(dangerFor && { dangerFor }), ...(conflictKeys && { conflictKeys }) }));
 
 const anyName = fc.constantFrom(...NAMES, '*', 'a*', '*a', 'nothing');
 export const anyNames = fc.array(anyName, { maxLength: 3 });
+
+const anyTouched = fc.constantFrom('write:*', 'write:src/*', 'write:src/', 'write:file:src/a', 'read:*', 'read:src/', 'read:*a', 'write:*a');
 
 /** Any rule that a policy takes. */
 export const anyRule = fc
@@ -48,6 +63,7 @@ export const anyRule = fc
       tools: fc.oneof(anyName, anyNames),
       filter: fc.record({ accessMode: fc.constantFrom(...Object.values(AccessMode)), maxDanger: anyLevel }, { requiredKeys: [] }),
       minDanger: anyLevel,
+      touches: fc.oneof(anyTouched, fc.array(anyTouched, { maxLength: 2 })),
       principals: fc.constantFrom('ada', '*', 'bob*'),
       upTo: anyLevel,
       input: fc.constantFrom({ path: 'src/*' }, { path: ['a', null] }),

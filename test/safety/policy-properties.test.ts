@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CostTier, DangerLevel } from '../../src/core/enums.js';
 import { dangerRank } from '../../src/core/enum-order.js';
+import type { PolicyRule } from '../../src/safety/policy-rule.js';
 import { SafetyPolicy } from '../../src/safety/safety-policy.js';
 import { acceptedEntry, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 import { anyConfirmFrom, anyContext, anyInput, anyMode, anyNames, anyRules, anyTool, policyOver, STRICTNESS } from './policies.js';
@@ -69,6 +70,18 @@ describe('whatever a tool declares, and whatever the rules say', () => {
         const policy = policyOver([tool], options);
         const call = { id: '1', name: tool.name, input };
         expect(STRICTNESS[policy.decide(call, { ...context, mode }).verdict]).toBeGreaterThanOrEqual(STRICTNESS[policy.decide(call, context).verdict]);
+      }),
+    );
+  });
+
+  it('a rule that denies what a call touches makes no decision looser, wherever it stands', () => {
+    const denying = fc.constantFrom('write:*', 'write:src/', 'write:*a', 'read:src/*', 'read:*').map((touches): PolicyRule => ({ verdict: 'deny', touches }));
+    run(
+      fc.property(anyTool, anyPolicy, denying, fc.nat(4), anyContext, anyInput, (tool, options, rule, at, context, input) => {
+        const call = { id: '1', name: tool.name, input };
+        const rules: readonly PolicyRule[] = [...options.rules.slice(0, at), rule, ...options.rules.slice(at)];
+        const more = policyOver([tool], { ...options, rules }).decide(call, context);
+        expect(STRICTNESS[more.verdict]).toBeGreaterThanOrEqual(STRICTNESS[policyOver([tool], options).decide(call, context).verdict]);
       }),
     );
   });

@@ -184,6 +184,11 @@ describe('half a policy is none:', () => {
       { verdict: 'deny', input: { path: { a: 1 } } },
       { verdict: 'deny', input: { amount: NaN } },
       { verdict: 'deny', when: true },
+      { verdict: 'deny', touches: '*.lock' },
+      { verdict: 'deny', touches: 'write:' },
+      { verdict: 'deny', touches: ['write:a', 'b'] },
+      { verdict: 'deny', touches: 'writes:a' },
+      { verdict: 'deny', touches: null },
       { verdict: 'deny', upTo: 'high' },
       { verdict: 'confirm', upTo: 'high' },
       { verdict: 'deny', name: '' },
@@ -199,7 +204,7 @@ describe('half a policy is none:', () => {
   });
 
   it('a condition that is undefined is refused, as without it the rule would meet every call', () => {
-    for (const condition of ['tools', 'filter', 'input', 'principals', 'minDanger', 'when']) {
+    for (const condition of ['tools', 'filter', 'input', 'touches', 'principals', 'minDanger', 'when']) {
       expect(rule({ verdict: 'allow', [condition]: undefined }).message).toContain(`${condition}: Expected`);
     }
     expect(rule({ verdict: 'allow', filter: { category: undefined } }).message).toContain('filter');

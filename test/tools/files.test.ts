@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { DangerLevel, isToolError } from '../../src/index.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { createFileTools, DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, ReadFile, WriteFile } from '../../tools/files/index.js';
@@ -70,15 +71,43 @@ describe('the tools for files', () => {
       const { dangerFor } = byName.get(name)!;
       expect([dangerFor?.({ overwrite: false }), dangerFor?.({ overwrite: true })]).toEqual([DangerLevel.MEDIUM, DangerLevel.HIGH]);
     }
-    for (const path of ['src/a.ts', './src/../src//a.ts', 'SRC/A.ts', 'src/a.ts.']) {
-      for (const name of ['read_file', 'write_file', 'edit_file']) expect(byName.get(name)?.conflictKeys?.({ path })).toEqual(['file:src/a.ts']);
+    const key = ['file:src/a.ts'];
+    for (const path of ['src/a.ts', './src/../src//a.ts', 'src/a.ts/', 'src/a.ts/.', join(root, 'src/a.ts'), join(realpathSync(root), 'src/a.ts'), 'src\\a.ts']) {
+      expect(byName.get('read_file')?.conflictKeys?.({ path })).toEqual({ reads: key });
+      expect(byName.get('write_file')?.conflictKeys?.({ path })).toEqual({ writes: key });
+      expect(byName.get('edit_file')?.conflictKeys?.({ path })).toEqual(key);
     }
   });
 
-  it('name no keys where a path does not tell what is touched: outside the root, absolute, or of what may be a folder', () => {
+  it('name a file by its canonical path before a policy reads it, and leave to the wall what is none', () => {
+    const pathOf = (path: string) => (findDefinitions(ReadFile)[0]!.inputSchema as z.ZodObject<{ path: z.ZodString }>).parse({ path }).path;
+    expect(['./a//b/../c.txt/', 'a/.', '.', 'a'].map(pathOf)).toEqual(['a/c.txt', 'a', '.', 'a']);
+    expect(['../a/./b', '/etc//passwd', 'a\\b'].map(pathOf)).toEqual(['../a/./b', '/etc//passwd', 'a\\b']);
+  });
+
+  it('know whether their file system ignores case, from what is in the root', () => {
+    expect(wall.keys.of('SRC/A.ts')).toEqual(existsSync(join(root, 'SRC')) ? ['file:src/a.ts'] : ['file:SRC/A.ts']);
+    expect(new FileWall(root, { ignoresCase: true }).keys.of('SRC/A.ts')).toEqual(['file:src/a.ts']);
+    expect(new FileWall(root, { ignoresCase: false }).keys.below('SRC')).toEqual(['file:SRC/']);
+    expect(new FileWall(join(root, 'missing')).keys.of('a')).toEqual(['file:a']);
+  });
+
+  it('give a name that some file systems take for another both keys', () => {
+    expect(wall.keys.of('src/a.ts. ')).toEqual(['file:src/a.ts. ', 'file:src/a.ts']);
+    expect(wall.keys.of('a.ts::$DATA')).toEqual(['file:a.ts::$DATA', 'file:a.ts']);
+    expect(wall.keys.of('cafe\u0301')).toEqual(['file:cafe\u0301', 'file:caf\u00e9']);
+  });
+
+  it('name everything below what may be a folder, and by its text what every wall refuses', () => {
     const byName = new Map(createFileTools(wall).flatMap((one) => findDefinitions(one)).map((definition) => [definition.name, definition]));
-    for (const path of ['../b', join(root, 'src/a.ts'), '', 'a\0b', undefined]) expect(byName.get('read_file')?.conflictKeys?.({ path })).toEqual([]);
-    for (const name of ['list_directory', 'file_info', 'find_files', 'move_file', 'delete_file']) expect(byName.get(name)?.conflictKeys).toBeUndefined();
+    for (const name of ['list_directory', 'file_info', 'find_files']) {
+      expect(byName.get(name)?.conflictKeys?.({ path: 'src' })).toEqual({ reads: ['file:src/'] });
+      expect(byName.get(name)?.conflictKeys?.({ path: '.' })).toEqual({ reads: ['file:'] });
+    }
+    expect(byName.get('delete_file')?.conflictKeys?.({ path: 'src' })).toEqual({ writes: ['file:src/'] });
+    expect(byName.get('move_file')?.conflictKeys?.({ from: 'src', to: 'lib/x' })).toEqual({ reads: ['file:src/'], writes: ['file:src/', 'file:lib/x/'] });
+    expect(['../b', '/etc/passwd', '..\\b'].map((path) => wall.keys.of(path))).toEqual([['file:../b'], ['file:/etc/passwd'], ['file:../b']]);
+    for (const path of ['', 'a\0b', undefined]) expect(() => byName.get('read_file')?.conflictKeys?.({ path })).toThrow();
   });
 });
 

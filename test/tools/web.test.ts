@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { DangerLevel, isToolError } from '../../src/index.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
@@ -207,8 +208,19 @@ describe('http_request', () => {
     expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
   });
 
-  it('names no keys: what it does to the service is not known, so it runs alone', () => {
-    expect(findDefinitions(HttpRequest)[0]?.conflictKeys).toBeUndefined();
+  it('says that it reads its URL, and writes it unless the method only reads', () => {
+    const keys = (method: string) => findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url: 'https://example.com/a', method });
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) expect(keys(method)).toEqual({ reads: ['https://example.com/a'], writes: [] });
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) expect(keys(method)).toEqual({ reads: ['https://example.com/a'], writes: ['https://example.com/a'] });
+  });
+
+  it.each(['HTTPS://Example.COM/a', 'https://example.com.:443/a', 'https://example.com/b/../a', 'https://example.com/%61', 'https://user:pass@example.com/a#part', 'https://example.com/b/%2e%2e/a'])('takes %s for https://example.com/a', (url) => {
+    expect(findDefinitions(FetchUrl)[0]?.conflictKeys?.({ url })).toEqual({ reads: ['https://example.com/a'] });
+  });
+
+  it('hands the policy a URL in one form, and the wall what is none', () => {
+    const urlOf = (url: string) => (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({ url }).url;
+    expect(['HTTPS://Example.COM.:443/%7Ea?b=%2f#c', 'no url', 'http://2130706433/'].map(urlOf)).toEqual(['https://example.com/~a?b=%2F#c', 'no url', 'http://127.0.0.1/']);
   });
 });
 

@@ -2,13 +2,13 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).default('.').describe('Folder or file to count, relative to the root'),
+  path: pathInput().default('.').describe('Folder or file to count, relative to the root'),
   include: z.string().min(1).max(MAX_GLOB_LENGTH).optional().describe('Only files that match this pattern, such as "src/**/*.ts"'),
 });
 
@@ -40,6 +40,9 @@ interface Count {
   progressParams: ['path', 'include'],
   timeoutMs: 60_000,
   allowParallel: true,
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { reads: this.files.keys.below(path) };
+  },
 })
 export class CountLines {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
 import { linesOf } from './text-files.js';
 
@@ -11,7 +11,7 @@ import { linesOf } from './text-files.js';
 const MAX_ENTRIES = 500;
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('TypeScript, JavaScript or Python file, relative to the root'),
+  path: pathInput().describe('TypeScript, JavaScript or Python file, relative to the root'),
 });
 
 /** Lists the declarations of a source file with their line numbers. */
@@ -35,7 +35,9 @@ const Input = z.object({
   progressParams: ['path'],
   timeoutMs: 10_000,
   allowParallel: true,
-  conflictKeys: ({ path }) => fileKeys(path),
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { reads: this.files.keys.of(path) };
+  },
 })
 export class OutlineFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

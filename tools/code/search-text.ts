@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
 
@@ -17,7 +17,7 @@ const SHOWN_LENGTH = 300;
 
 const Input = z.object({
   query: z.string().min(1).max(MAX_QUERY_LENGTH).refine((query) => !/[\r\n]/.test(query), { error: 'text of one line' }).describe('Plain text to find within a line; not a regular expression'),
-  path: z.string().min(1).max(MAX_PATH_LENGTH).default('.').describe('Folder or file to search, relative to the root'),
+  path: pathInput().default('.').describe('Folder or file to search, relative to the root'),
   include: z.string().min(1).max(MAX_GLOB_LENGTH).optional().describe('Only files that match this pattern, such as "*.ts" or "src/**/*.{ts,tsx}"'),
   caseSensitive: z.boolean().default(false),
   contextLines: z.number().int().min(0).max(MAX_CONTEXT_LINES).default(0).describe('Lines to show before and after each match'),
@@ -53,6 +53,9 @@ interface Match {
   progressParams: ['query', 'path', 'include', 'caseSensitive', 'maxResults'],
   timeoutMs: 60_000,
   allowParallel: true,
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { reads: this.files.keys.below(path) };
+  },
 })
 export class SearchText {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

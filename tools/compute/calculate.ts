@@ -29,6 +29,7 @@ const Input = z.object({
   progressParams: ['expression'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class Calculate {

@@ -31,6 +31,7 @@ const Input = z.object({
   progressParams: ['text', 'format', 'direction'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class EncodeText {

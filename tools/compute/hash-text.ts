@@ -38,6 +38,7 @@ export interface TextHash {
   progressParams: ['text', 'algorithm'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class HashText {

@@ -32,6 +32,7 @@ const Input = z.object({
   // It reads nothing that changes, yet a reused answer would be wrong: no two calls are the same call.
   cacheTtlMs: 0,
   idempotencyKey: false,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class RandomId {

@@ -40,6 +40,7 @@ export interface CsvRows {
   progressParams: ['csv', 'select', 'where', 'limit', 'offset', 'delimiter'],
   timeoutMs: 10_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class CsvQuery {

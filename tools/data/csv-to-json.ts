@@ -42,6 +42,7 @@ export interface CsvRecords {
   progressParams: ['csv', 'convert', 'limit', 'delimiter'],
   timeoutMs: 10_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class CsvToJson {

@@ -33,6 +33,7 @@ const Input = z.object({
   progressParams: ['json', 'style', 'indent', 'sortKeys'],
   timeoutMs: 10_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class JsonFormat {

@@ -43,6 +43,7 @@ export interface TextCounts {
   progressParams: ['text', 'topWords', 'minWordLength'],
   timeoutMs: 10_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class TextStats {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File to delete, relative to the root'),
+  path: pathInput().describe('File to delete, relative to the root'),
 });
 
 /** Deletes one file for good; never a folder, and of a link only the link. */
@@ -30,7 +30,9 @@ const Input = z.object({
   timeoutMs: 5_000,
   allowParallel: true,
   requiresConsent: true,
-  // Without conflictKeys: the file may make way for a folder of its name, and no key names what is written there.
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { writes: this.files.keys.below(path) };
+  },
   invalidates: ['files', 'search'],
 })
 export class DeleteFile {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 /** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
 const MAX_PASSAGE_LENGTH = 102_400;
@@ -10,7 +10,7 @@ const MAX_PASSAGE_LENGTH = 102_400;
 const MAX_LINES_NAMED = 5;
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File to change, relative to the root'),
+  path: pathInput().describe('File to change, relative to the root'),
   find: z.string().min(1).max(MAX_PASSAGE_LENGTH).describe('The exact text to replace, with its spaces and line ends; it must occur once'),
   replace: z.string().max(MAX_PASSAGE_LENGTH).describe('The text to put in its place; empty to delete it'),
   replaceAll: z.boolean().default(false).describe('Whether every occurrence is replaced'),
@@ -37,7 +37,9 @@ const Input = z.object({
   progressParams: ['path', 'find', 'replace'],
   timeoutMs: 10_000,
   allowParallel: true,
-  conflictKeys: ({ path }) => fileKeys(path),
+  conflictKeys(this: BehindFileWall, { path }) {
+    return this.files.keys.of(path);
+  },
   invalidates: ['files', 'search'],
 })
 export class EditFile {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File or folder, relative to the root'),
+  path: pathInput().describe('File or folder, relative to the root'),
 });
 
 /** Tells what a path is, how large, and when it was last changed. */
@@ -29,7 +29,9 @@ const Input = z.object({
   progressParams: ['path'],
   timeoutMs: 5_000,
   allowParallel: true,
-  // Without conflictKeys: of a folder, a write of any file in it changes the answer, and no key names them all.
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { reads: this.files.keys.below(path) };
+  },
 })
 export class FileInfo {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 
 /** Paths of one answer: more is better asked with a narrower pattern. */
@@ -11,7 +11,7 @@ const USUAL_RESULTS = 200;
 
 const Input = z.object({
   glob: z.string().min(1).max(MAX_GLOB_LENGTH).describe('Pattern such as "src/**/*.ts"; without "/" it is tested against file names in every folder'),
-  path: z.string().min(1).max(MAX_PATH_LENGTH).default('.').describe('Folder to look in; the pattern is still relative to the root'),
+  path: pathInput().default('.').describe('Folder to look in; the pattern is still relative to the root'),
   limit: z.number().int().min(1).max(MAX_RESULTS).default(USUAL_RESULTS).describe('Most paths to return'),
 });
 
@@ -36,6 +36,9 @@ const Input = z.object({
   progressParams: ['glob', 'path', 'limit'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { reads: this.files.keys.below(path) };
+  },
 })
 export class FindFiles {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).default('.').describe('Folder to list, relative to the root; the root itself when missing'),
+  path: pathInput().default('.').describe('Folder to list, relative to the root; the root itself when missing'),
 });
 
 /** Lists one folder: names, kinds and sizes, in the order of names. */
@@ -29,7 +29,9 @@ const Input = z.object({
   progressParams: ['path'],
   timeoutMs: 10_000,
   allowParallel: true,
-  // Without conflictKeys: a write of any file in the folder changes the answer, and no key names them all.
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { reads: this.files.keys.below(path) };
+  },
 })
 export class ListDirectory {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

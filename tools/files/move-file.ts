@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
-  from: z.string().min(1).max(MAX_PATH_LENGTH).describe('File or folder to move, relative to the root'),
-  to: z.string().min(1).max(MAX_PATH_LENGTH).describe('Its new path, name included; missing folders are made'),
+  from: pathInput().describe('File or folder to move, relative to the root'),
+  to: pathInput().describe('Its new path, name included; missing folders are made'),
   overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
 });
 
@@ -30,10 +30,12 @@ const Input = z.object({
   examples: ['Rename old.ts to new.ts', 'Move the file notes.md into docs', 'Move src/util to src/core/util'],
   progressParams: ['from', 'to'],
   timeoutMs: 10_000,
-  // Also why there are no conflictKeys: moving a folder moves every file in it, which no key can name.
   allowParallel: false,
   // Replacing loses the old file; moving alone can be undone.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  conflictKeys(this: BehindFileWall, { from, to }) {
+    return { reads: this.files.keys.below(from), writes: [...this.files.keys.below(from), ...this.files.keys.below(to)] };
+  },
   invalidates: ['files', 'search'],
 })
 export class MoveFile {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 /** Lines of one answer: what a model can take in; more is read with `offset`. */
 const MAX_LINES = 2_000;
@@ -10,7 +10,7 @@ const MAX_LINES = 2_000;
 const MAX_CHARACTERS = 100_000;
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File to read, relative to the root'),
+  path: pathInput().describe('File to read, relative to the root'),
   offset: z.number().int().min(1).default(1).describe('First line to return, counted from 1'),
   limit: z.number().int().min(1).max(MAX_LINES).default(MAX_LINES).describe('Most lines to return'),
 });
@@ -36,7 +36,9 @@ const Input = z.object({
   progressParams: ['path', 'offset', 'limit'],
   timeoutMs: 10_000,
   allowParallel: true,
-  conflictKeys: ({ path }) => fileKeys(path),
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { reads: this.files.keys.of(path) };
+  },
 })
 export class ReadFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { fileKeys, MAX_PATH_LENGTH } from '../walls/file/path-rules.js';
-import { FileWall } from '../walls/file-wall.js';
+import { pathInput } from '../walls/file/file-keys.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 /** Characters: 1 MiB of plain letters, what the wall lets through at most. */
 const MAX_CONTENT_LENGTH = 1_048_576;
 
 const Input = z.object({
-  path: z.string().min(1).max(MAX_PATH_LENGTH).describe('File to write, relative to the root; missing folders are made'),
+  path: pathInput().describe('File to write, relative to the root; missing folders are made'),
   content: z.string().max(MAX_CONTENT_LENGTH).describe('The whole new text of the file'),
   overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
 });
@@ -36,7 +36,9 @@ const Input = z.object({
   allowParallel: true,
   // Replacing loses the old text; making a file loses nothing.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
-  conflictKeys: ({ path }) => fileKeys(path),
+  conflictKeys(this: BehindFileWall, { path }) {
+    return { writes: this.files.keys.of(path) };
+  },
   invalidates: ['files', 'search'],
 })
 export class WriteFile {

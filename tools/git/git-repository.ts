@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { fail, ToolError, type ToolResult } from '../../src/index.js';
+import { FileKeys } from '../walls/file/file-keys.js';
 import { isInside } from '../walls/file/path-rules.js';
 import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/program-wall.js';
 
@@ -44,12 +45,25 @@ export interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeo
   readonly pathspecs?: boolean;
 }
 
+/** A tool on a repository: what its `conflictKeys` are called on. */
+export interface OnRepository {
+  readonly repository: GitRepository;
+}
+
 /** The git repository at the root of a `ProgramWall`, and only that one. */
 export class GitRepository {
   readonly #git: ProgramWall;
+  /** What calls touch: files of commits as `git:src/a.ts`, of the work tree as `file:src/a.ts`. */
+  readonly keys: FileKeys;
 
   constructor(programs: ProgramWall = new ProgramWall()) {
     this.#git = programs.withPrograms(['git']);
+    this.keys = new FileKeys(this.#git.root);
+  }
+
+  /** The keys of all below some paths; of everything when there are none. */
+  keysBelow(paths: readonly string[], kind: 'git' | 'file'): readonly string[] {
+    return paths.length === 0 ? [`${kind}:`] : paths.flatMap((path) => this.keys.below(path, kind));
   }
 
   /** Runs a command that only reads; not even the index is refreshed, and no filter of the configuration runs. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { NOTES_KEYS, NoteStore } from './note-store.js';
+import { NoteStore, type OnNotes } from './note-store.js';
 
 /** Characters of a note and of a tag, and tags of a note: a note is a paragraph, not a document. */
 const MAX_TEXT_LENGTH = 4_000;
@@ -34,7 +34,9 @@ const Input = z.object({
   progressParams: ['text'],
   timeoutMs: 5_000,
   allowParallel: false,
-  conflictKeys: () => NOTES_KEYS,
+  conflictKeys(this: OnNotes) {
+    return this.notes.keys;
+  },
   invalidates: ['notes', 'files', 'search'],
 })
 export class NoteAdd {

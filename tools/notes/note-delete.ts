@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { NOTES_KEYS, NoteStore } from './note-store.js';
+import { NoteStore, type OnNotes } from './note-store.js';
 
 /** Characters of an id: "note-" and a number. */
 const MAX_ID_LENGTH = 30;
@@ -31,7 +31,9 @@ const Input = z.object({
   progressParams: ['id'],
   timeoutMs: 5_000,
   allowParallel: false,
-  conflictKeys: () => NOTES_KEYS,
+  conflictKeys(this: OnNotes) {
+    return this.notes.keys;
+  },
   invalidates: ['notes', 'files', 'search'],
 })
 export class NoteDelete {

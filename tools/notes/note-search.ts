@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { NOTES_KEYS, NoteStore } from './note-store.js';
+import { NoteStore, type OnNotes } from './note-store.js';
 
 /** Characters of a query. */
 const MAX_QUERY_LENGTH = 200;
@@ -35,7 +35,9 @@ const Input = z.object({
   progressParams: ['query', 'limit'],
   timeoutMs: 5_000,
   allowParallel: true,
-  conflictKeys: () => NOTES_KEYS,
+  conflictKeys(this: OnNotes) {
+    return { reads: this.notes.keys };
+  },
 })
 export class NoteSearch {
   constructor(private readonly notes: NoteStore = new NoteStore()) {}

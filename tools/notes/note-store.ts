@@ -2,12 +2,9 @@ import { z } from 'zod';
 import { ToolError } from '../../src/index.js';
 import { FileWall } from '../walls/file-wall.js';
 import { isMissing, obstacle } from '../walls/file/file-errors.js';
-import { fileKeys } from '../walls/file/path-rules.js';
 
 /** Where the notes of a project are, relative to the root. */
 export const NOTES_FILE = '.tooldex/notes.json';
-/** What two calls on the notes share, for planning; also with calls of file tools on that file. */
-export const NOTES_KEYS = Object.freeze(fileKeys(NOTES_FILE));
 /** Notes kept at once: more is a database's work. */
 const MAX_NOTES = 1_000;
 
@@ -16,6 +13,11 @@ const NotesFile = z.object({ version: z.literal(1), nextId: z.number().int().min
 
 export type Note = z.infer<typeof Note>;
 type Notes = z.infer<typeof NotesFile>;
+
+/** A tool for notes: what its `conflictKeys` are called on. */
+export interface OnNotes {
+  readonly notes: NoteStore;
+}
 
 /** The notes of a project, in one JSON file behind a wall; the oldest first. */
 export class NoteStore {
@@ -27,6 +29,11 @@ export class NoteStore {
   constructor(files: FileWall = new FileWall(process.cwd()), { now = Date.now }: { now?: () => number } = {}) {
     this.#files = files;
     this.#now = now;
+  }
+
+  /** What calls on the notes touch: the file that file tools know too. */
+  get keys(): readonly string[] {
+    return this.#files.keys.of(NOTES_FILE);
   }
 
   async all(): Promise<readonly Note[]> {

@@ -31,6 +31,7 @@ export interface DiskUsageAnswer {
   examples: ['How much disk space is left?', 'Is the disk full?', 'Show the disk usage'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: ['system:disk'] }),
   version: '1.0.0',
 })
 export class DiskUsage {

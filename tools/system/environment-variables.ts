@@ -28,6 +28,7 @@ const Input = z.object({
   progressParams: ['contains'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: ['system:environment'] }),
   version: '1.0.0',
 })
 export class EnvironmentVariables {

@@ -34,6 +34,7 @@ export interface SystemInfoAnswer {
   examples: ['Which operating system is this?', 'How much memory is free?', 'What Node version runs here?'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: ['system:machine'] }),
   version: '1.0.0',
 })
 export class SystemInfo {

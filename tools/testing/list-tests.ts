@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
-import { FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 /** Paths of one answer. */
 const MAX_TESTS = 2_000;
@@ -33,6 +33,9 @@ const Input = z.object({
   progressParams: ['contains'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys(this: BehindFileWall) {
+    return { reads: this.files.keys.below('.') };
+  },
   version: '1.0.0',
 })
 export class ListTests {

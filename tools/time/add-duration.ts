@@ -37,6 +37,7 @@ const Input = z.object({
   progressParams: ['date', 'years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class AddDuration {

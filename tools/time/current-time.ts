@@ -38,6 +38,7 @@ export interface CurrentMoment {
   allowParallel: true,
   // An answer is out of date as soon as it is given.
   cacheTtlMs: 0,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class CurrentTime {

@@ -38,6 +38,7 @@ export interface TimeBetween {
   progressParams: ['from', 'to'],
   timeoutMs: 5_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: [] }),
   version: '1.0.0',
 })
 export class DateDifference {

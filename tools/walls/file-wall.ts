@@ -4,6 +4,7 @@ import { ToolError } from '../../src/index.js';
 import { AnchoredDirectory } from './file/anchored-directory.js';
 import { CHANGED, explainSystemError, isMissing, limitExceeded, obstacle } from './file/file-errors.js';
 import { entriesOf, kindOf, lstatOrNothing, readFileBytes, replaceFile, requireFile, type Entry, type EntryKind } from './file/file-io.js';
+import { FileKeys } from './file/file-keys.js';
 import { containedSegments, forbiddenPath, isSecret, isTellingFolder, refuseNames, segmentsOf } from './file/path-rules.js';
 
 /** Bytes: 1 MiB, far above source files and far below what fills a process. */
@@ -24,6 +25,13 @@ export interface FileWallOptions {
   readonly maxWalkEntries?: number;
   /** Lets `.env` files, private keys and the like through; the folder of git never. @default false */
   readonly allowSecrets?: boolean;
+  /** Whether the file system takes `A.txt` and `a.txt` for one file. @default looked up when a key is first asked for */
+  readonly ignoresCase?: boolean;
+}
+
+/** A tool behind a wall: what its `conflictKeys` are called on. */
+export interface BehindFileWall {
+  readonly files: FileWall;
 }
 
 export interface FileStat {
@@ -52,11 +60,14 @@ interface Place {
  */
 export class FileWall {
   readonly #root: string;
-  readonly #limits: Required<FileWallOptions>;
+  readonly #limits: Required<Omit<FileWallOptions, 'ignoresCase'>>;
+  /** What calls touch below the root. */
+  readonly keys: FileKeys;
 
   /** Touches nothing: the root is looked at by the first call. */
-  constructor(root: string, { maxReadBytes = MAX_FILE_BYTES, maxWriteBytes = MAX_FILE_BYTES, maxEntries = MAX_ENTRIES, maxWalkEntries = MAX_WALK_ENTRIES, allowSecrets = false }: FileWallOptions = {}) {
+  constructor(root: string, { maxReadBytes = MAX_FILE_BYTES, maxWriteBytes = MAX_FILE_BYTES, maxEntries = MAX_ENTRIES, maxWalkEntries = MAX_WALK_ENTRIES, allowSecrets = false, ignoresCase }: FileWallOptions = {}) {
     this.#root = resolve(root);
+    this.keys = new FileKeys(root, ignoresCase);
     this.#limits = { maxReadBytes, maxWriteBytes, maxEntries, maxWalkEntries, allowSecrets };
   }
 

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { UrlWall } from '../walls/url-wall.js';
-import { MAX_URL_LENGTH, reached } from './web-answer.js';
+import { reached, urlInput, urlKey } from './web-answer.js';
 
 const Input = z.object({
-  url: z.string().max(MAX_URL_LENGTH).describe('Absolute http or https URL of a public host'),
+  url: urlInput().describe('Absolute http or https URL of a public host'),
 });
 
 export interface UrlState {
@@ -41,6 +41,7 @@ export interface UrlState {
   progressParams: ['url'],
   timeoutMs: 20_000,
   allowParallel: true,
+  conflictKeys: ({ url }) => ({ reads: [urlKey(url)] }),
   version: '1.0.0',
 })
 export class CheckUrl {

@@ -3,14 +3,14 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, S
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { linksOf, type PageLink } from './html-text.js';
-import { isHtml, MAX_URL_LENGTH, reached, textOf } from './web-answer.js';
+import { isHtml, reached, textOf, urlInput, urlKey } from './web-answer.js';
 
 /** Links that are returned unless asked otherwise, and at most. */
 const USUAL_LINKS = 100;
 const MAX_LINKS = 1_000;
 
 const Input = z.object({
-  url: z.string().max(MAX_URL_LENGTH).describe('Absolute http or https URL of a public page'),
+  url: urlInput().describe('Absolute http or https URL of a public page'),
   sameOrigin: z.boolean().default(false).describe('Only links to the same server'),
   limit: z.number().int().min(1).max(MAX_LINKS).default(USUAL_LINKS).describe('Most links to return'),
 });
@@ -44,6 +44,7 @@ export interface PageLinks {
   progressParams: ['url', 'sameOrigin', 'limit'],
   timeoutMs: 20_000,
   allowParallel: true,
+  conflictKeys: ({ url }) => ({ reads: [urlKey(url)] }),
   version: '1.0.0',
 })
 export class ExtractLinks {

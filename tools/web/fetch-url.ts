@@ -3,7 +3,7 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, S
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { readablePage } from './html-text.js';
-import { isHtml, isJson, MAX_URL_LENGTH, pieceOf, reached, textOf } from './web-answer.js';
+import { isHtml, isJson, pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
 
 /** Characters: about 5 000 tokens, enough for an article and small beside a model's window. */
 const USUAL_CHARS = 20_000;
@@ -11,7 +11,7 @@ const USUAL_CHARS = 20_000;
 const MAX_CHARS = 200_000;
 
 const Input = z.object({
-  url: z.string().max(MAX_URL_LENGTH).describe('Absolute http or https URL of a public host'),
+  url: urlInput().describe('Absolute http or https URL of a public host'),
   offset: z.number().int().min(0).default(0).describe('Where in the text to start; nextOffset of the answer before'),
   maxChars: z.number().int().min(1).max(MAX_CHARS).default(USUAL_CHARS).describe('Most characters of text to return'),
 });
@@ -48,6 +48,7 @@ export interface FetchedPage {
   progressParams: ['url', 'offset'],
   timeoutMs: 20_000,
   allowParallel: true,
+  conflictKeys: ({ url }) => ({ reads: [urlKey(url)] }),
   version: '1.0.0',
 })
 export class FetchUrl {

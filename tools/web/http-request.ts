@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { UrlWall } from '../walls/url-wall.js';
-import { MAX_URL_LENGTH, pieceOf, reached, textOf } from './web-answer.js';
+import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
 
 /** Characters: a model does not write more into one call. */
 const MAX_BODY_CHARS = 1_000_000;
@@ -15,7 +15,7 @@ const MAX_ANSWER_CHARS = 50_000;
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const Input = z.object({
-  url: z.string().max(MAX_URL_LENGTH).describe('Absolute http or https URL of a public host'),
+  url: urlInput().describe('Absolute http or https URL of a public host'),
   method: z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']).describe('HTTP method'),
   headers: z
     .record(z.string().max(200), z.string().max(MAX_HEADER_CHARS))
@@ -56,6 +56,10 @@ export interface HttpAnswer {
   allowParallel: false,
   version: '1.0.0',
   dangerFor: ({ method }) => (READING.has(method) ? DangerLevel.MEDIUM : DangerLevel.HIGH),
+  conflictKeys({ url, method }) {
+    const keys = [urlKey(url)];
+    return { reads: keys, writes: READING.has(method) ? [] : keys };
+  },
 })
 export class HttpRequest {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}

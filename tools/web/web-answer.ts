@@ -1,9 +1,41 @@
 import { TextDecoder } from 'node:util';
+import { z } from 'zod';
 import { fail, isToolError, type ToolResult } from '../../src/index.js';
 import type { FetchAnswer } from '../walls/guarded-fetch.js';
 
 /** Characters: the longest URL that servers usually take. */
-export const MAX_URL_LENGTH = 8_192;
+const MAX_URL_LENGTH = 8_192;
+
+/** The schema of a URL among a tool's inputs: what the policy and the tool read is canonical. */
+export function urlInput(): z.ZodString {
+  return z.string().max(MAX_URL_LENGTH).overwrite(canonicalUrl);
+}
+
+/**
+ * A URL in one form: host in lower case without trailing dots, no usual port, letters not escaped.
+ *
+ * What is no URL stays as it is, for the wall to refuse.
+ */
+function canonicalUrl(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  url.hostname = url.hostname.replace(/\.+$/, '');
+  const unescaped = (part: string) => part.replace(/%([\da-f]{2})/gi, (escape, hex: string) => {
+    const character = String.fromCharCode(parseInt(hex, 16));
+    return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+  });
+  url.pathname = unescaped(url.pathname);
+  url.search = unescaped(url.search);
+  return url.href;
+}
+
+/** What a request to a URL touches; where redirects lead is not known before. */
+export function urlKey(text: string): string {
+  const url = new URL(canonicalUrl(text));
+  url.hash = '';
+  url.username = url.password = '';
+  return url.href;
+}
 
 /** A page that a tool can read: its media type, and its text in the page's own encoding. */
 export interface TextAnswer {

@@ -40,6 +40,15 @@ export interface ToolContext {
   readonly context?: unknown;
 }
 
+/**
+ * What one call touches, as keys such as `file:src/a.ts`: a kind, a colon, a name.
+ *
+ * A key that ends in `/` (`file:src/`) covers itself and everything below it, and a kind alone (`git:`) everything of the
+ * kind. Plain keys count as read, of a tool that can change something also as written; `{reads, writes}` tells them apart,
+ * and one left out means none: `{reads: []}` touches nothing. An empty list says nothing.
+ */
+export type ConflictKeys = readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
+
 /** Everything a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. Each has a row in `TOOL_FIELDS`. */
 export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema> {
   /** Letters, digits, dot, underscore and hyphen; 1 to 128 of them; unique in a registry. */
@@ -87,8 +96,12 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly requiresConsent?: boolean;
   /** The danger of one call; it can raise `dangerLevel`, never lower it. */
   readonly dangerFor?: (input: InputOf<In>) => DangerLevel;
-  /** What one call touches, as strings; calls that share none may run at the same time. */
-  readonly conflictKeys?: (input: InputOf<In>) => readonly string[];
+  /**
+   * What one call touches: calls that share nothing may run at the same time, and a policy's rules match it (`touches`).
+   *
+   * Of a tool that is a class it is called with the instance as `this`. Keys are canonical: one key for one thing.
+   */
+  readonly conflictKeys?: (input: InputOf<In>) => ConflictKeys;
   /** Tools and categories whose cached results a call makes stale. */
   readonly invalidates?: readonly string[];
   /** How long an answer may be reused, in milliseconds; only for tools declared `readonly`. */

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { relativePaths, revision } from '../git-names.js';
-import { GitRepository } from '../git-repository.js';
+import { pathInput } from '../../walls/file/file-keys.js';
+import { GitRepository, type OnRepository } from '../git-repository.js';
 
 /** Lines of one answer: a long function. */
 const MAX_LINES = 500;
 const USUAL_LINES = 100;
 
 const Input = z.object({
-  path: z.string().describe('The file, relative to the root'),
+  path: pathInput().describe('The file, relative to the root'),
   revision: z.string().max(200).default('HEAD').describe('The commit in which to look at the file'),
   startLine: z.number().int().min(1).max(10_000_000).default(1).describe('The first line, counted from 1'),
   lineCount: z.number().int().min(1).max(MAX_LINES).default(USUAL_LINES).describe('How many lines'),
@@ -43,6 +44,9 @@ export interface BlamedLine {
   progressParams: ['path', 'revision', 'startLine', 'lineCount'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys(this: OnRepository, { path }) {
+    return { reads: this.repository.keys.of(path, 'git') };
+  },
   version: '1.0.0',
 })
 export class GitBlame {

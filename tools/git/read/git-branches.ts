@@ -38,6 +38,7 @@ export interface Branch {
   progressParams: ['remote'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: ['git:'] }),
   version: '1.0.0',
 })
 export class GitBranches {

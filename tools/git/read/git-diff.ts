@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { readablePathspecs, revision } from '../git-names.js';
-import { GitRepository, PLAIN_DIFF } from '../git-repository.js';
+import { pathInput } from '../../walls/file/file-keys.js';
+import { GitRepository, type OnRepository, PLAIN_DIFF } from '../git-repository.js';
 
 const Input = z.object({
   staged: z.boolean().default(false).describe('Compare what is staged instead of the files as they are'),
   revision: z.string().max(200).optional().describe('What to compare with, or two joined by ..; the index or HEAD when left out'),
-  paths: z.array(z.string()).max(100).default([]).describe('Files or folders to look at, relative to the root; all when empty'),
+  paths: z.array(pathInput()).max(100).default([]).describe('Files or folders to look at, relative to the root; all when empty'),
 });
 
 export interface GitDiffAnswer {
@@ -35,6 +36,10 @@ export interface GitDiffAnswer {
   progressParams: ['staged', 'revision', 'paths'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys(this: OnRepository, { staged, revision: asked = '', paths }) {
+    const ofCommits = this.repository.keysBelow(paths, 'git');
+    return { reads: staged || asked.includes('..') ? ofCommits : [...ofCommits, ...this.repository.keysBelow(paths, 'file')] };
+  },
   version: '1.0.0',
 })
 export class GitDiff {

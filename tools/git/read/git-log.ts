@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { relativePaths, revision } from '../git-names.js';
-import { GitRepository } from '../git-repository.js';
+import { pathInput } from '../../walls/file/file-keys.js';
+import { GitRepository, type OnRepository } from '../git-repository.js';
 
 /** Commits of one answer: more say little to a model. */
 const MAX_COMMITS = 200;
@@ -9,7 +10,7 @@ const USUAL_COMMITS = 20;
 
 const Input = z.object({
   revision: z.string().max(200).default('HEAD').describe('Where to start, or a range such as v1..v2'),
-  paths: z.array(z.string()).max(100).default([]).describe('Only commits that touch these files or folders, relative to the root'),
+  paths: z.array(pathInput()).max(100).default([]).describe('Only commits that touch these files or folders, relative to the root'),
   maxCount: z.number().int().min(1).max(MAX_COMMITS).default(USUAL_COMMITS).describe('How many commits at most'),
   skip: z.number().int().min(0).max(1_000_000).default(0).describe('How many of the newest to leave out'),
 });
@@ -42,6 +43,9 @@ export interface LoggedCommit {
   progressParams: ['revision', 'paths', 'maxCount', 'skip'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys(this: OnRepository, { paths }) {
+    return { reads: this.repository.keysBelow(paths, 'git') };
+  },
   version: '1.0.0',
 })
 export class GitLog {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { readablePathspecs, revision } from '../git-names.js';
-import { GitRepository, PLAIN_DIFF } from '../git-repository.js';
+import { pathInput } from '../../walls/file/file-keys.js';
+import { GitRepository, type OnRepository, PLAIN_DIFF } from '../git-repository.js';
 
 const Input = z.object({
   revision: z.string().max(200).default('HEAD').describe('The commit: a hash, branch, tag, or HEAD~2'),
-  paths: z.array(z.string()).max(100).default([]).describe('Only the changes in these files or folders, relative to the root'),
+  paths: z.array(pathInput()).max(100).default([]).describe('Only the changes in these files or folders, relative to the root'),
 });
 
 export interface GitShowAnswer {
@@ -37,6 +38,9 @@ export interface GitShowAnswer {
   progressParams: ['revision', 'paths'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys(this: OnRepository, { paths }) {
+    return { reads: this.repository.keysBelow(paths, 'git') };
+  },
   version: '1.0.0',
 })
 export class GitShow {

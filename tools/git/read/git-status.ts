@@ -46,6 +46,7 @@ export interface GitStatusAnswer {
   progressParams: ['untracked'],
   timeoutMs: 30_000,
   allowParallel: true,
+  conflictKeys: () => ({ reads: ['git:', 'file:'] }),
   version: '1.0.0',
 })
 export class GitStatus {

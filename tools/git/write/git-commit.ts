@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { isSecret } from '../../walls/file/path-rules.js';
 import { relativePaths } from '../git-names.js';
-import { GitRepository } from '../git-repository.js';
+import { pathInput } from '../../walls/file/file-keys.js';
+import { GitRepository, type OnRepository } from '../git-repository.js';
 
 /** Characters of a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;
@@ -12,7 +13,7 @@ const MAX_PATHS = 500;
 
 const Input = z.object({
   message: z.string().min(1).max(MAX_MESSAGE_LENGTH).describe('The commit message: a subject line, optionally a blank line and a body'),
-  paths: z.array(z.string()).max(MAX_PATHS).default([]).describe('Files or folders to commit, relative to the root; everything changed when empty'),
+  paths: z.array(pathInput()).max(MAX_PATHS).default([]).describe('Files or folders to commit, relative to the root; everything changed when empty'),
 });
 
 export interface GitCommitAnswer {
@@ -42,6 +43,9 @@ export interface GitCommitAnswer {
   progressParams: ['message', 'paths'],
   timeoutMs: 60_000,
   allowParallel: false,
+  conflictKeys(this: OnRepository, { paths }) {
+    return { reads: ['git:', ...this.repository.keysBelow(paths, 'file')], writes: ['git:'] };
+  },
   invalidates: ['git'],
   version: '1.0.0',
 })

@@ -42,6 +42,8 @@ export interface GitPushAnswer {
   timeoutMs: PUSH_TIMEOUT_MS,
   allowParallel: false,
   dangerFor: ({ force }) => (force ? DangerLevel.CRITICAL : DangerLevel.HIGH),
+  // The remote may be anywhere.
+  conflictKeys: () => ({ reads: ['git:'], writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)] }),
   invalidates: ['git'],
   version: '1.0.0',
 })

@@ -29,6 +29,7 @@ const Input = z.object({
   progressParams: ['branch', 'create'],
   timeoutMs: 60_000,
   allowParallel: false,
+  conflictKeys: () => ['git:', 'file:'],
   invalidates: ['git', 'files'],
   version: '1.0.0',
 })

@@ -99,23 +99,13 @@ export function isTellingFolder(segments: readonly string[]): boolean {
 
 /** A name in the form in which file systems may find it: `.GIT`, `.git.`, `.git ` and `.git::$DATA` can all be `.git`. */
 function comparable(segment: string): string {
-  let name = (segment.split(':', 1)[0] ?? '').toLowerCase();
-  while (name.endsWith('.') || name.endsWith(' ')) name = name.slice(0, -1);
-  return name;
+  return withoutEnding(segment).toLowerCase();
 }
 
-/**
- * What calls on one file share, for planning: a key of the path as text; none where text does not tell which file it is.
- *
- * Names that some file system takes for one have one key: in another case, with accents written otherwise, with a dot
- * at the end. Absolute paths have none, as the root is not known here. A path that leads through a link is not known
- * for the file at its end: no text shows it.
- */
-export function fileKeys(path: string): readonly string[] {
-  try {
-    const name = segmentsOf(path, []).map((segment) => comparable(segment.toUpperCase()).normalize('NFC')).join('/');
-    return [`file:${name || '.'}`];
-  } catch {
-    return []; // No wall lets it through, or it is absolute.
-  }
+/** A name without what Windows leaves out at its end: dots, spaces, and a stream after a colon. */
+export function withoutEnding(segment: string): string {
+  let name = segment.split(':', 1)[0] ?? '';
+  if (name === '..') return name;
+  while (name.endsWith('.') || name.endsWith(' ')) name = name.slice(0, -1);
+  return name;
 }
