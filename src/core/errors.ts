@@ -38,6 +38,7 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'INVALID_SNAPSHOT',
   'STALE_SESSION',
   'MODEL_FAILED',
+  'ABANDONED_RUNNING',
 ] as const);
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 

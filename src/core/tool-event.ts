@@ -32,7 +32,11 @@ export type ToolEvent =
       readonly attempts: number;
       readonly cached: boolean;
       readonly provider?: string;
+      /** The work of the call still ran when it was answered. */
+      readonly abandoned?: true;
     })
+  /** The work of a call still runs a while after the answer; told at most once a call. */
+  | (CallFacts & { readonly type: 'call-abandoned' })
   /** The answer of a cached tool is neither looked up nor kept, because what it belongs to cannot be told. */
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
   /** A tool answered after its time was up or its caller had gone; the answer was dropped. */

@@ -51,6 +51,10 @@ export interface ToolExecutorOptions {
   readonly maxConcurrent?: number;
   /** Calls of one tool that run at the same time. Tools with `allowParallel: false` always run one by one. @default as `maxConcurrent` */
   readonly maxConcurrentPerTool?: number;
+  /** How long a tool's work may take to end after its call was given up; from then on the call is abandoned. @default 1,000 */
+  readonly graceMs?: number;
+  /** Abandoned calls from which on no other call is started, until their work ends or they are released. @default 16 */
+  readonly maxAbandoned?: number;
   /** How often a call may be repeated in a conversation without progress. @default 4 */
   readonly maxRepeats?: number;
   /** Answers that are kept of tools with `cacheTtlMs`; 0 keeps none. @default 1,000 */
@@ -111,6 +115,8 @@ const schema = z.strictObject({
   maxAttempts: wholeBetween(1, 10).default(3),
   maxConcurrent: count.default(16),
   maxConcurrentPerTool: count.optional(),
+  graceMs: milliseconds().default(1_000),
+  maxAbandoned: count.default(16),
   maxRepeats: count.default(4),
   cacheEntries: wholeBetween(0).default(1_000),
   cacheSize: wholeBetween(0).default(16 * 2 ** 20),

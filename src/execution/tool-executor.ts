@@ -21,6 +21,7 @@ import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from
 import { cacheFrame, isCacheable, ResultCache } from './cache/result-cache.js';
 import { checkExecutorOptions, type CheckedOptions, type Confirm, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
+import { AbandonedCalls, type AbandonedCall } from './limits/abandoned-calls.js';
 import { Concurrency } from './limits/concurrency.js';
 import { RepeatGuard } from './limits/repeat-guard.js';
 import { planExecution, type ExecutionPlan } from './plan-execution.js';
@@ -77,6 +78,7 @@ export class ToolExecutor {
   readonly #desk: ApprovalDesk;
   readonly #worker: CallWorker;
   readonly #budgets: Budgets | undefined;
+  readonly #abandoned: AbandonedCalls;
   readonly #cache: ResultCache;
   readonly #repeats: RepeatGuard;
   readonly #runner: HandlerRunner;
@@ -109,7 +111,8 @@ export class ToolExecutor {
     this.#runner = new HandlerRunner({ clock, random, timeoutMs, maxAttempts, providers: factories, health: this.health, store, env, routing: checked.routing, onEvent: (event) => this.#listeners.tell(event) });
     this.#checker = new CallChecker({ registry, policy: this.#policy, clock, env, isRouted: (entry) => this.#runner.isRouted(entry) });
     const concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
-    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health });
+    this.#abandoned = new AbandonedCalls({ clock, graceMs: checked.graceMs, max: checked.maxAbandoned });
+    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, abandoned: this.#abandoned, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health });
     this.#stopWatchingStore = store?.onAvailability((available) => this.#listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
 
@@ -256,6 +259,16 @@ export class ToolExecutor {
     this.#repeats.forget(conversationId);
   }
 
+  /** The calls that were given up and whose work still runs after the grace, the longest first. */
+  abandoned(): readonly AbandonedCall[] {
+    return this.#abandoned.list();
+  }
+
+  /** Lets other calls run as if the work of an abandoned call had ended; it goes on uncounted. @returns whether there was one. */
+  release(callId: string): boolean {
+    return this.#abandoned.release(callId);
+  }
+
   /** How the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#runner.providers(this.#registry.get(toolName)?.name ?? toolName);
@@ -314,6 +327,7 @@ export class ToolExecutor {
     let approval = options.approval === undefined ? undefined : this.#desk.verify(running, options.approval, asked, entry);
     // A manual call is a person's work already.
     if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
+      this.#worker.assertIdle(entry); // Before the user is asked for nothing.
       const answer = await this.#desk.ask(running, asked, entry, decision, this.#confirmOf(options.confirm));
       if ('outcome' in answer) return answer.outcome;
       const { edited } = answer.granted;

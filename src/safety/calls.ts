@@ -140,6 +140,8 @@ export interface OutcomeFacts {
   readonly cached: boolean;
   /** Which provider answered, for tools that have several. */
   readonly provider?: string;
+  /** The work of the call still ran when it was answered: it may yet have its effect. */
+  readonly abandoned?: true;
 }
 
 /** An outcome without the facts of its call. */

@@ -40,6 +40,7 @@ it('pins the error codes', () => {
     'INVALID_SNAPSHOT',
     'STALE_SESSION',
     'MODEL_FAILED',
+    'ABANDONED_RUNNING',
   ]);
 });
 

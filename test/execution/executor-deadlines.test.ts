@@ -18,7 +18,8 @@ describe('the time of a call', () => {
       await clock.advanceAsync(ms - 1);
       expect(outcome).toBeUndefined();
       await clock.advanceAsync(1);
-      expect(outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', durationMs: ms, attempts: 1, details: { timeoutMs: ms } });
+      expect(outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', durationMs: ms, attempts: 1, details: { timeoutMs: ms }, abandoned: true });
+      await clock.advanceAsync(1_000);
       expect(clock.pending).toBe(0);
     }
   });
@@ -96,6 +97,7 @@ describe('the time of a call', () => {
     expect(clock.pending).toBe(10_000);
     clock.advance(10);
     expect(new Set((await Promise.all(running)).map(brief))).toEqual(new Set(['error TIMEOUT']));
+    clock.advance(1_000);
     expect(clock.pending).toBe(0);
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   }, 60_000);
@@ -144,6 +146,7 @@ describe('a caller that gives a call up', () => {
     controller.abort('enough');
     expect(await running).toMatchObject({ status: 'error', code: 'ABORTED', attempts: 1 });
     expect(signal?.reason).toBe('enough');
+    clock.advance(1_000);
     expect(clock.pending).toBe(0);
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
   });

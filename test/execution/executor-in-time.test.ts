@@ -116,6 +116,7 @@ describe('a tool that does not run beside itself', () => {
     const [first, second] = await Promise.all(calls);
     expect([brief(first!), brief(second!)]).toEqual(['error TIMEOUT', 'error TIMEOUT']);
     expect(second).toMatchObject({ attempts: 0 });
+    await clock.advanceAsync(1_000);
     expect(clock.pending).toBe(0);
   });
 });

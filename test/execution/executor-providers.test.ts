@@ -36,6 +36,7 @@ describe('a call of a tool with providers', () => {
     await clock.advanceAsync(400);
     expect(await outcome).toMatchObject({ status: 'ok', value: 'from b', provider: 'b', attempts: 2, durationMs: 400 });
     expect(executor.providers('search')).toMatchObject([{ provider: 'a', state: 'backing-off' }, { provider: 'b', state: 'available' }]);
+    await clock.advanceAsync(1_000);
     expect(clock.pending).toBe(0);
   });
 
@@ -44,16 +45,18 @@ describe('a call of a tool with providers', () => {
     const outcome = call();
     await clock.advanceAsync(800);
     expect(await outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', attempts: 2, durationMs: 800 });
+    await clock.advanceAsync(1_000);
     expect(clock.pending).toBe(0);
   });
 
   it('is not given to the next provider when it writes, except when nothing was sent', async () => {
     const [a, b] = [new FakeProvider(hangs), new FakeProvider()];
-    const { call, clock } = withProviders([writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })], { a, b }, { timeoutMs: 800 });
+    const { call, clock, executor } = withProviders([writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })], { a, b }, { timeoutMs: 800 });
     const slow = call('save');
     await clock.advanceAsync(800);
     expect(await slow).toMatchObject({ code: 'TIMEOUT', attempts: 1 });
     await clock.advanceAsync(60_000);
+    for (const { callId } of executor.abandoned()) executor.release(callId);
     a.fails(new Error('connection reset'));
     expect(await call('save')).toMatchObject({ code: 'EXECUTION_FAILED', attempts: 1 });
     expect(b.calls).toBe(0);

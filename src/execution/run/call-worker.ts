@@ -12,6 +12,8 @@ import type { ApprovalDesk } from '../approval-desk.js';
 import type { ResultCache, Worked } from '../cache/result-cache.js';
 import type { AcceptedInput } from '../call-checker.js';
 import type { Budgets } from '../limits/budgets.js';
+import { onAbort } from '../../core/on-abort.js';
+import type { AbandonedCalls } from '../limits/abandoned-calls.js';
 import type { Concurrency, LeavePlace } from '../limits/concurrency.js';
 import { failure } from './failure.js';
 import type { HandlerRunner } from './handler-runner.js';
@@ -22,6 +24,7 @@ export interface CallWorkerOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly concurrency: Concurrency;
+  readonly abandoned: AbandonedCalls;
   readonly budgets: Budgets | undefined;
   readonly approvals: ApprovalDesk;
   readonly runner: HandlerRunner;
@@ -36,6 +39,12 @@ export interface RunnableCall extends AcceptedInput {
   readonly forbiddenNow: (waited: boolean) => Promise<OutcomeBody | undefined>;
 }
 
+/** The work of a call that was answered: whether it still runs, and what its end is told to. */
+interface Work {
+  goesOn: boolean;
+  ended: (() => void) | undefined;
+}
+
 /** Runs a call that may run: waits for its place, reserves its budget, uses its approval up, and starts the tool. */
 export class CallWorker {
   readonly #options: CallWorkerOptions;
@@ -45,34 +54,46 @@ export class CallWorker {
   }
 
   async work(running: RunningCall, call: RunnableCall): Promise<Worked<OutcomeBody>> {
-    const { concurrency } = this.#options;
-    const { name, allowParallel } = call.entry;
-    const alone = allowParallel !== true;
-    const free = concurrency.tryEnter(name, alone);
-    const place = free ?? (await this.#waitForPlace(call.entry, alone, running.options.signal));
-    let keepsTool = false;
+    const { abandoned, concurrency } = this.#options;
+    const { entry } = call;
+    this.assertIdle(entry);
+    const alone = entry.allowParallel !== true;
+    const free = concurrency.tryEnter(entry.name, alone);
+    const place = free ?? (await this.#waitForPlace(entry, alone, running.options.signal));
+    const work: Work = { goesOn: false, ended: undefined };
     try {
       const forbidden = await this.#prepare(running, call, free === undefined);
-      const result = forbidden ?? (await this.#start(running, call, () => {
-        // It does not run beside itself, also when it does not stop in time.
-        keepsTool = alone;
-      }, place));
+      const result = forbidden ?? (await this.#start(running, call, work));
       const isOk = result.status === 'ok';
       return { result, keep: isOk, value: isOk ? result.value : undefined, aborted: result.status === 'error' && result.code === 'ABORTED' };
     } finally {
-      place.leaveAll();
-      if (!keepsTool) place.leaveTool();
+      if (work.goesOn) work.ended = abandoned.take(running.call.id, entry, place, () => running.tellAbandoned());
+      else {
+        place.leaveAll();
+        place.leaveTool();
+      }
     }
   }
 
-  async #waitForPlace({ name, timeoutMs = this.#options.timeoutMs }: ToolEntry, alone: boolean, signal: AbortSignal | undefined): Promise<LeavePlace> {
-    const { clock, concurrency } = this.#options;
+  /** @throws ToolError `ABANDONED_RUNNING` when calls that were given up and still run forbid this one. */
+  assertIdle(entry: ToolEntry): void {
+    const refusal = this.#options.abandoned.refusalOf(entry);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  async #waitForPlace(entry: ToolEntry, alone: boolean, signal: AbortSignal | undefined): Promise<LeavePlace> {
+    const { abandoned, clock, concurrency } = this.#options;
+    const { name, timeoutMs = this.#options.timeoutMs } = entry;
     const enter = async (stop: AbortSignal) => {
-      const place = await concurrency.enter(name, alone, stop);
-      if (!stop.aborted || place === undefined) return place;
+      const waiting = new AbortController();
+      const ends = [onAbort(stop, () => waiting.abort()), abandoned.watch(() => abandoned.refusalOf(entry) && waiting.abort())];
+      const place = await concurrency.enter(name, alone, waiting.signal);
+      for (const end of ends) end();
+      if (!waiting.signal.aborted && place !== undefined) return place;
       // The place came in the same moment in which the wait was over.
-      place.leaveAll();
-      place.leaveTool();
+      place?.leaveAll();
+      place?.leaveTool();
+      if (!stop.aborted) this.assertIdle(entry);
       return undefined;
     };
     const waited = await withDeadline(enter, { clock, timeoutMs, signal });
@@ -107,13 +128,12 @@ export class CallWorker {
     return undefined;
   }
 
-  async #start(running: RunningCall, { entry, raw, input, approval }: RunnableCall, onLeftRunning: () => void, place: LeavePlace): Promise<OutcomeBody> {
+  async #start(running: RunningCall, { entry, raw, input, approval }: RunnableCall, work: Work): Promise<OutcomeBody> {
     const { cache, clock, health, runner } = this.#options;
     const { options } = running;
     const startedAt = clock.elapsed();
     running.tellStarted();
     const drop = () => cache.dropAfter(entry);
-    let leftRunning = false;
     let result: OutcomeBody;
     try {
       const returned = await runner.run({
@@ -125,13 +145,15 @@ export class CallWorker {
         onAttempt: () => void running.attempts++,
         onProvider: (provider) => void (running.provider = provider),
         onLeftRunning: () => {
-          leftRunning = true;
-          onLeftRunning();
+          work.goesOn = true;
+          running.abandoned = true;
         },
         onLate: (stillRunning) => {
           running.tellLate();
           void drop();
-          if (leftRunning && stillRunning === 0 && entry.allowParallel !== true) place.leaveTool();
+          if (stillRunning > 0) return;
+          work.goesOn = false;
+          work.ended?.();
         },
       });
       result = readResult(returned, (question, choices) => running.pending('question', entry, raw, question, choices));
@@ -141,7 +163,7 @@ export class CallWorker {
       await drop();
     }
     const wasGivenUp = result.status === 'error' && result.code === 'ABORTED';
-    if (!wasGivenUp && !runner.isRouted(entry)) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt });
+    if (!wasGivenUp && !runner.isRouted(entry)) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt, ...(running.abandoned && { abandoned: true }) });
     return result;
   }
 }

@@ -52,6 +52,9 @@ export function isRepeatable(entry: ToolEntry): boolean {
   return (entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode')) || entry.idempotencyKey === true;
 }
 
+/** Turns of the queue of promises in which work may end that hears its signal. */
+const TURNS = 20;
+
 /** What of a call's work has begun and not ended. */
 interface Work {
   readonly started: () => void;
@@ -89,7 +92,9 @@ export class HandlerRunner {
         if (answered) call.onLate(running);
       },
     };
-    const settled = await withDeadline((signal) => this.#start(call, signal, timeoutMs, work), { clock, timeoutMs, signal: call.signal });
+    const settled = await withDeadline<unknown>((signal) => this.#start(call, signal, timeoutMs, work), { clock, timeoutMs, signal: call.signal });
+    // Work that ends as soon as it hears its signal has ended with the call.
+    for (let turn = 0; turn < TURNS && running > 0 && settled.kind !== 'returned'; turn++) await undefined;
     answered = true;
     if (running > 0) call.onLeftRunning();
     switch (settled.kind) {

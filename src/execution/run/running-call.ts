@@ -21,6 +21,8 @@ export class RunningCall {
   attempts = 0;
   cached = false;
   provider: string | undefined;
+  /** Whether work of the call went on when it was answered. */
+  abandoned = false;
   #call: ToolCall;
   #options: ExecuteOptions;
   readonly #startedAt: number;
@@ -95,6 +97,10 @@ export class RunningCall {
     this.#listeners.tell({ type: 'cache-skipped', ...this.#facts(), reason });
   }
 
+  tellAbandoned(): void {
+    this.#listeners.tell({ type: 'call-abandoned', ...this.#facts() });
+  }
+
   tellLate(): void {
     this.#listeners.tell({ type: 'late-result', ...this.#facts() });
   }
@@ -124,7 +130,7 @@ export class RunningCall {
   settle(body: OutcomeBody): ToolOutcome {
     this.#settled = true;
     const durationMs = this.#clock.elapsed() - this.#startedAt;
-    const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }) };
+    const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }), ...(this.abandoned && { abandoned: true as const }) };
     this.#listeners.tell({ type: 'call-settled', ...this.#facts(), status: body.status, ...(body.status === 'error' && { code: body.code }), ...facts });
     return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...body });
   }

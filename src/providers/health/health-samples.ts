@@ -12,6 +12,8 @@ export interface HealthRecord {
   readonly latencyMs: number;
   /** The provider that answered, for calls of a tool. */
   readonly provider?: string;
+  /** Whether its work still ran when it was answered. */
+  readonly abandoned?: boolean;
 }
 
 /** One call that ended, as it is kept; `at` in milliseconds since 1970. */
@@ -19,6 +21,13 @@ export interface Sample {
   readonly success: boolean;
   readonly latencyMs: number;
   readonly at: number;
+  /** Its work still ran when it was answered. */
+  readonly abandoned?: true;
+}
+
+/** A record as it is kept. */
+export function sampleOf({ success, latencyMs, abandoned }: Pick<HealthRecord, 'success' | 'latencyMs' | 'abandoned'>, at: number): Sample {
+  return Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) });
 }
 
 /** The last calls in numbers; `null` stands for what cannot be said without calls. */
@@ -32,6 +41,8 @@ export interface HealthSummary {
   readonly p95LatencyMs: number | null;
   /** Milliseconds since 1970. */
   readonly lastSampleAt: number | null;
+  /** Calls whose work still ran when they were answered; missing when there were none. */
+  readonly abandoned?: number;
 }
 
 /** All calls since counting began. */
@@ -57,7 +68,7 @@ export interface HealthLog {
 export const HEALTH_WINDOW = 100;
 export const HEALTH_KEYS = 10_000;
 
-const recordSchema = z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text, success: z.boolean(), latencyMs: z.number().min(0), provider: text.optional() } satisfies FieldsOf<HealthRecord>);
+const recordSchema = z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text, success: z.boolean(), latencyMs: z.number().min(0), provider: text.optional(), abandoned: z.boolean().optional() } satisfies FieldsOf<HealthRecord>);
 
 /** @throws ToolError `INVALID_ARGUMENT` for what is no record. */
 export function requireRecord(record: HealthRecord): void {
@@ -73,6 +84,7 @@ export function healthKey(kind: HealthKind, name: string): string {
 export function summarizeSamples(samples: readonly Sample[]): HealthSummary {
   const total = samples.length;
   const success = samples.filter((sample) => sample.success).length;
+  const abandoned = samples.filter((sample) => sample.abandoned).length;
   const latencies = samples.map((sample) => sample.latencyMs);
   return Object.freeze({
     total,
@@ -82,6 +94,7 @@ export function summarizeSamples(samples: readonly Sample[]): HealthSummary {
     averageLatencyMs: total === 0 ? null : latencies.reduce((sum, latency) => sum + latency, 0) / total,
     p95LatencyMs: percentile(latencies, 0.95),
     lastSampleAt: samples.at(-1)?.at ?? null,
+    ...(abandoned > 0 && { abandoned }),
   });
 }
 

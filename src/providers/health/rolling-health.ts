@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { anObject, checkOptions, wholeBetween, type FieldsOf } from '../../core/options.js';
-import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
+import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface RollingHealthOptions {
   /** How many calls a window holds, at most 10,000. @default 100 */
@@ -49,7 +49,7 @@ export class RollingHealth implements HealthLog {
     requireRecord(record);
     const key = healthKey(record.kind, record.name);
     const window = this.#windows.get(key) ?? { samples: [], next: 0, total: 0, success: 0, lastProvider: null, summary: undefined };
-    window.samples[window.next] = Object.freeze({ success: record.success, latencyMs: record.latencyMs, at: this.#clock.now() });
+    window.samples[window.next] = sampleOf(record, this.#clock.now());
     window.next = (window.next + 1) % this.#size;
     window.total += 1;
     window.summary = undefined;

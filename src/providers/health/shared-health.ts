@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../../core/clock.js';
 import { storeKey } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import { anObject, checkOptions, text, wholeBetween, type FieldsOf } from '../../core/options.js';
-import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
+import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface SharedHealthOptions {
   readonly store: StateStore;
@@ -100,7 +100,7 @@ export class SharedHealth implements HealthLog {
     requireRecord(record);
     const entry = this.#entryOf(healthKey(record.kind, record.name));
     const pending = entry.pending ?? { sequence: (this.#sequence += 1), samples: [], total: 0, success: 0, lastProvider: null };
-    const sample = Object.freeze({ success: record.success, latencyMs: record.latencyMs, at: this.#clock.now() });
+    const sample = sampleOf(record, this.#clock.now());
     const samples = pending.samples as Sample[];
     samples.push(sample);
     if (samples.length > this.#size) samples.shift();
@@ -272,9 +272,9 @@ function countsOf({ total, success }: { readonly total: number; readonly success
   return Object.freeze({ total, success, failure: total - success });
 }
 
-/** Lists instead of objects: a window of 100 calls is some 3 KB. */
+/** Lists instead of objects: a window of 100 calls is some 3 KB. Each begins with 1 for success, 0 for failure, 2 for an abandoned call. */
 function encodeHealth({ samples, total, success, lastProvider, writers }: StoredHealth): string {
-  return JSON.stringify({ v: 1, samples: samples.map(({ success, latencyMs, at }) => [success ? 1 : 0, latencyMs, at]), total, success, lastProvider, writers: [...writers] });
+  return JSON.stringify({ v: 1, samples: samples.map(({ success, latencyMs, at, abandoned }) => [success ? 1 : abandoned ? 2 : 0, latencyMs, at]), total, success, lastProvider, writers: [...writers] });
 }
 
 /** The stored health of a text; none for a text of another version or that is damaged. */
@@ -285,7 +285,7 @@ function decodeHealth(text: string | undefined): StoredHealth | undefined {
     if (v !== 1 || !isCount(total) || !isCount(success) || success > total) return undefined;
     if (!Array.isArray(samples) || !samples.every(isTriple) || !Array.isArray(writers) || !writers.every(isWriter)) return undefined;
     return {
-      samples: samples.map(([succeeded, latencyMs, at]) => Object.freeze({ success: succeeded === 1, latencyMs, at })),
+      samples: samples.map(([ended, latencyMs, at]) => sampleOf({ success: ended === 1, latencyMs, abandoned: ended === 2 }, at)),
       total,
       success,
       lastProvider: typeof lastProvider === 'string' ? lastProvider : null,
