@@ -1,24 +1,29 @@
 import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import { classOptions, methodOptions } from './decoration-store.js';
 import type { ResolvedOptions } from './metadata/tool-metadata.js';
 import type { ToolOptions } from './metadata/tool-options.js';
 import { createDefinition, isToolDefinition, type Execute, type ToolDefinition } from './tool-definition.js';
 
-/** What a registry accepts: a definition, a decorated class or toolkit class, or an instance of one. */
-export type ToolSource = ToolDefinition | (abstract new (...args: never[]) => unknown) | object;
+/**
+ * What a registry accepts: a definition, a decorated class or toolkit class that is constructed without arguments, or an
+ * instance of any decorated class. A class whose constructor requires arguments is none: create an instance of it.
+ */
+export type ToolSource = ToolDefinition | (new () => unknown) | (object & { readonly prototype?: never });
 
 /**
- * The tools that a value stands for; never none.
+ * Returns the tools that a value stands for, at least one.
  *
  * A class is not instantiated here: its instance is made when a tool of it first runs, or is asked what a call touches,
  * without arguments.
  *
- * @throws ToolError `NOT_A_TOOL` when there is no tool in it, with what to do.
+ * @throws ToolError `NOT_A_TOOL` when there is no tool in it, `INVALID_ARGUMENT` for a class whose tools need an instance that
+ * cannot be constructed without arguments; both with what to do.
  */
 export function findDefinitions(source: unknown): readonly ToolDefinition[] {
   if (isToolDefinition(source)) return [source];
-  const found = typeof source === 'function' ? fromClass(source) : typeof source === 'object' && source !== null ? fromInstance(source) : [];
+  const found = typeof source === 'function' ? fromClass(source as AnyFunction) : typeof source === 'object' && source !== null ? fromInstance(source) : [];
   if (found.length === 0) {
     throw new ToolError(
       'NOT_A_TOOL',
@@ -29,10 +34,37 @@ export function findDefinitions(source: unknown): readonly ToolDefinition[] {
   return found;
 }
 
-function fromClass(constructor: object): ToolDefinition[] {
+type AnyFunction = (...args: never[]) => unknown;
+
+function fromClass(constructor: AnyFunction): ToolDefinition[] {
   let instance: object | undefined;
-  const lazily = () => (instance ??= new (constructor as new () => object)());
-  return [...definitionsOn(constructor, lazily), ...staticDefinitions(constructor)];
+  const lazily = () => (instance ??= new (constructor as unknown as new () => object)());
+  const own = definitionsOn(constructor, lazily);
+  assertConstructible(constructor, own.flatMap(({ manual, conflictKeys, name }) => (manual === true && conflictKeys === undefined ? [] : [name])));
+  return [...own, ...staticDefinitions(constructor)];
+}
+
+function assertConstructible(constructor: AnyFunction, tools: readonly string[]): void {
+  const count = tools.length === 0 ? 0 : requiredArguments(constructor);
+  if (count === 0) return;
+  const name = constructor.name || 'the class';
+  const advice = `Register an instance: registry.register(new ${constructor.name || 'TheClass'}(…)).`;
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('an instance, or a class that is constructed without arguments', `${name}, whose constructor requires ${count === 1 ? 'an argument' : `${count} arguments`}`, advice), { details: { requiredArguments: count, tools } });
+}
+
+/** A constructor that hands on whatever it is given: a compiler's, for classes that have none of their own but initialize fields. */
+const HANDS_ON = /\bsuper\(\s*\.\.\.(?:arguments|args)\s*\)/;
+
+/**
+ * The number of arguments that `new` requires; those behind the first one with a default value cannot be seen.
+ *
+ * The length of a class that extends another is 0 where it has no constructor of its own: the one it inherits counts.
+ */
+function requiredArguments(constructor: AnyFunction): number {
+  const parent: unknown = Object.getPrototypeOf(constructor);
+  if (constructor.length > 0 || typeof parent !== 'function' || parent === Function.prototype) return constructor.length;
+  const code = Function.prototype.toString.call(constructor);
+  return code.includes('constructor') && !HANDS_ON.test(code) ? 0 : requiredArguments(parent as AnyFunction);
 }
 
 function fromInstance(instance: object): ToolDefinition[] {
@@ -44,7 +76,9 @@ function fromInstance(instance: object): ToolDefinition[] {
 function definitionsOn(constructor: object, instance: () => object): ToolDefinition[] {
   const options = classOptions(constructor);
   const { prototype } = constructor as { readonly prototype: object };
-  const own = options === undefined ? [] : [createDefinition(bound(options, instance), workOf(prototype, 'execute', instance))];
+  // A manual class without execute gives a definition without it, as defineTool does.
+  const isAnsweredElsewhere = options?.declared.manual === true && !('execute' in prototype);
+  const own = options === undefined ? [] : [createDefinition(bound(options, instance), isAnsweredElsewhere ? undefined : workOf(prototype, 'execute', instance))];
   return [...own, ...[...methodOptions(constructor, 'instance')].map(([key, each]) => createDefinition(bound(each, instance), workOf(prototype, key, instance)))];
 }
 

@@ -14,15 +14,15 @@ export interface Executable<In, Out> {
 // `never` makes the constructor's own parameters irrelevant.
 type Constructor<T> = abstract new (...args: never[]) => T;
 
-/** What `tool(options)` returns: a decorator of classes and methods, in both decorator modes. */
-export interface ToolDecorator<In, Out> {
+/** A decorator of classes and methods, in both decorator modes; a class whose calls others answer (`manual: true`) needs no `execute`. */
+export interface ToolDecorator<In, Out, Manual = false> {
   <This, Method extends Execute<In, Out>>(method: Method, context: ClassMethodDecoratorContext<This, Method>): void;
-  <Class extends Constructor<Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): void;
+  <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): void;
   <Method extends Execute<In, Out>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void;
 }
 
 /**
- * Declares a class with `execute`, or one method of a toolkit, as a tool.
+ * Declares a class with `execute` (a `manual` one needs none), or one method of a toolkit, as a tool.
  *
  * Works as a standard and as a legacy (`experimentalDecorators`) decorator. It registers nothing: hand the class or an
  * instance to a registry. Subclasses inherit the declaration unless they carry their own.
@@ -38,7 +38,9 @@ export interface ToolDecorator<In, Out> {
  *
  * @throws ToolError `INVALID_METADATA` when an option is wrong, `INVALID_DECORATION` on anything but a class or a public method.
  */
-export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema>(options: ToolOptions<In, Out>): ToolDecorator<InputOf<In>, SchemaInput<Out>> {
+export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Manual extends boolean = false>(
+  options: ToolOptions<In, Out> & { readonly manual?: Manual },
+): ToolDecorator<InputOf<In>, SchemaInput<Out>, Manual> {
   const resolved = resolveMetadata(options);
   const { name } = resolved.metadata;
   return ((target: unknown, second?: unknown, descriptor?: unknown): void => {

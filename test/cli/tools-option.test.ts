@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CommandLine } from './command-line.js';
+import { CommandLine, ROOT } from './command-line.js';
 
 const cli = new CommandLine();
 beforeAll(() => cli.build());
@@ -54,6 +55,44 @@ describe('--tools', () => {
     const folder = cli.project({ 'dist/a.js': '', 'dist/a.ts': `DEFINE export const a = ${toolText('one')};` });
     expect((await cli.run(['list', '--tools', '.'], folder)).code).toBe(1);
     for (const pattern of ['dist', 'dist/*.ts', './**/dist/*.ts']) expect(namesIn((await cli.run(['list', '--json', '--tools', pattern], folder)).out)).toEqual(['one']);
+  });
+});
+
+describe('what a file exports', () => {
+  const list = async (files: Readonly<Record<string, string>>) => cli.run(['list', '--json', '--tools', '.'], cli.project(files));
+  const ORDERS = `@tool({ name: 'orders', description: 'Orders', inputSchema: {} }) export class Orders { constructor(readonly key: string) {} execute() { return this.key; } }`;
+
+  it('may be a registry, or a function that makes one or a list, now or later', async () => {
+    const folder = {
+      'a.ts': `import { ToolMetadataRegistry, defineTool } from ${JSON.stringify(join(ROOT, 'src/index.ts'))}; export const all = new ToolMetadataRegistry(); all.register(${toolText('one')});`,
+      'b.ts': `DEFINE export default async () => [${toolText('two')}];`,
+      'c.ts': `DEFINE export function createTools() { return { three: ${toolText('three')} }; }`,
+      'd.ts': `DEFINE export const later = Promise.resolve([${toolText('four')}]);`,
+      'e.cjs': `module.exports = { makeOtherTools: () => [] };`,
+    };
+    const { code, out, err } = await list(folder);
+    expect([err, code]).toEqual(['', 0]);
+    expect(namesIn(out)).toEqual(['one', 'two', 'three', 'four']);
+  });
+
+  it('is not called when its name says nothing of tools, or it takes parameters', async () => {
+    const { err, out } = await list({ 'a.ts': `DEFINE const no = () => { throw new Error('called'); }; export default function main() { no(); } export const deleteTools = no, run = no; export function createTools(path: string) { no(); } export const a = ${toolText('one')};` });
+    expect([err, namesIn(out)]).toEqual(['', ['one']]);
+  });
+
+  it('is reported with the file when a function that makes tools throws', async () => {
+    expect((await list({ 'a.ts': `export const createTools = () => { throw new Error('no database'); };` })).err).toContain('not loaded a.ts: Error: no database');
+  });
+
+  it('is reported when it is a class whose constructor requires arguments, and the rest loads', async () => {
+    const { code, out, err } = await list({ 'a.ts': `DEFINE ${ORDERS} export const a = ${toolText('one')};` });
+    expect(err.trim()).toBe('not loaded a.ts: Expected an instance, or a class that is constructed without arguments, got Orders, whose constructor requires an argument. Export an instance, or a registry that has one: registry.register(new Orders(…)).');
+    expect([code, namesIn(out)]).toEqual([1, ['one']]);
+  });
+
+  it.each(['export const orders = new Orders("key");', 'export const registry = new ToolMetadataRegistry(); registry.register(new Orders("key"));'])('may be a class of which another file has an instance: %s', async (code) => {
+    const { err, out } = await list({ 'a.ts': `DEFINE ${ORDERS}`, 'b.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(join(ROOT, 'src/index.ts'))}; import { Orders } from './a.js'; void ToolMetadataRegistry; ${code}` });
+    expect([err, namesIn(out)]).toEqual(['', ['orders']]);
   });
 });
 

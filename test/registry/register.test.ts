@@ -1,12 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import { defaultRegistry, ToolMetadataRegistry, type ToolSource } from '../../src/index.js';
-import { refusal, registryOf, sample } from '../tool/sample-tools.js';
+import { defaultRegistry, tool, ToolMetadataRegistry, type ToolSource } from '../../src/index.js';
+import { LEAST, refusal, registryOf, sample } from '../tool/sample-tools.js';
 import { answersOf } from './naive-registry.js';
 
 const named = (registry: ToolMetadataRegistry) => [...registry].map(({ name }) => name);
 
 /** Everything that must be the same after a refused step. */
 const stateOf = (registry: ToolMetadataRegistry) => JSON.stringify([answersOf(registry), registry.revision, registry.summary(), registry.search('sample git')]);
+
+class OrderTools {
+  constructor(readonly key: string) {}
+  @tool({ ...LEAST, name: 'orders' })
+  orders() { return this.key; }
+}
+
+@tool({ ...LEAST, name: 'manual', manual: true })
+class ManualTool {
+  constructor(readonly key: string) {}
+}
+
+class StaticTools {
+  private constructor(readonly key: string) {}
+  @tool({ ...LEAST, name: 'static' })
+  static run() { return 1; }
+}
 
 describe('ToolMetadataRegistry', () => {
   it('starts empty, and so does the default one', () => {
@@ -33,6 +50,35 @@ describe('ToolMetadataRegistry', () => {
     const error = refusal(() => new ToolMetadataRegistry().register({ name: 'a', description: 'b', inputSchema: {} }));
     expect(error.code).toBe('NOT_A_TOOL');
     expect(error.message).toContain('defineTool({…})');
+  });
+
+  it.each([
+    ['itself', () => OrderTools],
+    ['by inheritance', () => class extends OrderTools {}],
+    ['by inheritance through initialized fields', () => { class Compiled extends OrderTools { constructor(...args: [string]) { super(...args); } } return Compiled; }],
+  ])('refuses a class whose constructor requires arguments %s, and says to register an instance', (_, make) => {
+    const registry = registryOf({ name: 'a' });
+    const state = stateOf(registry);
+    const error = refusal(() => registry.registerAll([sample({ name: 'b' }), make() as unknown as ToolSource]));
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', details: { requiredArguments: 1, tools: ['orders'] } });
+    expect(error.message).toMatch(/whose constructor requires an argument\. Register an instance: registry\.register\(new \w+\(…\)\)\./);
+    expect(stateOf(registry)).toBe(state);
+    registry.register(new (make() as typeof OrderTools)('key'));
+    expect(registry.require('orders').definition.execute?.({}, {})).toBe('key');
+  });
+
+  it('takes classes that are constructed without arguments, or whose tools need no instance', () => {
+    class OwnConstructor extends OrderTools { constructor() { super('own'); } }
+    class WithDefault extends OrderTools { constructor(key = 'default') { super(key); } }
+    for (const [source, key] of [[OwnConstructor, 'own'], [WithDefault, 'default']] as const) {
+      const registry = new ToolMetadataRegistry();
+      registry.register(source);
+      expect(registry.require('orders').definition.execute?.({}, {})).toBe(key);
+    }
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll([ManualTool, StaticTools] as unknown as ToolSource[]);
+    expect(named(registry)).toEqual(['manual', 'static']);
+    expect(registry.require('manual').definition).not.toHaveProperty('execute');
   });
 
   it.each([undefined, null, 5, 'read', [], {}, () => 1, class Plain {}])('refuses %s, which is no tool', (source) => {

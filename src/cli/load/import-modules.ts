@@ -59,11 +59,11 @@ async function loaderFor(tsconfig: string | undefined, loaders: Map<string, TsxL
   return loader;
 }
 
-/** The timer also keeps the process alive, which Node would end when nothing is left that could settle the import. */
-async function withDeadline<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+/** The timer also keeps the process alive, which Node would end when nothing is left that could settle the work. */
+export async function withDeadline<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    const late = `expected a file that is imported within ${milliseconds / 1000} s, found one that is still waiting. Look for a top-level await that never settles`;
+    const late = `Expected a file that is imported and whose tools are made within ${milliseconds / 1000} s, got one that is still waiting. Look for a promise that never settles`;
     timer = setTimeout(() => reject(new ToolError('TIMEOUT', late)), milliseconds);
   });
   try {

@@ -2,10 +2,10 @@ import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { createDefaultTools } from '../../../tools/index.js';
 import { findToolFiles } from './find-tool-files.js';
-import { importModules, type ImportOptions } from './import-modules.js';
+import { IMPORT_DEADLINE_MS, importModules, withDeadline, type ImportOptions } from './import-modules.js';
 import { loadManifestTools } from './load-manifest-tools.js';
 import type { LoadedRegistry, LoadProblem } from './loaded-registry.js';
-import { isSameCode, isSameTool, toolsOfModule, type FoundTool } from './tools-of-module.js';
+import { isMade, isSameCode, isSameTool, toolsOfModule, type FoundTool, type RefusedClass } from './tools-of-module.js';
 
 /** Where tools are looked for; nowhere means the bundled ones. */
 export interface ToolPlaces {
@@ -26,7 +26,7 @@ interface Origin extends FoundTool {
 }
 
 const NO_FILES = 'expected a file, folder or glob that matches TypeScript or JavaScript files, found none';
-const NO_TOOLS = 'expected exported tools, found none. Export classes decorated with @tool, instances of them, or results of defineTool';
+const NO_TOOLS = 'expected exported tools, found none. Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them';
 
 /**
  * The bundled tools, or those in the user's files and manifests.
@@ -57,12 +57,14 @@ async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp
 
   const origins = new Map<string, Origin[]>();
   const withoutTools = new Set<string>();
+  const refused = new Map<object, RefusedClass & LoadProblem>();
   for await (const { file, scope, module, error } of importModules([...new Set(matches.flatMap(({ files }) => files))].sort(), cwd, options)) {
     try {
       if (module === undefined) throw error;
-      const found = toolsOfModule(module);
-      if (found.length === 0) withoutTools.add(file);
-      for (const tool of found) {
+      const found = await withDeadline(toolsOfModule(module), options.deadlineMs ?? IMPORT_DEADLINE_MS);
+      if (found.tools.length + found.refused.length === 0) withoutTools.add(file);
+      for (const each of found.refused) if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
+      for (const tool of found.tools) {
         const reason = addTool(registry, origins, { ...tool, file, scope });
         if (reason !== undefined) problems.push({ file, reason });
       }
@@ -70,6 +72,9 @@ async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp
       problems.push({ file, reason: reasonOf(cause) });
     }
   }
+  const all = [...origins.values()].flat();
+  // Another file may export what this one could not make.
+  for (const each of refused.values()) if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
   for (const { pattern, files } of matches) {
     if (files.length > 0 && files.every((file) => withoutTools.has(file))) problems.push({ file: pattern, reason: NO_TOOLS });
   }

@@ -8,31 +8,81 @@ export interface FoundTool {
   readonly source: object;
 }
 
+/** A class whose tools need an instance that only the author can make. */
+export interface RefusedClass {
+  readonly source: object;
+  readonly reason: string;
+  readonly tools: readonly string[];
+}
+
+/** What a module exports. */
+export interface ModuleTools {
+  readonly tools: readonly FoundTool[];
+  readonly refused: readonly RefusedClass[];
+}
+
 /** No file has so many, or so deep, by intent. */
 const MOST_OBJECTS = 100_000;
 const DEEPEST = 32;
 
+/** The names of exported functions that are called: `tools`, `createTools`, `makeOrderTools`, `buildRegistry` and the like. */
+const MAKER = /^(?:(?:create|make|build|get|load|define)(?:[A-Z_]\w*?)?_?)?(?:tools?|toolkits?|registry)$/i;
+
 /**
- * The tools a module exports: definitions, decorated classes, instances of them, and lists, sets and objects of any of these.
+ * Returns the tools a module exports: definitions, decorated classes, instances of them, registries, lists, sets and objects of
+ * any of these, and functions that make them.
  *
- * Where a class and its instance are both exported, the instance counts: it has what its constructor was given. Different
- * tools of one name are all in the answer.
+ * A function is called, without arguments, when its name says that it makes tools or it is an unnamed default export; promises
+ * are awaited. Where a class and its instance are both exported, the instance counts: it has what its constructor was given.
+ * Different tools of one name are all in the answer.
  */
-export function toolsOfModule(module: object): readonly FoundTool[] {
-  const exported = [...objectsIn(module)];
-  const found: FoundTool[] = [];
+export async function toolsOfModule(module: object): Promise<ModuleTools> {
+  const values = await Promise.all(exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? value() : value)));
+  const exported = [...objectsIn(values)];
+  const tools: FoundTool[] = [];
+  const refused: RefusedClass[] = [];
   for (const source of [...exported.filter((each) => typeof each !== 'function'), ...exported.filter((each) => typeof each === 'function')]) {
-    for (const entry of entriesOf(source)) {
-      const tool = { entry, source };
-      if (!found.some((other) => other.entry.name === entry.name && isSameTool(other, tool))) found.push(tool);
+    try {
+      for (const entry of findDefinitions(source).map(entryOf)) {
+        const tool = { entry, source };
+        if (!tools.some((other) => other.entry.name === entry.name && isSameTool(other, tool))) tools.push(tool);
+      }
+    } catch (error) {
+      if (isToolError(error, 'INVALID_ARGUMENT')) refused.push({ source, reason: error.message.replace('Register an instance', 'Export an instance, or a registry that has one'), tools: error.details['tools'] as readonly string[] });
+      else if (!isToolError(error, 'NOT_A_TOOL')) throw error;
     }
   }
-  return found;
+  return { tools, refused };
 }
 
-/** Whether two findings are the same tool: the same object, or a class and its instance. Equal metadata says nothing. */
+/** Whether the tools of a refused class were found elsewhere: on an instance of it, or in a registry. */
+export function isMade({ source, tools }: RefusedClass, found: readonly FoundTool[]): boolean {
+  if (tools.every((name) => found.some(({ entry }) => entry.name === name))) return true;
+  return typeof source === 'function' && found.some((tool) => tool.source instanceof source);
+}
+
+/** Whether a function is exported to make tools. A class cannot be called, and one with parameters is for others to call. */
+function isMaker(exportName: string, value: unknown): value is () => unknown {
+  if (typeof value !== 'function' || value.length > 0 || Function.prototype.toString.call(value).startsWith('class') || isDecorated(value)) return false;
+  const name = exportName === 'default' ? value.name : exportName;
+  return MAKER.test(name) || (exportName === 'default' && ['', 'default'].includes(name));
+}
+
+function isDecorated(value: object): boolean {
+  try {
+    return findDefinitions(value).length > 0;
+  } catch (error) {
+    return !isToolError(error, 'NOT_A_TOOL');
+  }
+}
+
+/**
+ * Whether two findings are the same tool: the same object, a class and its instance, or either of them and the definition that
+ * a registry has of it. Otherwise equal metadata says nothing.
+ */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
-  return one.source === other.source || classOf(one.source) === other.source || one.source === classOf(other.source);
+  if (one.source === other.source || classOf(one.source) === other.source || one.source === classOf(other.source)) return true;
+  return isToolDefinition(one.source) !== isToolDefinition(other.source) && one.entry.digest === other.entry.digest;
 }
 
 /** Whether two findings are one tool of a file that was loaded twice: everything declared and every line of code are equal. */
@@ -50,8 +100,16 @@ function classOf(source: object): unknown {
   return typeof source === 'function' ? undefined : (Object.getPrototypeOf(source) as object | null)?.constructor;
 }
 
-/** Every function and object below a module that may be a tool, each once. */
-function* objectsIn(module: object): Generator<object> {
+/** The exports of a module by name; where a CommonJS module hides behind the default export, its own. */
+function exportsOf(module: object): readonly (readonly [name: string, value: unknown])[] {
+  return Object.entries(module).flatMap(([name, value]: readonly [string, unknown]) =>
+    // Its getters are exports and not the user's own code.
+    name === 'default' && isPlainObject(value) && !isToolDefinition(value) ? Object.entries(value) : [[name, value] as const],
+  );
+}
+
+/** Every function and object below some values that may be a tool, each once. */
+function* objectsIn(values: readonly unknown[]): Generator<object> {
   const seen = new Set<unknown>();
   function* walk(value: unknown, depth: number): Generator<object> {
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value) || depth > DEEPEST) return;
@@ -61,29 +119,21 @@ function* objectsIn(module: object): Generator<object> {
     if (inner === undefined) yield value;
     else for (const each of inner) yield* walk(each, depth + 1);
   }
-  for (const value of Object.values(module) as unknown[]) {
-    // Where a CommonJS module hides behind the default export, its getters are exports and not the user's own code.
-    const isModule = value === (module as { default?: unknown }).default && isPlainObject(value) && !isToolDefinition(value);
-    for (const each of isModule ? (Object.values(value) as unknown[]) : [value]) yield* walk(each, 0);
-  }
+  for (const value of values) yield* walk(value, 0);
 }
 
-/** What a list, set, map or plain object holds; `undefined` for everything else. */
+/** What a list, set, map, registry or plain object holds; `undefined` for everything else. */
 function partsOf(value: object): Iterable<unknown> | undefined {
-  if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>;
+  if (Array.isArray(value) || value instanceof Set || isRegistry(value)) return value as Iterable<unknown>;
   if (value instanceof Map) return value.values();
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
   if (Object.hasOwn(value, '__esModule') || Object.prototype.toString.call(value) === '[object Module]') return Object.values(value) as unknown[];
   return Object.values(Object.getOwnPropertyDescriptors(value)).map((each) => each.value as unknown);
 }
 
-function entriesOf(value: object): readonly ToolEntry[] {
-  try {
-    return findDefinitions(value).map(entryOf);
-  } catch (error) {
-    if (isToolError(error, 'NOT_A_TOOL')) return [];
-    throw error;
-  }
+/** Of this or another copy of the package: a file may import its own. No getter is run. */
+function isRegistry(value: object): boolean {
+  return typeof value === 'object' && Symbol.iterator in value && ['registerAll', 'require', 'getWriteTools'].every((method) => method in value);
 }
 
 function isPlainObject(value: unknown): value is object {

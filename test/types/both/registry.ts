@@ -12,9 +12,29 @@ class Toolkit {
 }
 
 registry.register(zodTool);
-registry.registerAll([zodTool, foreignTool, jsonTool, Toolkit, new Toolkit('key')], { replace: true });
-const sources: readonly ToolSource[] = [zodTool, Toolkit, new Toolkit('key')];
+class Optional {
+  constructor(readonly unit = 'celsius') {}
+}
+
+abstract class Unfinished {}
+
+class Hidden {
+  private constructor() {}
+}
+
+registry.registerAll([zodTool, foreignTool, jsonTool, Optional, new Toolkit('key')], { replace: true });
+const sources: readonly ToolSource[] = [zodTool, Optional, new Toolkit('key')];
 registry.registerAll(new Set(sources));
+registry.register(registry.require('forecast').definition, { replace: true });
+registry.register(new Toolkit('key') as object);
+// @ts-expect-error the constructor requires an argument: register an instance
+registry.register(Toolkit);
+// @ts-expect-error in a list too
+registry.registerAll([zodTool, Toolkit]);
+// @ts-expect-error an abstract class cannot be constructed
+registry.register(Unfinished);
+// @ts-expect-error nor can a class with a private constructor
+registry.register(Hidden);
 // @ts-expect-error a name is no tool
 registry.register('forecast');
 // @ts-expect-error one tool is no list of tools

@@ -50,6 +50,9 @@ export class OtherLibrary {
   }
 }
 
+@tool({ ...options, manual: true, dangerFor: ({ days }) => (days > 3 ? 'high' : 'low') })
+export class AnsweredByOthers {}
+
 export class Toolkit {
   readonly #unit = 'celsius';
 
@@ -68,7 +71,9 @@ export class Toolkit {
     return ['celsius'];
   }
 }
-new ToolMetadataRegistry().registerAll([Fits, new TakesNothing('key'), LeavesItToSubclasses, Toolkit, new Toolkit()]);
+new ToolMetadataRegistry().registerAll([Fits, new TakesNothing('key'), AnsweredByOthers, Toolkit, new Toolkit()]);
+// @ts-expect-error its constructor requires an argument
+new ToolMetadataRegistry().register(TakesNothing);
 
 // @ts-expect-error city is a string
 @tool(options)
@@ -107,6 +112,10 @@ export class WrongPromise {
 export class NoExecute {
   run() {}
 }
+
+// @ts-expect-error there is no execute, and nobody else answers
+@tool({ ...options, manual: false })
+export class NotManual {}
 
 // @ts-expect-error execute is an instance method
 @tool(options)
