@@ -3,12 +3,10 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isToolError, ToolError } from '../core/errors.js';
+import { defineCommands, type CommandHost } from './define-commands.js';
 import { EXIT } from './exit-codes.js';
 import type { ImportOptions } from './load/import-modules.js';
-import { examplesText, type CommandHost, type CommandOptions } from './program/command-host.js';
-import { defineMcpCommands } from './program/mcp-commands.js';
-import { defineServiceCommands } from './program/service-commands.js';
-import { defineToolCommands } from './program/tool-commands.js';
+import type { CommandOptions } from './options.js';
 import { paint, type Dialog, type Terminal } from './terminal.js';
 
 /** Codes of errors about what was given on the command line. */
@@ -25,10 +23,10 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()) });
 
-  const onTools: CommandHost['onTools'] = (command, examples, importRun, { showsProblems = false } = {}) =>
-    command.addHelpText('after', examplesText(examples)).action(async () => {
+  const withExamples = (command: Command, examples: readonly string[]) => command.addHelpText('after', `\nExamples:\n${examples.map((each) => `  $ tooldex ${each}`).join('\n')}`);
+  const onTools: CommandHost['onTools'] = (command, examples, run, { showsProblems = false } = {}) =>
+    withExamples(command, examples).action(async () => {
       const options = command.optsWithGlobals<CommandOptions>();
-      const run = await importRun();
       const { loadRegistry } = await import('./load/load-registry.js');
       const { tools: patterns, manifests, mcp: settings, persona } = options;
       const mcp = settings === undefined ? undefined : async () => (await import('./load/load-mcp-tools.js')).loadMcpTools(settings, terminal, cwd);
@@ -38,7 +36,7 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
         if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
         if (!showsProblems && loaded.registry.size === 0) {
           exitCode = EXIT.findings;
-          reportError(terminal, args, 'NOT_A_TOOL', `expected tools to work on, found none${wantsJson(args) ? `. ${problems.join('. ')}` : ''}`);
+          reportError(terminal, args, 'NOT_A_TOOL', `expected tools to work on, got none${wantsJson(args) ? `. ${problems.join('. ')}` : ''}`);
           return;
         }
         const code = (await run(loaded, options, command.args)) ?? EXIT.ok;
@@ -47,23 +45,20 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
         await loaded.close?.();
       }
     });
-  const alone: CommandHost['alone'] = (command, examples, importRun) =>
-    command.addHelpText('after', examplesText(examples)).action(async () => {
-      exitCode = await (await importRun())(command.optsWithGlobals<CommandOptions>(), command.args);
+  const alone: CommandHost['alone'] = (command, examples, run) =>
+    withExamples(command, examples).action(async () => {
+      exitCode = await run(command.optsWithGlobals<CommandOptions>(), command.args);
     });
 
   // Only without a command: with an action of its own, the program would take a misspelt command for an argument.
   if (!hasOperand(args)) {
-    onTools(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], async () => {
+    onTools(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], async (loaded, { json, tools, manifests, mcp }) => {
       const { overview } = await import('./commands/overview.js');
-      // Tools of other people are not run unasked.
-      return (loaded, { json, tools, manifests, mcp }) => overview(terminal, loaded, { json: json === true, runs: tools === undefined && manifests === undefined && mcp === undefined });
+      // The tools of a user run only when they are asked for.
+      return overview(terminal, loaded, { json: json === true, runs: tools === undefined && manifests === undefined && mcp === undefined });
     });
   }
-  const host: CommandHost = { program, terminal, cwd, importOptions, onTools, alone };
-  defineToolCommands(host);
-  defineServiceCommands(host);
-  defineMcpCommands(host);
+  defineCommands({ program, terminal, cwd, importOptions, onTools, alone });
 
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { chat } from '../../src/cli/commands/chat/chat.js';
+import { chat } from '../../src/cli/chat/chat.js';
 import { loadRegistry } from '../../src/cli/load/load-registry.js';
 import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry, type ToolDefinition } from '../../src/index.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';

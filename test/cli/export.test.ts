@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { exportTools } from '../../src/cli/commands/export.js';
-import { addExportOptions } from '../../src/cli/options/export-options.js';
+import { exportTools } from '../../src/cli/commands/find.js';
+import { addExportOptions } from '../../src/cli/define-commands.js';
 import type { ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 import { FakeTerminal } from './fake-terminal.js';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { mcpPins, type PinsAction, type PinsOptions } from '../../src/cli/commands/mcp/pins.js';
+import { mcpPins, type PinsAction, type PinsOptions } from '../../src/cli/commands/mcp-pins.js';
 import { runCli } from '../../src/cli/run-cli.js';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { ECHO } from '../mcp/pin-samples.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { mcpServe } from '../../src/cli/commands/mcp/serve.js';
+import { mcpServe } from '../../src/cli/commands/mcp.js';
 import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import { loadRegistry } from '../../src/cli/load/load-registry.js';
 import { overHttp, textOf } from '../mcp/server-clients.js';

@@ -127,9 +127,9 @@ describe('tooldex stats', () => {
 });
 
 describe('tooldex lint', () => {
-  it('finds nothing to mend in the bundled tools', async () => {
+  it('finds nothing to fix in the bundled tools', async () => {
     const { code, out } = await run('lint');
-    expect(out).toContain('nothing to mend');
+    expect(out).toContain('nothing to fix');
     expect(code).toBe(0);
   });
 });

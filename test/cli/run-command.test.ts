@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { run } from '../../src/cli/commands/run.js';
-import { shownArguments } from '../../src/cli/execute/shown-arguments.js';
+import { shownArguments } from '../../src/cli/execute/ask-to-confirm.js';
 import { runCli } from '../../src/cli/run-cli.js';
 import type { DangerLevel} from '../../src/index.js';
 import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry } from '../../src/index.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { select } from '../../src/cli/commands/select.js';
+import { select } from '../../src/cli/commands/find.js';
 import { runCli } from '../../src/cli/run-cli.js';
 import type { SelectionRequest, ToolMetadataRegistry } from '../../src/index.js';
 import { registryOf } from '../tool/sample-tools.js';

@@ -1,4 +1,4 @@
-import { mcpServe } from '../../src/cli/commands/mcp/serve.js';
+import { mcpServe } from '../../src/cli/commands/mcp.js';
 import { loadRegistry } from '../../src/cli/load/load-registry.js';
 import { processTerminal } from '../../src/cli/terminal.js';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js';
 import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/entry/define-entry.js';
-import { list } from '../../src/cli/commands/list.js';
-import { show } from '../../src/cli/commands/show.js';
-import { filterOf } from '../../src/cli/options/filter-options.js';
+import { list } from '../../src/cli/commands/catalogue.js';
+import { show } from '../../src/cli/commands/catalogue.js';
+import { filterOf } from '../../src/cli/options.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { Api } from '../../src/http/page/client/data/api.js';
 import { AXES } from '../../src/http/page/client/state/axes.js';

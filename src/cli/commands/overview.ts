@@ -6,11 +6,11 @@ import { plainJson } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 import { selectTools } from '../../selection/select-tools.js';
-import { exampleTurnToJson, runExampleTurn, showExampleTurn } from './chat/example-turn.js';
-import { exampleRunToJson, runExampleCalls, showExamplePlan, showHeldCalls } from '../execute/example-calls.js';
-import { keywordTable } from './search.js';
-import { printSelection, selectionToJson } from './select.js';
-import { axisBars } from './stats.js';
+import { exampleTurnToJson, runExampleTurn, showExampleTurn } from './overview-examples.js';
+import { exampleRunToJson, runExampleCalls, showExamplePlan, showHeldCalls } from './overview-examples.js';
+import { keywordTable } from './find.js';
+import { printSelection, selectionToJson } from './find.js';
+import { axisBars } from './catalogue.js';
 
 const REQUESTS = ['run the tests', 'show diff', 'commit changes', 'search for usages of parseConfig', 'what is 15% of 240?'];
 const SELECTED = 'find out why the test of the parser fails and fix it';

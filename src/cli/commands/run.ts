@@ -1,13 +1,14 @@
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { answerQuestion } from '../execute/answer-question.js';
-import { executionOptionsOf, personaOf } from '../options/execution-options.js';
-import { readJsonOption } from '../execute/read-json.js';
-import { explanationLines, factsText, outcomeToJson, statusText, valueText } from '../execute/show-outcome.js';
-import { progressLine } from '../execute/tell-event.js';
-import { withExecutor } from '../execute/with-executor.js';
+import { readCalls, readJsonFile, readJsonOption } from '../execute/read-json.js';
+import { callLine, explanationLines, factsText, outcomeToJson, progressLine, statusText, valueText } from '../execute/show-outcome.js';
+import { planToJson, showPlan, type ShownPlan } from '../execute/show-plan.js';
+import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../exit-codes.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { executionOptionsOf, personaOf } from '../options.js';
 import { plainJson } from '../plain-text.js';
-import { paint, type Dialog } from '../terminal.js';
+import { paint, type Dialog, type Terminal } from '../terminal.js';
 
 /**
  * Runs one tool, asking where the policy asks, and prints what it answered.
@@ -30,4 +31,50 @@ export async function run(terminal: Dialog, { registry }: LoadedRegistry, name: 
     terminal.err(`${statusText(terminal, outcome)} ${paint(terminal, 'dim', factsText(outcome))}`);
     return exitCodeOf(outcome);
   });
+}
+
+/** Lines of one answer on a terminal. */
+const MOST_LINES = 20;
+
+/**
+ * Prints which calls of a list would run together, what the policy would say to each, and why some wait; runs them on demand.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
+ */
+export async function plan(terminal: Dialog, { registry }: LoadedRegistry, file: string, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
+  const calls = readCalls(await readJsonFile(file, terminal, cwd));
+  const json = options['json'] === true;
+  return withExecutor(terminal, registry, executionOptionsOf(options), (event) => callLine(terminal, event), async (execution) => {
+    const { executor, signal } = execution;
+    const planned: ShownPlan = { calls, plan: await executor.plan(calls), dryRuns: await executor.dryRun(calls, personaOf(options)) };
+    if (!json) showPlan(terminal, planned);
+    if (options['run'] !== true) {
+      if (json) terminal.out(plainJson(planToJson(planned), 2));
+      return EXIT.ok;
+    }
+    if (!json) terminal.out('');
+    const outcomes = await outcomesOf(terminal, calls, execution, personaOf(options));
+    if (json) terminal.out(plainJson({ ...planToJson(planned), outcomes: outcomes.map(outcomeToJson) }, 2));
+    else for (const [position, outcome] of outcomes.entries()) showOutcome(terminal, position, outcome);
+    if (signal.aborted) terminal.err(paint(terminal, 'yellow', 'interrupted'));
+    return signal.aborted ? EXIT.interrupted : Math.max(EXIT.ok, ...outcomes.map(exitCodeOf));
+  });
+}
+
+async function outcomesOf(terminal: Dialog, calls: readonly ToolCall[], { executor, signal, turns }: Execution, context: CallContext): Promise<readonly ToolOutcome[]> {
+  const outcomes = await executor.executeAll(calls, { signal, ...context });
+  return Promise.all(outcomes.map((outcome) => answerQuestion(terminal, turns, outcome, signal)));
+}
+
+function showOutcome(terminal: Terminal, position: number, outcome: ToolOutcome): void {
+  terminal.out(`${paint(terminal, 'dim', String(position).padStart(4))}  ${paint(terminal, 'bold', outcome.toolName)}  ${statusText(terminal, outcome)}  ${paint(terminal, 'dim', factsText(outcome))}`);
+  const value = valueText(terminal, outcome);
+  const lines = [...explanationLines(terminal, outcome), ...(value === undefined ? [] : shortened(terminal, value))];
+  for (const line of lines.flatMap((text) => text.split('\n'))) terminal.out(`      ${line}`);
+}
+
+function shortened(terminal: Terminal, text: string): readonly string[] {
+  const lines = text.split('\n');
+  if (terminal.columns === Infinity || lines.length <= MOST_LINES) return lines;
+  return [...lines.slice(0, MOST_LINES), paint(terminal, 'dim', `… ${lines.length - MOST_LINES} more lines; --json prints all`)];
 }

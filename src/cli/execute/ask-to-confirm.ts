@@ -1,5 +1,5 @@
 import type { DangerLevel } from '../../core/enums.js';
-import type { Json } from '../../core/plain-data.js';
+import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import type { Confirm, Confirmation } from '../../execution/executor-options.js';
 import type { DryRun } from '../../execution/tool-executor.js';
 import type { PendingApproval, ToolCall } from '../../safety/calls.js';
@@ -7,7 +7,6 @@ import { dangerStyle } from '../axis-columns.js';
 import { plainLine, plainText, seenText } from '../plain-text.js';
 import { wrapWords } from '../table.js';
 import { paint, type Dialog, type Terminal } from '../terminal.js';
-import { shownArguments, SHOWN_WHOLE } from './shown-arguments.js';
 import type { Turns } from './turns.js';
 
 /** Of a question: where nobody reads standard output, its width is not that of the terminal of the person. */
@@ -84,4 +83,71 @@ export function callLines(terminal: Terminal, { toolName, danger, reason, input 
     ...wrapWords(plainLine(reason), width).map((line) => `${INDENT}${paint(terminal, 'dim', line)}`),
     ...shownArguments(input, width, options).map((line) => INDENT + line),
   ];
+}
+
+/** Characters of JSON that are shown whole, and of the beginning and end of what is longer. */
+export const SHOWN_WHOLE = 4_096;
+const SHOWN_ENDS = 1_024;
+/** Beside other arguments and in a column of their own. */
+const SIMPLE_NAME = /^[\w.-]{1,24}$/;
+const LEAST_WIDTH = 16;
+
+/**
+ * A call's arguments for the person who is asked about it, in lines of at most `width` columns.
+ *
+ * Every line of them stands behind a bar, `│` where a line of the text begins and `┆` where it goes on, so that no text can
+ * pass for what the program says. What cannot be seen is written out. Only arguments of more than 4,096 characters are
+ * shortened, which the first line then says, unless `whole` is set.
+ */
+export function shownArguments(input: Json, width: number, { whole = false } = {}): readonly string[] {
+  const json = seenText(JSON.stringify(input));
+  if (json.length > SHOWN_WHOLE && !whole) {
+    const hidden = json.length - 2 * SHOWN_ENDS;
+    return [
+      `${json.length} characters of arguments, SHA-256 ${digestOf(input)}`,
+      `the first ${SHOWN_ENDS}:`,
+      ...barred(json.slice(0, SHOWN_ENDS), width),
+      `${hidden} characters that are NOT shown, then the last ${SHOWN_ENDS}:`,
+      ...barred(json.slice(-SHOWN_ENDS), width),
+    ];
+  }
+  if (!isPlainObject(input) || !Object.keys(input).every((name) => SIMPLE_NAME.test(name))) return barred(seenLines(JSON.stringify(input, null, 2)), width);
+  const fields = Object.entries(input);
+  if (fields.length === 0) return ['without arguments'];
+  const margin = Math.max(...fields.map(([name]) => name.length)) + 1;
+  return fields.flatMap(([name, value]) => barred(fieldText(value), width - margin).map((line, index) => (index === 0 ? name : '').padEnd(margin) + line));
+}
+
+/** Texts of several lines as such, everything else as JSON. */
+function fieldText(value: unknown): string {
+  if (typeof value === 'string' && value.includes('\n')) return seenLines(value);
+  const json = JSON.stringify(value);
+  return seenLines(json.length > 60 && typeof value === 'object' ? JSON.stringify(value, null, 2) : json);
+}
+
+function seenLines(text: string): string {
+  return text.split('\n').map(seenText).join('\n');
+}
+
+function barred(text: string, width: number): string[] {
+  const room = Math.max(LEAST_WIDTH, width - 2);
+  return text.split('\n').flatMap((line) => pieces(line, room).map((piece, index) => `${index === 0 ? '│' : '┆'} ${piece}`));
+}
+
+/** A line in pieces that fit. Characters after the Latin ones may be two columns wide. */
+function pieces(line: string, room: number): string[] {
+  const found: string[] = [];
+  let piece = '';
+  let used = 0;
+  for (const character of line) {
+    const wide = character.codePointAt(0)! >= 0x1100 ? 2 : 1;
+    if (used + wide > room) {
+      found.push(piece);
+      piece = '';
+      used = 0;
+    }
+    piece += character;
+    used += wide;
+  }
+  return [...found, piece];
 }

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import type { Json } from '../../core/plain-data.js';
+import type { ToolEvent } from '../../core/tool-event.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { isPersonsNo } from '../exit-codes.js';
@@ -69,4 +70,27 @@ export function outcomeToJson(outcome: ToolOutcome): object {
 function shownValue(outcome: Extract<ToolOutcome, { value: unknown }>): Json {
   const { data } = readOutcome(outcome);
   return data === undefined ? inspect(outcome.value) : data;
+}
+
+/** Characters of one line of progress: a tool may report whole pages. */
+const MOST_SHOWN = 160;
+
+/** A line of progress that a tool reports. */
+export function progressLine(terminal: Terminal, event: ToolEvent): string | undefined {
+  if (event.type !== 'call-progress') return undefined;
+  const { progress, toolName } = event;
+  const text = plainLine(typeof progress === 'string' ? progress : JSON.stringify(progress));
+  return paint(terminal, 'dim', `${toolName}: ${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text}`);
+}
+
+/** A line for what tells how far several calls are. */
+export function callLine(terminal: Terminal, event: ToolEvent): string | undefined {
+  switch (event.type) {
+    case 'call-started':
+      return paint(terminal, 'dim', `${plainLine(event.callId)} ${event.toolName} started`);
+    case 'call-settled':
+      return paint(terminal, 'dim', `${plainLine(event.callId)} ${plainLine(event.toolName)} ${event.status.replace('_', ' ')} after ${durationText(event.durationMs)}`);
+    default:
+      return progressLine(terminal, event);
+  }
 }

@@ -1,12 +1,12 @@
 import type { ToolEvent } from '../../core/tool-event.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
+import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../../safety/policy-rule.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
+import { defineTool } from '../../tool/tool-definition.js';
+import type { ExecutionOptions } from '../options.js';
 import type { Dialog } from '../terminal.js';
 import { askToConfirm } from './ask-to-confirm.js';
-import type { ExecutionOptions } from '../options/execution-options.js';
-import { limitTime } from './limit-time.js';
 import { Turns } from './turns.js';
 
 /** What a command works with while it runs tools. */
@@ -58,4 +58,11 @@ export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: Executio
   // Asked as the caller: for others a tool of a persona is denied, and not asked about.
   const rule: PolicyRule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call, _, context) => usual.decide(call, context).verdict === 'confirm' };
   return new SafetyPolicy({ registry, mode, rules: [rule] });
+}
+
+/** The same tools, each with another limit of its time. */
+export function limitTime(registry: ToolMetadataRegistry, timeoutMs: number): ToolMetadataRegistry {
+  const limited = new ToolMetadataRegistry();
+  limited.registerAll([...registry].map(({ definition }) => defineTool({ ...definition, timeoutMs })));
+  return limited;
 }

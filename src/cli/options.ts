@@ -1,8 +1,73 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { Priority } from '../../core/enums.js';
-import { DERIVED_SETS } from '../../registry/derived-sets.js';
-import type { ToolFilter } from '../../registry/tool-filter.js';
-import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/metadata/tool-fields.js';
+import { DangerLevel, Priority } from '../core/enums.js';
+import { LIMITS } from '../core/limits.js';
+import { DERIVED_SETS } from '../registry/derived-sets.js';
+import type { ToolFilter } from '../registry/tool-filter.js';
+import { POLICY_MODES, type PolicyMode } from '../safety/calls.js';
+import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/metadata/tool-fields.js';
+import { EXIT_HELP } from './exit-codes.js';
+
+/** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
+export const LINT_FORMATS = ['table', 'json', 'github'] as const;
+export type LintFormat = (typeof LINT_FORMATS)[number];
+
+export const EXPORT_TARGETS = ['openai', 'anthropic', 'gemini', 'mcp'] as const;
+export const EXPORT_APIS = ['chat', 'responses'] as const;
+
+/** The variable that gives the token of a server; unlike an option, it is not seen in the list of processes. */
+export const TOKEN_VARIABLE = 'TOOLDEX_TOKEN';
+
+/** The options that commands share. */
+export interface CommandOptions extends Readonly<Record<string, unknown>> {
+  readonly tools?: readonly string[];
+  readonly manifests?: string;
+  readonly mcp?: string;
+  readonly persona?: string;
+  /** The folder of the bundled tools, for commands that run them. */
+  readonly root?: string;
+  readonly json?: boolean;
+  readonly limit: number;
+  readonly format: LintFormat;
+}
+
+/** How calls are carried out, as given on the command line. */
+export interface ExecutionOptions {
+  /** Calls up to this danger run without a question. */
+  readonly yes?: DangerLevel;
+  readonly mode: PolicyMode;
+  /** Instead of the tools' own limits. */
+  readonly timeoutMs?: number;
+}
+
+/** Of `--yes` without a level: new files, not lost ones. */
+const USUAL_YES = DangerLevel.MEDIUM;
+/** An allow-list is no word of a command line: there the one tool is named anyway. */
+const MODES = POLICY_MODES.filter((mode) => mode !== 'allow-list');
+
+export function addExecutionOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--yes [level]', `run calls up to this danger without asking (${USUAL_YES} when no level is given)`).choices(Object.values(DangerLevel)).preset(USUAL_YES))
+    .addOption(new Option('--mode <mode>', 'read-only refuses what can change something, unattended what would have to be asked').choices(MODES).default('default'))
+    .option('--timeout <ms>', "how long a call may take, instead of the tool's own limit", milliseconds)
+    .option('--root <dir>', 'the folder that the bundled tools are kept to (default: the current one)')
+    .addHelpText('after', EXIT_HELP);
+}
+
+export function executionOptionsOf(options: Readonly<Record<string, unknown>>): ExecutionOptions {
+  const { yes, mode, timeout } = options as { readonly yes?: DangerLevel; readonly mode: PolicyMode; readonly timeout?: number };
+  return { mode, ...(yes !== undefined && { yes }), ...(timeout !== undefined && { timeoutMs: timeout }) };
+}
+
+function milliseconds(text: string): number {
+  const ms = positiveInteger(text);
+  if (ms > LIMITS.timerMs) throw new InvalidArgumentError(`Expected at most ${LIMITS.timerMs} milliseconds.`);
+  return ms;
+}
+
+/** As whom calls are made: whoever sees the tools of a persona also calls as it. */
+export function personaOf({ persona }: Readonly<Record<string, unknown>>): { readonly persona?: string } {
+  return typeof persona === 'string' ? { persona } : {};
+}
 
 /** The conditions of the filter that have an option. */
 const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) =>

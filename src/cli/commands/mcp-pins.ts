@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ToolError } from '../../../core/errors.js';
-import { onAbort } from '../../../core/on-abort.js';
-import { McpDiscovery } from '../../../mcp/discovery/mcp-discovery.js';
-import { DefinitionPins } from '../../../mcp/pins/definition-pins.js';
-import type { PinFinding, ServerListing } from '../../../mcp/pins/pin-findings.js';
-import type { McpSettings } from '../../../mcp/settings/mcp-settings.js';
-import { shownArguments } from '../../execute/shown-arguments.js';
-import { EXIT } from '../../exit-codes.js';
-import { readMcpConfig } from '../../load/mcp-config.js';
-import { plainJson, plainLine, seenText } from '../../plain-text.js';
-import { paint, type Dialog, type Style, type Terminal } from '../../terminal.js';
+import { ToolError } from '../../core/errors.js';
+import { onAbort } from '../../core/on-abort.js';
+import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
+import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
+import type { PinFinding, ServerListing } from '../../mcp/pins/pin-findings.js';
+import type { McpSettings } from '../../mcp/settings/mcp-settings.js';
+import { shownArguments } from '../execute/ask-to-confirm.js';
+import { EXIT } from '../exit-codes.js';
+import { readMcpConfig } from '../load/mcp-config.js';
+import { plainJson, plainLine, seenText } from '../plain-text.js';
+import { paint, type Dialog, type Style, type Terminal } from '../terminal.js';
 
 export type PinsAction = 'verify' | 'diff' | 'approve';
 

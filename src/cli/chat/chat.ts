@@ -1,30 +1,30 @@
-import type { ChatEngine } from '../../../chat/chat-engine.js';
-import type { ChatEvent } from '../../../chat/chat-event.js';
-import { Session } from '../../../chat/session/session.js';
-import { outcomeToJson } from '../../execute/show-outcome.js';
-import { withExecutor } from '../../execute/with-executor.js';
-import type { ImportOptions } from '../../load/import-modules.js';
-import type { LoadedRegistry } from '../../load/loaded-registry.js';
-import { executionOptionsOf, personaOf } from '../../options/execution-options.js';
-import { plainJson } from '../../plain-text.js';
-import { wrapWords } from '../../table.js';
-import { paint, type Dialog } from '../../terminal.js';
-import type { ChatCommandOptions } from './chat-options.js';
-import type { ChatSetup } from './chat-setup.js';
+import type { ChatEngine } from '../../chat/chat-engine.js';
+import type { ChatEvent } from '../../chat/chat-event.js';
+import { Session } from '../../chat/session/session.js';
+import { ToolError } from '../../core/errors.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { outcomeToJson } from '../execute/show-outcome.js';
+import { withExecutor } from '../execute/with-executor.js';
+import { importModules, type ImportOptions } from '../load/import-modules.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { executionOptionsOf, personaOf } from '../options.js';
+import { plainJson } from '../plain-text.js';
+import { wrapWords } from '../table.js';
+import { paint, type Dialog } from '../terminal.js';
 import { ChatView } from './chat-view.js';
+import type { ChatCommandOptions, ChatSetup } from './chat-setup.js';
 import { converse } from './converse.js';
-import { CHOOSE_NAME, demoModel } from './model/demo-model.js';
-import { loadModel } from './model/load-model.js';
+import { CHOOSE_NAME, demoModel } from './demo-model.js';
 import { runOnce } from './run-once.js';
 import { DEMO, SessionFile } from './session-file.js';
 
 const MOST_COLUMNS = 100;
 
 /**
- * Lets a model use tools in a conversation at the terminal; without a person, for as far as it goes alone.
+ * Lets a model use tools in a conversation at the terminal; without one, for as far as it goes alone.
  *
  * @param words the first request, if any.
- * @param options as the command line has them: those of `addChatOptions`, `persona`, `tools`, `manifests` and `mcp`.
+ * @param options as the command line has them: those of `chat`, `persona`, `tools`, `manifests` and `mcp`.
  * @throws ToolError `INVALID_ARGUMENT`, `INVALID_SNAPSHOT`, `INVALID_STATE` and others, as sessions do.
  */
 export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words: readonly string[], options: Readonly<Record<string, unknown>>, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
@@ -59,7 +59,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
   });
 }
 
-/** Calls that need a yes are held: the session has them on record before anybody is asked, and takes the interrupts itself. */
+/** Calls that need approval stay pending: the session has them on record before the user is asked, and takes the interrupts itself. */
 function withoutQuestions(terminal: Dialog): Dialog {
   const { color, columns } = terminal;
   return {
@@ -82,4 +82,35 @@ function greeting(model: string | undefined, { messages }: Session): string {
 
 function eventToJson(event: ChatEvent): object {
   return event.type === 'tool-completed' ? { ...event, outcome: outcomeToJson(event.outcome) } : event;
+}
+
+const FILE = /^[./~]|[\\]|\.[cm]?[jt]s$/;
+
+/**
+ * The model that `--model` names: the default export of a file, or a name for the AI SDK's gateway.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be imported or exports no model, and for names that are none.
+ */
+export async function loadModel(text: string, cwd: string, options: ImportOptions): Promise<ChatEngine['model']> {
+  if (!FILE.test(text)) {
+    if (/^[\w.-]+\/\S+$/.test(text)) return text;
+    throw new ToolError('INVALID_ARGUMENT', `expected --model as a file (./model.mjs) or as provider/name, found ${describeValue(text)}`);
+  }
+  for await (const { module, error } of importModules([text], cwd, options)) {
+    if (module === undefined) throw new ToolError('INVALID_ARGUMENT', `expected --model as a file that can be imported, found in ${text}: ${error instanceof Error ? error.message : 'an error'}`, { cause: error });
+    const model = defaultOf(module);
+    if (isModel(model)) return model;
+    throw new ToolError('INVALID_ARGUMENT', `expected a model of the AI SDK or a function as the default export of ${text}, found ${describeValue(model)}`);
+  }
+  throw new ToolError('INVALID_ARGUMENT', `expected --model as a file that can be imported, found ${describeValue(text)}`);
+}
+
+/** CommonJS that was compiled from ES modules has its default export one level deeper. */
+function defaultOf(module: object): unknown {
+  const first: unknown = Object.hasOwn(module, 'default') ? (module as { readonly default: unknown }).default : undefined;
+  return isPlainObject(first) && Object.hasOwn(first, 'default') ? first['default'] : first;
+}
+
+function isModel(value: unknown): value is ChatEngine['model'] {
+  return typeof value === 'function' || (typeof value === 'object' && value !== null && 'doGenerate' in value);
 }

@@ -1,8 +1,8 @@
-import { isPlainObject, type Json } from '../../../../core/plain-data.js';
-import { scriptedModel, type ScriptedCall } from '../../../../chat/model/scripted-model.js';
-import type { ModelRequest, ModelStep } from '../../../../chat/model/model-step.js';
-import { callsIn, type ChatMessage, type ToolOutput } from '../../../../chat/thread/chat-message.js';
-import { defineTool, type ToolDefinition } from '../../../../tool/tool-definition.js';
+import type { ModelRequest, ModelStep } from '../../chat/model/model-step.js';
+import { scriptedModel, type ScriptedCall } from '../../chat/model/scripted-model.js';
+import { callsIn, type ChatMessage, type ToolOutput } from '../../chat/thread/chat-message.js';
+import { isPlainObject, type Json } from '../../core/plain-data.js';
+import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 
 /** A tool that nobody's code answers: the person at the terminal does. */
 export const CHOOSE_NAME: ToolDefinition = defineTool({

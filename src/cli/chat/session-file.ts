@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Session } from '../../../chat/session/session.js';
-import { ToolError } from '../../../core/errors.js';
-import { isPlainObject } from '../../../core/plain-data.js';
-import { plainLine } from '../../plain-text.js';
-import { readBounded } from '../../read-bounded.js';
+import { Session } from '../../chat/session/session.js';
+import { ToolError } from '../../core/errors.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import { plainLine } from '../plain-text.js';
+import { readBounded } from '../terminal.js';
 
 /** The name of the scripted model. */
 export const DEMO = 'demo';

@@ -3,10 +3,42 @@ import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
+import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import { EXIT } from '../exit-codes.js';
-import { annotation, type LintFormat } from '../lint-formats.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { plainLine } from '../plain-text.js';
+import type { LintFormat } from '../options.js';
+import { table } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
+
+/** A finding with the file its tool was loaded from, where there is one. */
+interface Located extends LintFinding {
+  readonly file: string | undefined;
+}
+
+/** Prints what to fix in the tools' metadata; returns 0 for nothing, 1 for findings. */
+export function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedRegistry, format: LintFormat): number {
+  const unloaded = problems.map(({ file, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file }));
+  const findings = [...unloaded, ...lintTools(registry).map((finding): Located => ({ ...finding, file: fileOf.get(finding.toolName) }))];
+  if (format === 'json') terminal.out(JSON.stringify(findings, null, 2));
+  else if (format === 'github') for (const finding of findings) terminal.out(annotation({ severity: finding.severity, title: finding.rule, file: finding.file, message: finding.toolName === '' ? finding.message : `${finding.toolName}: ${plainLine(finding.message)}` }));
+  else printTable(terminal, findings, registry.size);
+  return findings.length === 0 ? 0 : 1;
+}
+
+function printTable(terminal: Terminal, findings: readonly Located[], tools: number): void {
+  if (findings.length === 0) return terminal.out(`${paint(terminal, 'green', '✓')} ${tools} tools, nothing to fix`);
+  terminal.out(
+    table(terminal, findings, [
+      { title: 'SEVERITY', value: ({ severity }) => severity, style: ({ severity }) => (severity === 'error' ? 'red' : 'yellow') },
+      { title: 'RULE', value: ({ rule }) => rule },
+      { title: 'TOOL', value: ({ toolName }) => toolName || '–', style: () => 'bold' },
+      { title: 'MESSAGE', value: ({ toolName, file, message }) => (toolName === '' ? `${file}: ${message}` : message), narrow: 'wrap' },
+    ]),
+  );
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  terminal.out(`\n${errors} errors, ${findings.length - errors} warnings in ${tools} tools`);
+}
 
 /** What was looked at, and everything that is wrong with it. */
 interface Validated {
@@ -69,4 +101,27 @@ function lineOf(terminal: Terminal, issue: Issue): string {
 function textOf({ entryName, path, message }: Issue): string {
   const who = [entryName === undefined ? '' : JSON.stringify(entryName), path].filter((part) => part !== '').join(' ');
   return plainLine(who === '' ? message : `${who}: ${message}`);
+}
+
+/** Something to fix, as CI services show it beside the code. */
+interface Annotation {
+  readonly severity: 'error' | 'warning';
+  readonly title: string;
+  readonly message: string;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+}
+
+/** A workflow command of GitHub Actions, which other CI services read too. */
+function annotation({ severity, title, message, file, line }: Annotation): string {
+  const place = file === undefined ? '' : `file=${escapeProperty(file)},${line === undefined ? '' : `line=${line},`}`;
+  return `::${severity} ${place}title=${escapeProperty(title)}::${escapeData(message)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

@@ -1,0 +1,176 @@
+import type { ChatPending } from '../../chat/chat-state.js';
+import { Session, type Decided } from '../../chat/session/session.js';
+import { DangerLevel } from '../../core/enums.js';
+import { isToolError } from '../../core/errors.js';
+import type { Json } from '../../core/plain-data.js';
+import { ToolExecutor } from '../../execution/tool-executor.js';
+import type { PendingQuestion } from '../../safety/calls.js';
+import { answerQuestion } from '../execute/answer-question.js';
+import { askToConfirm, shownArguments } from '../execute/ask-to-confirm.js';
+import { Turns } from '../execute/turns.js';
+import { EXIT } from '../exit-codes.js';
+import { plainLine } from '../plain-text.js';
+import { paint, type Dialog } from '../terminal.js';
+import { exitCodeOfSession, showHalt } from './chat-view.js';
+import type { ChatSetup } from './chat-setup.js';
+
+const GIVEN_UP = 'the person gave this turn up';
+
+/** A conversation with the person at the terminal, until it is left: Ctrl-C gives a turn up, at the prompt it leaves. */
+export async function converse(setup: ChatSetup, opened: Session, first: string | undefined): Promise<number> {
+  const { terminal } = setup;
+  let session = opened;
+  let text = first;
+  for (let goesOn = text === undefined && isOpen(session); ; ) {
+    if (text !== undefined || goesOn) {
+      const { after, leaves } = await takeTurn(setup, session, text);
+      session = after;
+      if (leaves) return EXIT.interrupted;
+      showHalt(terminal, session);
+      const hint = session.status === 'error' ? 'An empty line tries again.' : isOpen(session) ? 'An empty line goes on with the calls that are left; text drops them.' : undefined;
+      if (hint !== undefined) terminal.err(paint(terminal, 'dim', hint));
+    }
+    terminal.err('');
+    const line = await terminal.ask('› ');
+    if (line === undefined) return exitCodeOfSession(session);
+    text = line.trim() === '' ? undefined : line;
+    goesOn = text === undefined && (isOpen(session) || session.status === 'error' || session.haltedReason === 'cancelled');
+  }
+}
+
+/** One request, or the rest of one: runs, and asks the person whatever it waits for. */
+async function takeTurn(setup: ChatSetup, before: Session, given: string | undefined): Promise<{ readonly after: Session; readonly leaves: boolean }> {
+  const { terminal, engine, view, executor, keep } = setup;
+  const stop = new AbortController();
+  const { signal } = stop;
+  let leaves = false;
+  const stopListening = terminal.onInterrupt(() => {
+    leaves = signal.aborted;
+    stop.abort();
+  });
+  const run = { ...setup.run, signal };
+  let session = before;
+  try {
+    if (given !== undefined) session = await readyForText(setup, session);
+    for (let text = given; ; text = undefined) {
+      for (const pending of session.pending) {
+        const decided = await decidePending(terminal, session, pending, { executor, signal });
+        if (decided === undefined) return { after: session, leaves };
+        session = decided;
+        await keep(session);
+      }
+      const ran = text !== undefined ? session.start(engine, text, run) : session.status === 'error' ? session.retry(engine, run) : session.continue(engine, run);
+      ({ session } = await ran);
+      view.flush();
+      if (signal.aborted || session.pending.length === 0) return { after: session, leaves };
+    }
+  } catch (error) {
+    // Nothing has run yet: the person can look at the tools, and start again with --accept-changed.
+    if (!isToolError(error, 'TOOL_CHANGED')) throw error;
+    terminal.err(`${paint(terminal, 'red', 'error')} ${error.message}`);
+    return { after: session, leaves };
+  } finally {
+    stopListening();
+    view.flush();
+  }
+}
+
+/** A session that takes a new request: calls that are open are given up, and after an error the conversation goes on. */
+async function readyForText({ engine, executor, run }: ChatSetup, before: Session): Promise<Session> {
+  let session = before;
+  for (const { callId } of before.pending) {
+    const denied = session.deny(callId, GIVEN_UP);
+    if (!denied.ok) throw denied.error;
+    ({ session } = denied);
+  }
+  if (isOpen(session)) {
+    // Calls that were not started yet: each gets a no from a policy that has nothing else to say, and no model is asked.
+    const refusing = new ToolExecutor({ registry: executor.registry, policy: { decide: () => ({ verdict: 'deny', reason: GIVEN_UP, rule: 'given up', danger: DangerLevel.HIGH }) } });
+    try {
+      ({ session } = await session.continue({ ...engine, executor: refusing, haltWhen: () => true }, { ...run, acceptChangedTools: true }));
+    } finally {
+      await refusing.close();
+    }
+  }
+  if (session.status !== 'error') return session;
+  return Session.create({ id: session.id, context: session.context, messages: session.messages });
+}
+
+/** Whether calls of the last answer are still to be settled. */
+function isOpen(session: Session): boolean {
+  return session.snapshot()['openTurn'] !== undefined;
+}
+
+const MOST_COLUMNS = 80;
+
+export interface DecideOptions {
+  readonly executor: ToolExecutor;
+  /** Fires when the person gives the turn up. */
+  readonly signal: AbortSignal;
+}
+
+/** The session once the person has decided about a call that waits; `undefined` when nobody answers. */
+export async function decidePending(terminal: Dialog, session: Session, pending: ChatPending, options: DecideOptions): Promise<Session | undefined> {
+  for (;;) {
+    const decided = await decide(terminal, session, pending, options);
+    if (decided === undefined || decided.ok) return decided?.session;
+    terminal.err(`${paint(terminal, 'red', 'refused')} ${plainLine(decided.error.message)}`);
+  }
+}
+
+async function decide(terminal: Dialog, session: Session, pending: ChatPending, { executor, signal }: DecideOptions): Promise<Decided | undefined> {
+  const { callId } = pending;
+  const turns = new Turns(terminal);
+  switch (pending.kind) {
+    case 'approval': {
+      const answer = await askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!)(pending, { signal });
+      if (signal.aborted || answer === 'later') return undefined;
+      if (typeof answer === 'boolean') return answer ? session.approve(callId) : session.deny(callId);
+      return session.approve(callId, answer);
+    }
+    case 'question': {
+      const answer = await answerOf(terminal, turns, pending, signal);
+      return answer === undefined ? undefined : session.answer(callId, answer);
+    }
+    case 'manual': {
+      callLines(terminal, pending, 'you do what it is for, and type what came of it');
+      const text = await askForText(terminal, 'Result (JSON or text): ', signal);
+      return text === undefined ? undefined : session.submitToolResult(callId, jsonOrText(text));
+    }
+    case 'uncertain': {
+      callLines(terminal, pending, 'it was started, and nobody knows whether it had its effect');
+      const text = await askForText(terminal, 'What came of it (JSON or text), or r to run it again: ', signal);
+      if (text === undefined) return undefined;
+      return text.trim() === 'r' ? session.rerun(callId) : session.submitToolResult(callId, jsonOrText(text));
+    }
+  }
+}
+
+/** JSON where a text is some, else the text: what people type as the result of a call. */
+export function jsonOrText(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+async function answerOf(terminal: Dialog, turns: Turns, pending: PendingQuestion, signal: AbortSignal): Promise<string | undefined> {
+  const { callId, toolName, question, options } = pending;
+  const asked = { callId, toolName, durationMs: 0, attempts: 1, cached: false, status: 'ask_user', question, ...(options && { options }), pending } as const;
+  const outcome = await answerQuestion(terminal, turns, asked, signal);
+  return outcome.status === 'ok' ? (outcome.value as string) : undefined;
+}
+
+/** An empty line is no result; an empty text is typed as "". */
+async function askForText(terminal: Dialog, question: string, signal: AbortSignal): Promise<string | undefined> {
+  for (;;) {
+    const text = await terminal.ask(question, { signal });
+    if (text === undefined || text.trim() !== '') return text;
+  }
+}
+
+function callLines(terminal: Dialog, { toolName, input }: ChatPending, why: string): void {
+  const width = Math.min(terminal.columns, MOST_COLUMNS) - 2;
+  for (const line of [`${paint(terminal, 'bold', plainLine(toolName))}  ${paint(terminal, 'dim', why)}`, ...shownArguments(input, width).map((each) => `  ${each}`)]) terminal.err(line);
+}

@@ -1,0 +1,83 @@
+import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
+import { derivedSetsOf } from '../../registry/derived-sets.js';
+import type { RegistrySummary } from '../../registry/registry-summary.js';
+import type { ToolFilter } from '../../registry/tool-filter.js';
+import { fieldsOn } from '../../tool/metadata/tool-fields.js';
+import { entryToJson } from '../../tool/tool-data.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import { AXIS_COLUMNS, fieldWords, isInferred } from '../axis-columns.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { plainLine } from '../plain-text.js';
+import { table, wrapList, wrapWords } from '../table.js';
+import { paint, type Terminal } from '../terminal.js';
+
+/** Prints the tools that pass a filter, one a line. */
+export function list(terminal: Terminal, { registry }: LoadedRegistry, filter: ToolFilter, json: boolean): void {
+  const entries = registry.filter(filter);
+  if (json) return terminal.out(JSON.stringify(entries.map(entryToJson), null, 2));
+  terminal.out(table(terminal, entries, [...AXIS_COLUMNS, { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' }]));
+  const inferred = entries.some((entry) => entry.inferred.length > 0) ? '; * inferred, not declared' : '';
+  terminal.out(paint(terminal, 'dim', `\n${entries.length} of ${registry.size} tools${inferred}`));
+}
+
+const FACT_MARGIN = 18;
+const FIRST_CONFLICTS = 5;
+
+/** Prints everything known of one tool. @throws ToolError `TOOL_NOT_FOUND` */
+export function show(terminal: Terminal, { registry, fileOf }: LoadedRegistry, name: string, json: boolean): void {
+  const entry = registry.require(name);
+  if (json) return terminal.out(JSON.stringify(entryToJson(entry), null, 2));
+  terminal.out(`${paint(terminal, 'bold', entry.name)}${entry.version === undefined ? '' : ` ${entry.version}`}`);
+  terminal.out(`${wrapWords(plainLine(entry.description), terminal.columns).join('\n')}\n`);
+  for (const [label, words] of factsOf(entry, fileOf.get(entry.name), [...registry.getConflictingTools(name)])) {
+    if (words.length > 0) terminal.out(`${paint(terminal, 'dim', label.padEnd(FACT_MARGIN))}${wrapList(terminal, words.map(plainLine), FACT_MARGIN)}`);
+  }
+  terminal.out(`\n${paint(terminal, 'dim', 'input')}\n${JSON.stringify(entry.inputJsonSchema, null, 2)}`);
+}
+
+function factsOf(entry: ToolEntry, file: string | undefined, conflicts: readonly string[]): (readonly [label: string, words: readonly string[]])[] {
+  const fields = fieldsOn('show').map(([name, field]) => {
+    const notes = `${isInferred(entry, name) ? ' (inferred)' : ''}${name === 'dangerLevel' && entry.dangerFor !== undefined ? ', can rise with the input' : ''}`;
+    const words = fieldWords(entry, name, field);
+    return [field.label!, notes === '' ? words : [words.join(' ') + notes]] as const;
+  });
+  return [
+    ...fields,
+    ['conflicts', conflicts.length <= FIRST_CONFLICTS ? conflicts : [...conflicts.slice(0, FIRST_CONFLICTS), `… (${conflicts.length} in all)`]],
+    ['derived sets', derivedSetsOf(entry)],
+    ['unchecked', uncheckedPatterns(entry.inputJsonSchema).map(({ path, pattern }) => `pattern ${JSON.stringify(pattern)} at ${path.join('.')}: left to its server (pattern-unchecked)`)],
+    ['file', file === undefined ? [] : [file]],
+  ];
+}
+
+const AXES: readonly (readonly [string, keyof RegistrySummary])[] = [
+  ['priority', 'byPriority'],
+  ['access', 'byAccessMode'],
+  ['danger', 'byDangerLevel'],
+  ['execution', 'byExecutionCategory'],
+  ['cost', 'byCostTier'],
+  ['category', 'byCategory'],
+  ['stage', 'byStage'],
+  ['task type', 'byTaskType'],
+  ['derived', 'derived'],
+];
+
+/** Prints how many tools have which value of every axis. */
+export function stats(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
+  const summary = registry.summary();
+  if (json) return terminal.out(JSON.stringify(summary, null, 2));
+  terminal.out(`${paint(terminal, 'bold', `${summary.tools} tools`)} in ${registry.getAllCategories().size} categories with ${registry.getAllKeywords().size} keywords${summary.unavailable > 0 ? `, ${summary.unavailable} unavailable` : ''}\n`);
+  terminal.out(axisBars(terminal, summary));
+}
+
+const AXIS_MARGIN = 11;
+
+/** One paragraph per axis: each value with its count. */
+export function axisBars(terminal: Terminal, summary: RegistrySummary): string {
+  return AXES.map(([label, axis]) => {
+    const counts = Object.entries(summary[axis] as Record<string, number>);
+    const nameOf = (value: string) => (axis === 'byPriority' ? value.toLowerCase() : value);
+    const values = counts.map(([value, count]) => `${plainLine(nameOf(value))} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`);
+    return `${paint(terminal, 'dim', label.padEnd(AXIS_MARGIN))}${wrapList(terminal, values, AXIS_MARGIN, '  ')}`;
+  }).join('\n');
+}

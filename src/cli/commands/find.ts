@@ -1,0 +1,159 @@
+import { Priority } from '../../core/enums.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import type { ExportInput } from '../../interop/export/export-input.js';
+import { toAnthropicTools } from '../../interop/export/to-anthropic-tools.js';
+import { toGeminiTools } from '../../interop/export/to-gemini-tools.js';
+import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
+import { toOpenAITools } from '../../interop/export/to-openai-tools.js';
+import { selectTools } from '../../selection/select-tools.js';
+import type { SelectionRequest } from '../../selection/selection-request.js';
+import type { Selection } from '../../selection/selection.js';
+import type { SchemaLevel } from '../../tool/render/render-tool.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { filterOf, type EXPORT_APIS, type EXPORT_TARGETS } from '../options.js';
+import { table, wrapList } from '../table.js';
+import { paint, type Terminal } from '../terminal.js';
+
+/** Prints the tools that fit a request, best first, with the reasons: ranked search, and the keyword formula beside it. */
+export function search(terminal: Terminal, { registry }: LoadedRegistry, text: string, limit: number, json: boolean): void {
+  const ranked = registry.search(text, { limit });
+  const keywords = registry.getToolsMatchingTextScored(text, { maxResults: limit });
+  const mandatory = [...registry.getToolsMatchingMandatoryKeywords(text)];
+  const categories = [...registry.detectCategoriesFromText(text)];
+  if (json) return terminal.out(JSON.stringify({ text, search: ranked, keywords, mandatory, categories }, null, 2));
+
+  const heading = (title: string, note: string) => terminal.out(`${paint(terminal, 'bold', title)}${paint(terminal, 'dim', `  ${note}`)}`);
+  if (ranked.length === 0) return terminal.out(`No tool fits ${JSON.stringify(text)}. \`tooldex list\` shows all ${registry.size}.`);
+  heading('Search', 'everything known of a tool');
+  terminal.out(
+    table(terminal, ranked, [
+      { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
+      { title: 'SCORE', value: ({ score }) => score.toFixed(2), align: 'right' },
+      { title: 'WHY', value: ({ explanation }) => explanation, narrow: 'wrap' },
+    ]),
+  );
+  if (keywords.length > 0) {
+    heading('\nKeywords', 'matched / declared + specificity + priority');
+    terminal.out(keywordTable(terminal, keywords));
+  }
+  if (mandatory.length > 0) terminal.out(`\n${paint(terminal, 'bold', 'Always offered')}  ${wrapList(terminal, mandatory, 16)}`);
+  if (categories.length > 0) terminal.out(`${mandatory.length > 0 ? '' : '\n'}${paint(terminal, 'bold', 'Categories')}  ${wrapList(terminal, categories, 12)}`);
+}
+
+type KeywordMatches = ReturnType<LoadedRegistry['registry']['getToolsMatchingTextScored']>;
+
+/** Keyword scores with the parts they are the sum of. */
+export function keywordTable(terminal: Terminal, matches: KeywordMatches): string {
+  return table(terminal, matches, [
+    { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
+    { title: 'SCORE', value: ({ score }) => score.toFixed(2), align: 'right' },
+    { title: '= BASE', value: ({ base }) => base.toFixed(2), align: 'right' },
+    { title: '+ SPEC', value: ({ specificity }) => specificity.toFixed(2), align: 'right' },
+    { title: '+ PRIO', value: ({ priorityBoost }) => priorityBoost.toFixed(2), align: 'right' },
+    { title: 'KEYWORDS', value: ({ matchedKeywords }) => matchedKeywords.join(', '), narrow: 'wrap' },
+  ]);
+}
+
+/** Prints which tools a model would see for a request, why, and what they cost; returns 1 when a limit cannot be held. */
+export function select(terminal: Terminal, { registry }: LoadedRegistry, request: SelectionRequest, json: boolean): number {
+  const selection = selectTools(registry, request);
+  if (json) terminal.out(JSON.stringify(selectionToJson(selection), null, 2));
+  else {
+    printSelection(terminal, selection);
+    if (selection.error !== undefined) terminal.err(`${paint(terminal, 'red', 'error')} ${selection.error.message}`);
+  }
+  return selection.error === undefined ? 0 : 1;
+}
+
+/** The chosen tools, the token account, and the tools left out. */
+export function printSelection(terminal: Terminal, { tools, dropped, tokens, tokenBudget, maxTools, error }: Selection): void {
+  if (tools.length > 0) {
+    terminal.out(
+      table(terminal, tools, [
+        { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
+        { title: 'LEVEL', value: ({ level }) => level },
+        { title: 'TOKENS', value: (tool) => String(tool.tokens), align: 'right' },
+        { title: 'SCORE', value: ({ score }) => score.toFixed(1), align: 'right' },
+        { title: 'REASON', value: ({ reason, explanation }) => `${reason.replace('_', ' ')}: ${explanation}` },
+      ]),
+    );
+  }
+  const budget = tokenBudget === undefined ? '' : ` of ${tokenBudget}`;
+  const isAbove = error === undefined && tools.length > maxTools; // So the critical ones were not counted.
+  const beside = isAbove ? ` and ${tools.filter(({ entry }) => entry.priority === Priority.CRITICAL).length} critical` : '';
+  terminal.out(paint(terminal, 'dim', `${tools.length === 0 ? '' : '\n'}${tools.length} of at most ${maxTools}${beside} tools, ${tokens}${budget} tokens`));
+  if (dropped.length === 0) return;
+  terminal.out(`\n${paint(terminal, 'bold', 'Considered and left out')}`);
+  terminal.out(
+    table(terminal, dropped, [
+      { title: 'TOOL', value: ({ toolName }) => toolName },
+      { title: 'REASON', value: ({ reason }) => reason.replace('_', ' ') },
+      { title: 'WHY', value: ({ explanation }) => explanation },
+    ]),
+  );
+}
+
+/** A selection as plain JSON, without the entries. */
+export function selectionToJson({ tools, error, ...rest }: Selection): object {
+  return { tools: tools.map(({ entry: _entry, ...tool }) => tool), ...rest, error: isToolError(error) ? { code: error.code, message: error.message } : null };
+}
+
+/** Returns the request that the options of a command line stand for. */
+export function selectionRequestOf(text: string, options: Readonly<Record<string, unknown>>): SelectionRequest {
+  const request = {
+    text,
+    maxTools: options['max'],
+    criticalOutsideLimit: options['criticalOutsideLimit'],
+    tokenBudget: options['budget'],
+    stage: options['stage'],
+    taskType: options['taskType'],
+    include: options['include'],
+    exclude: options['exclude'],
+    accessModes: options['access'],
+    maxDanger: options['maxDanger'],
+    maxCostTier: options['maxCost'],
+  };
+  return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as unknown as SelectionRequest;
+}
+
+/** Prints tools as JSON for a model API or for MCP; returns 1 when a selection cannot be held to its limits. */
+export function exportTools(terminal: Terminal, { registry }: LoadedRegistry, options: Readonly<Record<string, unknown>>): number {
+  const { to, api, level, strict, select, max, budget } = options as unknown as ExportCommandOptions;
+  const misplaced = [...(to === 'openai' ? [] : given({ api, strict }, '--to openai')), ...(select === undefined ? given({ max, budget }, '--select') : [])];
+  if (misplaced.length > 0) throw new ToolError('INVALID_ARGUMENT', misplaced.join('; '));
+
+  const filter = filterOf(options);
+  const selection = select === undefined ? undefined : selectTools(registry, { text: select, filter, ...(max === undefined ? {} : { maxTools: max }), ...(budget === undefined ? {} : { tokenBudget: budget }) });
+  const input: ExportInput = selection ?? registry.filter(filter);
+  terminal.out(JSON.stringify(converted(input, { to, api, level, strict }), null, 2));
+  if (selection?.error === undefined) return 0;
+  terminal.err(`error ${selection.error.message}`);
+  return 1;
+}
+
+interface ExportCommandOptions {
+  readonly to: (typeof EXPORT_TARGETS)[number];
+  readonly api: (typeof EXPORT_APIS)[number] | undefined;
+  readonly level: SchemaLevel | undefined;
+  readonly strict: boolean | undefined;
+  readonly select: string | undefined;
+  readonly max: number | undefined;
+  readonly budget: number | undefined;
+}
+
+function given(options: Readonly<Record<string, unknown>>, only: string): string[] {
+  return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}: expected only with ${only}`]));
+}
+
+function converted(input: ExportInput, { to, api, level, strict = false }: Pick<ExportCommandOptions, 'to' | 'api' | 'level' | 'strict'>): unknown {
+  switch (to) {
+    case 'openai':
+      return api === 'responses' ? toOpenAITools(input, { level, api, strict }) : toOpenAITools(input, { level, strict });
+    case 'anthropic':
+      return toAnthropicTools(input, { level });
+    case 'gemini':
+      return toGeminiTools(input, { level });
+    case 'mcp':
+      return { tools: toMcpTools(input, { level }) };
+  }
+}

@@ -1,0 +1,125 @@
+import { resolve } from 'node:path';
+import { Writable, type Readable } from 'node:stream';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { ToolError } from '../../core/errors.js';
+import type { McpServerStatus } from '../../mcp/discovery/server-status.js';
+import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { LOOPBACK_HOSTS } from '../../host/addresses.js';
+import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
+import { limitTime, policyOf } from '../execute/with-executor.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { executionOptionsOf, filterOf, personaOf, TOKEN_VARIABLE } from '../options.js';
+import { EXIT } from '../exit-codes.js';
+import { openMcpDiscovery } from '../load/load-mcp-tools.js';
+import { plainJson, plainLine } from '../plain-text.js';
+import { table } from '../table.js';
+import { paint, type Dialog } from '../terminal.js';
+
+/** Shows how it stands with every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
+export async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
+  const { config, json } = options as { readonly config?: string; readonly json?: boolean };
+  const discovery = await openMcpDiscovery(config, terminal, cwd);
+  const stopListening = terminal.onInterrupt(() => void discovery.close());
+  try {
+    await discovery.refresh();
+    const servers = discovery.status();
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(discovery.definitions());
+    const tools = [...registry].map(({ name, description, accessMode, dangerLevel, requiresConsent, providers }) => ({ name, server: providers[0]?.config?.['server'], description, accessMode, dangerLevel, requiresConsent }));
+    if (json === true) terminal.out(plainJson({ servers, tools, findings: discovery.findings() }, 2));
+    else {
+      terminal.out(
+        table(terminal, servers, [
+          { title: 'SERVER', value: ({ server }) => server, style: () => 'bold' },
+          { title: 'STATE', value: ({ state }) => state, style: ({ state }) => (state === 'ready' ? 'green' : 'red') },
+          { title: 'PROTOCOL', value: ({ era }) => era ?? '', narrow: 'drop' },
+          { title: 'TOOLS', value: ({ tools: count }) => String(count), align: 'right' },
+          { title: 'REASON', value: reasonOf, narrow: 'wrap' },
+        ]),
+      );
+      if (tools.length > 0) {
+        terminal.out('');
+        terminal.out(
+          table(terminal, tools, [
+            { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
+            { title: 'DANGER', value: ({ dangerLevel }) => dangerLevel },
+            { title: 'CONSENT', value: ({ requiresConsent }) => (requiresConsent ? 'yes' : 'no'), narrow: 'drop' },
+            { title: 'DESCRIPTION', value: ({ description }) => description, narrow: 'wrap' },
+          ]),
+        );
+      }
+      for (const { kind, server, tool, message } of discovery.findings()) if (kind !== 'unreachable') terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(tool === undefined ? server : `${server} ${tool}`)}  ${plainLine(message)}`);
+    }
+    return servers.every(({ state }) => state === 'ready' || state === 'stale') ? EXIT.ok : EXIT.findings;
+  } finally {
+    stopListening();
+    await discovery.close();
+  }
+}
+
+function reasonOf(server: McpServerStatus): string {
+  return server.state === 'failed' || server.state === 'backing-off' ? plainLine(server.reason) : '';
+}
+
+/** The input and the variables of the process; a test gives its own. */
+export interface McpServeWorld {
+  readonly input: Readable;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
+
+/**
+ * Serves tools over MCP until the client goes, or the user interrupts the program.
+ *
+ * On standard input and output, where nothing else is printed, or over HTTP with `--http`.
+ *
+ * @param options as the command line has them: `http`, `port`, `host`, `token`, `allowedHost`, `search`, those of running tools
+ * (`yes`, `mode`, `timeout`), of filtering them, `persona` and `json`.
+ */
+export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedRegistry, options: Readonly<Record<string, unknown>>, world: McpServeWorld = { input: process.stdin, env: process.env }): Promise<number> {
+  const { http, port, host, token = world.env[TOKEN_VARIABLE], allowedHost, search, json } = options as Partial<{ http: boolean; port: number; host: string; token: string; allowedHost: readonly string[]; search: boolean; json: boolean }>;
+  const stray = http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
+  if (stray !== undefined) throw new ToolError('INVALID_ARGUMENT', `expected --${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http, found it alone`);
+  const execution = executionOptionsOf(options);
+  const registry = execution.timeoutMs === undefined ? loaded : limitTime(loaded, execution.timeoutMs);
+  const server = createMcpServer(registry, {
+    name: 'tooldex',
+    version: packageJson.version,
+    policy: policyOf(registry, execution),
+    context: personaOf(options),
+    filter: filterOf(options),
+    onError: (error) => terminal.err(`${paint(terminal, 'yellow', 'fault')} ${error instanceof Error ? error.message : String(error)}`),
+    ...(search === undefined ? {} : { search }),
+    ...(http === true && token !== undefined ? { token } : {}), // An empty one, of a variable that is not set, is refused.
+    ...(allowedHost === undefined ? {} : { allowedHosts: [...LOOPBACK_HOSTS, ...allowedHost] }),
+  });
+  let stopListening = (): void => undefined;
+  const interrupted = new Promise<void>((resolve) => (stopListening = terminal.onInterrupt(resolve)));
+  try {
+    const { closed } = http === true ? await serveHttp(terminal, server, registry.size, { port, host, json }) : await server.serveStdio({ input: world.input, output: outputOf(terminal) });
+    await Promise.race([closed, interrupted]);
+  } finally {
+    stopListening();
+    await server.close();
+  }
+  return EXIT.ok;
+}
+
+async function serveHttp(terminal: Dialog, server: McpToolServer, tools: number, options: { readonly port: number | undefined; readonly host: string | undefined; readonly json: boolean | undefined }): Promise<{ readonly closed: Promise<void> }> {
+  const { port, host, json } = options;
+  const { url } = await server.serveHttp({ ...(port === undefined ? {} : { port }), ...(host === undefined ? {} : { host }) });
+  terminal.out(json === true ? JSON.stringify({ url, tools }) : `${paint(terminal, 'bold', url)}  ${tools} tools; Ctrl-C ends it`);
+  return { closed: new Promise<void>(() => undefined) };
+}
+
+/** The terminal holds standard output; messages are lines of it. */
+function outputOf(terminal: Dialog): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(lines: string | Buffer, _encoding, done) {
+      terminal.out(lines.toString().replace(/\n$/, ''));
+      done();
+    },
+  });
+}
