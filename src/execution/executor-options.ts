@@ -105,7 +105,7 @@ const schema = z.strictObject({
         .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, { error: 'calls or cost', params: { advice: 'A budget without either limits nothing.' } }),
     )
     .default([]),
-  store: anObject<StateStore>('a StateStore').optional(),
+  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'increment', 'onAvailability').optional(),
   providers: anObject<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
     .refine((providers) => [...(providers instanceof Map ? providers.values() : Object.values(providers))].every((factory) => typeof factory === 'function'), 'a function that makes a provider for every name')
     .optional(),

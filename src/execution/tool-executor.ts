@@ -15,6 +15,7 @@ import type { CheckedCall, Decision, OutcomeBody, PendingApproval, Policy, ToolC
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
+import { StoreInTime } from '../state/store-in-time.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
@@ -30,6 +31,7 @@ import { CallWorker, type RunnableCall } from './run/call-worker.js';
 import { failure } from './run/failure.js';
 import { HandlerRunner } from './run/handler-runner.js';
 import { copyAllOptions, copyCalls, copyOptions, type CheckOptions, type ExecuteAllOptions } from './run/copy-request.js';
+import { observeCall } from './run/observe-call.js';
 import { RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/with-deadline.js';
 
@@ -92,12 +94,12 @@ export class ToolExecutor {
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: ToolExecutorOptions) {
     const checked = (this.#options = checkExecutorOptions(options));
-    const { registry, store, clock = systemClock, random = Math.random, env } = checked;
+    const { registry, clock = systemClock, random = Math.random, env } = checked;
     this.#registry = registry;
     this.#clock = clock;
     this.#policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
-    const state = store ?? new MemoryStateStore({ clock });
-    this.#state = state;
+    const store = checked.store && new StoreInTime(checked.store, clock);
+    const state = (this.#state = store ?? new MemoryStateStore({ clock }));
     const approvals = new Approvals({ store: state, clock, ttlMs: checked.approvalTtlMs, ...(checked.approvalKey && { key: checked.approvalKey }) });
     this.#desk = new ApprovalDesk({ approvals, listeners: this.#listeners, clock, ttlMs: checked.approvalTtlMs });
     this.#budgets = checked.budgets.length === 0 ? undefined : new Budgets(checked.budgets, state, clock);
@@ -295,11 +297,8 @@ export class ToolExecutor {
   async #observed(running: RunningCall, settle: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
     const { telemetry } = this.#options;
     if (telemetry === undefined) return settle();
-    let settled: Promise<ToolOutcome> | undefined;
-    const run = () => (settled ??= settle());
-    // What watches a call must not be able to lose its outcome: the caller would make the call again.
-    await Promise.resolve().then(() => telemetry.around(running.call, this.#registry.get(running.call.name), run)).catch(() => undefined);
-    return run();
+    const entry = this.#registry.get(running.call.name);
+    return observeCall({ call: running.call, entry, telemetry, clock: this.#clock, timeoutMs: entry?.timeoutMs ?? this.#options.timeoutMs }, settle);
   }
 
   async #carryOut(running: RunningCall): Promise<OutcomeBody> {

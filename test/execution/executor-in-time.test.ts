@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStateStore } from '../../src/state.js';
-import type { Approval, ToolOutcome } from '../../src/index.js';
-import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import type { Approval, ExecuteOptions, ToolExecutorOptions, ToolOutcome } from '../../src/index.js';
+import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer, type Setup } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 
 const never = () => new Promise<never>(() => undefined);
@@ -194,5 +194,76 @@ describe('a call in the words of another format', () => {
     expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     expect(outcome.status === 'error' && outcome.message).toContain('found arguments');
     expect(runs).toBe(0);
+  });
+});
+
+describe('what never settles around a call does not hold it past its deadline', () => {
+  const outcomeAfter = async (ms: number, { executor, clock }: Setup, options: ExecuteOptions = {}, name = 'read') => {
+    let outcome: ToolOutcome | undefined;
+    void executor.execute({ id: '1', name }, options).then((settled) => (outcome = settled));
+    await clock.advanceAsync(ms);
+    return outcome;
+  };
+
+  it('an onStart: the call ends with TIMEOUT, and the tool is not started', async () => {
+    let runs = 0;
+    const outcome = await outcomeAfter(1_000, setup([reader('read', () => ++runs)], { timeoutMs: 1_000 }), { onStart: never });
+    expect(outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', attempts: 0, durationMs: 1_000, message: expect.stringContaining('onStart') as string });
+    expect(runs).toBe(0);
+  });
+
+  it.each<[string, (run: () => Promise<ToolOutcome>) => Promise<ToolOutcome>]>([
+    ['before the call', never],
+    ['after the call', (run) => run().then(never)],
+  ])('telemetry that hangs %s: the tool runs once and its answer is given', async (_, around) => {
+    for (const timeoutMs of [50, 1_000]) {
+      let runs = 0;
+      const outcome = await outcomeAfter(timeoutMs, setup([reader('read', () => ++runs)], { timeoutMs, telemetry: { around: (_call, _entry, run) => around(run) } }));
+      expect(outcome).toMatchObject({ status: 'ok', value: 1 });
+      expect(runs).toBe(1);
+    }
+  });
+
+  it('telemetry around a tool that hangs too: the outcome comes at the deadline', async () => {
+    const outcome = await outcomeAfter(1_000, setup([reader('read', never)], { timeoutMs: 1_000, telemetry: { around: (_call, _entry, run) => run().then(never) } }));
+    expect(outcome).toMatchObject({ code: 'TIMEOUT' });
+  });
+
+  const hungStore = () => {
+    const store = new FailingStore();
+    store.before = never;
+    return store;
+  };
+
+  it('a store: a cached tool answers without it', async () => {
+    const outcome = await outcomeAfter(1_000, setup([reader('read', () => 'answer', { cacheTtlMs: 1_000 })], { timeoutMs: 1_000, store: hungStore() }));
+    expect(outcome).toMatchObject({ status: 'ok', value: 'answer' });
+  });
+
+  it('a store: a write answers without it, and others are told later', async () => {
+    const world = setup([writer('save', () => 'saved', { category: 'x' })], { timeoutMs: 1_000, store: hungStore(), policy: allowAll });
+    expect(await outcomeAfter(1_000, world, {}, 'save')).toMatchObject({ status: 'ok' });
+    expect(world.events.map(({ type }) => type)).toContain('state-unavailable');
+  });
+
+  it.each<[string, Partial<ToolExecutorOptions>]>([
+    ['budgets', { budgets: [{ per: 'principal', calls: 5 }], policy: allowAll }],
+    ['approvals', { confirm: () => true }],
+  ])('a store: %s refuse', async (_, options) => {
+    let runs = 0;
+    const outcome = await outcomeAfter(1_000, setup([writer('save', () => ++runs)], { timeoutMs: 1_000, store: hungStore(), ...options }), {}, 'save');
+    expect(outcome).toMatchObject({ status: 'error', code: 'STATE_UNAVAILABLE' });
+    expect(runs).toBe(0);
+  });
+
+  it('a store that answers again is used again', async () => {
+    const store = hungStore();
+    const world = setup([reader('read', () => 1)], { timeoutMs: 1_000, store, budgets: [{ per: 'principal', calls: 5 }] });
+    expect(await outcomeAfter(1_000, world)).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    store.before = () => undefined;
+    await world.clock.advanceAsync(2_000);
+    await outcomeAfter(0, world); // Asks whether it is back.
+    expect(await outcomeAfter(0, world)).toMatchObject({ status: 'ok' });
+    expect(world.events.map(({ type }) => type)).toContain('state-available');
   });
 });

@@ -11,6 +11,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ApprovalDesk } from '../approval-desk.js';
 import type { ResultCache, Worked } from '../cache/result-cache.js';
 import type { AcceptedInput } from '../call-checker.js';
+import type { ExecuteOptions } from '../executor-options.js';
 import type { Budgets } from '../limits/budgets.js';
 import { onAbort } from '../../core/on-abort.js';
 import type { AbandonedCalls } from '../limits/abandoned-calls.js';
@@ -122,10 +123,17 @@ export class CallWorker {
       assertWanted(options.signal, entry.name);
     }
     if (options.onStart !== undefined) {
-      await options.onStart(running.call);
+      await this.#announce(running, entry, options.onStart);
       assertWanted(options.signal, entry.name);
     }
     return undefined;
+  }
+
+  async #announce({ call, options }: RunningCall, { name, timeoutMs = this.#options.timeoutMs }: ToolEntry, onStart: NonNullable<ExecuteOptions['onStart']>): Promise<void> {
+    const told = await withDeadline(() => onStart(call), { clock: this.#options.clock, timeoutMs, signal: options.signal });
+    if (told.kind === 'threw') throw told.error;
+    if (told.kind === 'aborted') throw aborted(name);
+    if (told.kind === 'timeout') throw new ToolError('TIMEOUT', `Expected onStart of ${name} to end within ${timeoutMs} ms, got no end of it. The tool was not started.`, { details: { timeoutMs } });
   }
 
   async #start(running: RunningCall, { entry, raw, input, approval }: RunnableCall, work: Work): Promise<OutcomeBody> {
