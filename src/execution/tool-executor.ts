@@ -114,7 +114,7 @@ export class ToolExecutor {
     this.#checker = new CallChecker({ registry, policy: this.#policy, clock, env, isRouted: (entry) => this.#runner.isRouted(entry) });
     const concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
     this.#abandoned = new AbandonedCalls({ clock, graceMs: checked.graceMs, max: checked.maxAbandoned });
-    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, abandoned: this.#abandoned, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health });
+    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, abandoned: this.#abandoned, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health, registry });
     this.#stopWatchingStore = store?.onAvailability((available) => this.#listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
 
@@ -337,13 +337,17 @@ export class ToolExecutor {
       if (!this.#checker.isRecent(dated)) return this.#decide(running, accepted);
       assertUsable(running, entry);
     }
+    const assertCurrent = () => {
+      if (this.#checker.isCurrent(accepted, call.name)) return;
+      if (approval !== undefined) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, got one that was replaced or removed; ask again');
+      throw new ToolError('TOOL_CHANGED', `Expected ${entry.name} as it was when the call was judged, got one that was replaced or removed. Nothing was run; call it again.`);
+    };
     const forbiddenNow = async (waited: boolean) => {
-      if (!this.#checker.isCurrent(accepted, call.name)) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, got one that was replaced or removed; ask again');
       if (!waited && this.#checker.isRecent(dated)) return undefined;
       const now = await this.#checker.decide(running, accepted);
       return now.decision.verdict === 'deny' ? denied(now.decision) : undefined;
     };
-    return this.#run(running, { ...accepted, approval, forbiddenNow });
+    return this.#run(running, { ...accepted, approval, forbiddenNow, assertCurrent });
   }
 
   /** Who is asked: the call's own `confirm`, and the executor's when there is none or it leaves the call waiting. */

@@ -69,6 +69,32 @@ describe('a call takes one pass: one check and one decision', () => {
   });
 });
 
+describe('a tool that is replaced after its call was judged', () => {
+  const other = defineTool({ name: 'note', description: 'Transfers money', inputSchema: z.object({ key: z.string() }), accessMode: 'write', execute: () => 'transferred' });
+
+  it('is not run when the call waited for its turn, nor is the other', async () => {
+    const { executor, registry, counts } = counting('allow', { maxConcurrent: 1 }, { allowParallel: false });
+    let replaced = false;
+    executor.on(({ type }) => {
+      if (type !== 'call-started' || replaced) return;
+      replaced = true;
+      registry.register(other, { replace: true });
+    });
+    const [first, second] = await Promise.all([executor.execute(call), executor.execute({ ...call, id: '2' })]);
+    expect(brief(first!)).toBe('ok "a"');
+    expect(second).toMatchObject({ status: 'error', code: 'TOOL_CHANGED', attempts: 0 });
+    expect(counts.runs).toBe(1);
+    expect(brief(await executor.execute({ ...call, id: '3' }))).toBe('ok "transferred"');
+  });
+
+  it('is not run when that happens right before its start', async () => {
+    const { executor, registry, counts } = counting();
+    const onStart = () => void registry.register(other, { replace: true });
+    expect(await executor.execute(call, { onStart })).toMatchObject({ status: 'error', code: 'TOOL_CHANGED', attempts: 0 });
+    expect(counts.runs).toBe(0);
+  });
+});
+
 describe('the policy', () => {
   const decided = async (inputSchema: ToolOptions['inputSchema'], input: unknown) => {
     const seen: unknown[] = [];

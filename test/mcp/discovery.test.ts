@@ -177,7 +177,9 @@ describe('a discovery', () => {
     approved.delete('demo/echo');
     await discovery.refresh();
     expect(namesOf(discovery)).toEqual(['mcp.demo.echo', 'mcp.demo.pid']);
-    expect(await echo!.execute!({}, {})).toMatchObject({ status: 'ok' });
+    // Who approved the new definition said nothing of calls that were judged by the one before.
+    await expect(echo!.execute!({}, {})).rejects.toMatchObject({ code: 'TOOL_CHANGED' });
+    expect(await discovery.definitions()[0]!.execute!({}, {})).toMatchObject({ status: 'ok' });
   });
 
   it('looks at the tools of a server again that was started anew, before it calls one', async () => {

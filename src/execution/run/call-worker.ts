@@ -4,9 +4,11 @@ import { isWriting } from '../../core/enum-order.js';
 import { ToolError } from '../../core/errors.js';
 import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import type { HealthLog } from '../../providers/health/health-samples.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
 import { isToolResult } from '../../tool/outcome.js';
+import { renewedTool } from '../../tool/tool-changed.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ApprovalDesk } from '../approval-desk.js';
 import type { ResultCache, Worked } from '../cache/result-cache.js';
@@ -31,6 +33,7 @@ export interface CallWorkerOptions {
   readonly runner: HandlerRunner;
   readonly cache: ResultCache;
   readonly health: HealthLog;
+  readonly registry: ToolMetadataRegistry;
 }
 
 /** A call that may run. */
@@ -38,6 +41,8 @@ export interface RunnableCall extends AcceptedInput {
   readonly approval?: Approval | undefined;
   /** Looks at the tool, and after a wait at the policy, right before an approval is used up; an outcome forbids the call. */
   readonly forbiddenNow: (waited: boolean) => Promise<OutcomeBody | undefined>;
+  /** @throws ToolError when the tool was replaced or removed since the call was judged. */
+  readonly assertCurrent: () => void;
 }
 
 /** The work of a call that was answered: whether it still runs, and what its end is told to. */
@@ -76,6 +81,13 @@ export class CallWorker {
     }
   }
 
+  /** Puts the tool as it is now in the place of one that has changed: the next call is judged by it. */
+  #renew(entry: ToolEntry, error: unknown): void {
+    const { registry } = this.#options;
+    const renewed = renewedTool(error, entry.definition);
+    if (renewed !== undefined && registry.get(entry.name) === entry) registry.register(renewed, { replace: true });
+  }
+
   /** @throws ToolError `ABANDONED_RUNNING` when calls that were given up and still run forbid this one. */
   assertIdle(entry: ToolEntry): void {
     const refusal = this.#options.abandoned.refusalOf(entry);
@@ -105,10 +117,11 @@ export class CallWorker {
   }
 
   /** Spends budget and approval, in an order in which nothing is lost for a call that is not going to run. */
-  async #prepare(running: RunningCall, { entry, approval, forbiddenNow }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
+  async #prepare(running: RunningCall, { entry, approval, forbiddenNow, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
     const { approvals, budgets } = this.#options;
     const { options } = running;
     assertWanted(options.signal, entry.name);
+    assertCurrent();
     if (approval !== undefined) {
       const forbidden = await forbiddenNow(waited);
       if (forbidden !== undefined) return forbidden;
@@ -126,6 +139,7 @@ export class CallWorker {
       await this.#announce(running, entry, options.onStart);
       assertWanted(options.signal, entry.name);
     }
+    assertCurrent();
     return undefined;
   }
 
@@ -147,7 +161,7 @@ export class CallWorker {
       const returned = await runner.run({
         entry,
         input,
-        context: running.contextFor(isWriting(entry.accessMode) ? (options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined),
+        context: running.contextFor(entry.digest, isWriting(entry.accessMode) ? (options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined),
         signal: options.signal,
         approved: approval !== undefined,
         onAttempt: () => void running.attempts++,
@@ -167,6 +181,7 @@ export class CallWorker {
       result = readResult(returned, (question, choices) => running.pending('question', entry, raw, question, choices));
     } catch (error) {
       result = failure(error);
+      this.#renew(entry, error);
     } finally {
       await drop();
     }

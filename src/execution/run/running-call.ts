@@ -106,10 +106,11 @@ export class RunningCall {
   }
 
   /** What the tool's work is told of its call. */
-  contextFor(idempotencyKey: string | undefined): ToolContext {
+  contextFor(definitionDigest: string, idempotencyKey: string | undefined): ToolContext {
     const { principal, conversationId, context } = this.#options;
     return {
       callId: this.#call.id,
+      definitionDigest,
       ...(context !== undefined && { context }),
       ...(principal !== undefined && { principal }),
       ...(conversationId !== undefined && { conversationId }),

@@ -22,6 +22,8 @@ export interface McpConnectionOptions {
   readonly clientInfo: McpClientInfo;
   /** Told when the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
+  /** Told when another process may answer now, or a change may not have been heard of. */
+  readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
 }
 
@@ -51,6 +53,10 @@ interface Session {
   readonly transport: Transport;
   /** Fires when the session is of no use any more. */
   readonly gone: AbortController;
+  /** Requests stand for themselves: a server that is started again answers them as if nothing had been. */
+  readonly isStateless: () => boolean;
+  /** Whether the server would tell of changes. */
+  isWatched: boolean;
 }
 
 type State = { readonly kind: 'idle' } | { readonly kind: 'opening'; readonly session: Promise<Session> } | { readonly kind: 'open'; readonly session: Session } | { readonly kind: 'closed' };
@@ -93,6 +99,11 @@ export class McpConnection {
     );
   }
 
+  /** Whether the server may have become another without anything telling: a call then needs a listing of its own. */
+  get isBlind(): boolean {
+    return this.#state.kind === 'open' && this.#state.session.isStateless() && !this.#state.session.isWatched;
+  }
+
   /**
    * The answer as the server sent it.
    *
@@ -117,7 +128,10 @@ export class McpConnection {
 
   /** Makes sure that a session is open. @returns its number. */
   async open(signal?: AbortSignal): Promise<number> {
-    return (await this.#session(signal)).number;
+    const session = await this.#session(signal);
+    // That a stream has ended is heard before it is looked at: this process may have been busy since.
+    if (session.isStateless()) for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+    return session.number;
   }
 
   /** Ends the connection, and the process behind it, for good. */
@@ -210,7 +224,8 @@ export class McpConnection {
     });
     if (onElicit !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => (await onElicit(this.#server.name, params as unknown as ElicitationRequest)) as ElicitResult);
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
-    const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController() };
+    const isStateless = () => settings.kind === 'http' && transport.sessionId === undefined;
+    const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController(), isStateless, isWatched: false };
     const stop = onAbort(signal, () => this.#end(session));
     try {
       await client.connect(transport, NO_LIMIT);
@@ -224,7 +239,7 @@ export class McpConnection {
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
     // In the 2026 protocol changes are told to those who ask to be told.
-    if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged === true) client.listen({ toolsListChanged: true }, NO_LIMIT).catch(() => undefined);
+    if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged === true) void this.#watch(session);
     return session;
   }
 
@@ -235,6 +250,21 @@ export class McpConnection {
     const sdk = await packages.client();
     const answered = await withDeadline((signal) => this.#request(session, signal, ({ client }, options) => pingOf(client, options, sdk)), { clock, timeoutMs: PING_TIMEOUT_MS });
     if (answered.kind !== 'returned') this.#drop(session);
+    else this.#options.onDoubt(); // It may be another process that answers.
+  }
+
+  /** Hears of changes while the server keeps the stream open; what changed before and after that is open to doubt. */
+  async #watch(session: Session): Promise<void> {
+    try {
+      const subscription = await session.client.listen({ toolsListChanged: true }, NO_LIMIT);
+      session.isWatched = subscription.honoredFilter.toolsListChanged === true;
+      if (session.isStateless()) this.#options.onDoubt();
+      await subscription.closed;
+    } catch {
+      return; // The server does not offer it.
+    }
+    session.isWatched = false;
+    if (!session.gone.signal.aborted) this.#options.onDoubt();
   }
 
   #drop(session: Session): void {

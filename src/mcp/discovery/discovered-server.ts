@@ -17,16 +17,19 @@ import type { ServerListing } from '../pins/pin-findings.js';
 import { OutputSchemas } from '../output-schemas.js';
 import { isAllowed } from '../settings/is-allowed.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
+import type { JudgedBy, JudgedDefinitions } from './judged-definitions.js';
 import type { McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
 import { buildTable, changeOf, EMPTY_TABLE, type PinGuard, type ToolTable } from './tool-table.js';
 
-export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onToolsChanged'> {
+export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onToolsChanged' | 'onDoubt'> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
   readonly settings: McpSettings;
   readonly tell: (event: McpDiscoveryEvent) => void;
+  /** By which definitions calls to a server of this name were judged, also before its settings changed. */
+  readonly judged: JudgedDefinitions;
 }
 
 interface Failure {
@@ -39,6 +42,8 @@ interface Failure {
 
 /** A server that says all the time that its tools have changed is asked no more often than this. */
 const CHANGE_GAP_MS = 250;
+/** Listings that one call waits for at most: a server may say all the time that its tools have changed. */
+const MOST_LISTINGS = 2;
 
 /** One server: what it listed last, when it is asked again, and calls to its tools. */
 export class DiscoveredServer {
@@ -52,6 +57,8 @@ export class DiscoveredServer {
   #askedAt = -Infinity;
   /** The server has said that its tools are different from those of the listing. */
   #changed = false;
+  /** The server may be another, or have said so unheard: before the next call it is asked. */
+  #doubted = false;
   #running: Promise<void> | undefined;
   /** The question after the one that runs. */
   #next: Promise<void> | undefined;
@@ -61,7 +68,7 @@ export class DiscoveredServer {
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
     this.#options = options;
-    this.#connection = new McpConnection(server, { ...options, onToolsChanged: () => this.#heardOfChange() });
+    this.#connection = new McpConnection(server, { ...options, onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
   }
 
   get definitions(): readonly ToolDefinition[] {
@@ -129,15 +136,18 @@ export class DiscoveredServer {
   /**
    * Calls a tool that the server lists, that the settings allow and whose definition is the pinned one.
    *
-   * @throws ToolError `TOOL_UNAVAILABLE` for other tools, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
+   * @param by the definition by which the call was judged; otherwise the digest in the context says it.
+   * @throws ToolError `TOOL_CHANGED` for a tool that is no longer the one that was judged, `TOOL_UNAVAILABLE` for other tools, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
    * @throws Error that is no ToolError when the connection breaks during the call.
    */
-  async callTool(toolName: string, input: unknown, context: ToolContext): Promise<unknown> {
+  async callTool(toolName: string, input: unknown, context: ToolContext, by: JudgedBy = context.definitionDigest): Promise<unknown> {
     const { signal, reportProgress } = context;
+    const { judged, pins } = this.#options;
     const sdk = await this.#options.packages.client();
     const attempt = async () => {
       const session = await this.#listedSession(signal);
       const { definition } = this.#callable(toolName);
+      judged.assertCurrent(toolName, definition, by, pins !== undefined);
       const answer = await this.#connection.callTool({
         session,
         tool: toolName,
@@ -182,8 +192,10 @@ export class DiscoveredServer {
       throw unavailable(`${labelOf(this.server.name)} to be there, found a failure: ${describeConnectionFailure(error)}`, error);
     });
     // After a restart it may be another program, and what was looked at before says nothing of it.
-    if (this.#listing.session !== session) await this.ask(true);
-    if (this.#listing.session !== session) throw unavailable(`${labelOf(this.server.name)} to list its tools after it was started again, found a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
+    const isOutdated = () => this.#listing!.session !== session || this.#changed || this.#doubted;
+    let listings = 0;
+    for (; listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind)); listings++) await this.ask(true);
+    if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined)) throw unavailable(`${labelOf(this.server.name)} to list its tools after they may have changed, got a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
     return session;
   }
 
@@ -219,7 +231,9 @@ export class DiscoveredServer {
   async #list(): Promise<void> {
     const { clock, tell } = this.#options;
     this.#askedAt = clock.elapsed();
+    const [wasChanged, wasDoubted] = [this.#changed, this.#doubted];
     this.#changed = false;
+    this.#doubted = false;
     try {
       const listing = await this.#connection.listTools();
       if (this.#closed) return;
@@ -228,6 +242,8 @@ export class DiscoveredServer {
       await this.#rebuild();
       tell({ type: 'listed', at: clock.now(), server: this.server.name, tools: this.#table.tools.size });
     } catch (error) {
+      this.#changed ||= wasChanged;
+      this.#doubted ||= wasDoubted;
       if (!this.#closed) this.#failed(describeConnectionFailure(error));
     }
   }
@@ -237,9 +253,10 @@ export class DiscoveredServer {
     if (this.#listing === undefined) return;
     const before = this.#table;
     const { pins, patternEngine, settings, clock, tell } = this.#options;
-    const executeOf = (toolName: string) => (input: unknown, context: ToolContext) => this.callTool(toolName, input, context);
-    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, executeOf });
+    const call = this.callTool.bind(this);
+    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, call });
     if (this.#closed) return;
+    this.#options.judged.note([...table.tools].map(([toolName, { definition }]) => [toolName, definition]));
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
@@ -264,7 +281,7 @@ export class DiscoveredServer {
       waitMs,
       () => {
         this.#cancelTimer = undefined;
-        void this.ask(true);
+        if (this.#changed) void this.ask(true); // A call may have asked meanwhile.
       },
       { background: true },
     );

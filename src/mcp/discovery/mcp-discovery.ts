@@ -14,6 +14,7 @@ import type { McpSettings } from '../settings/mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { findLookAlikes } from '../translate/find-look-alikes.js';
 import { DiscoveredServer } from './discovered-server.js';
+import { JudgedDefinitions } from './judged-definitions.js';
 import { checkDiscoveryOptions, type CheckedDiscoveryOptions, type McpDiscoveryOptions } from './discovery-options.js';
 import type { McpChange, McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
 
@@ -40,6 +41,7 @@ export class McpDiscovery implements McpCaller {
   readonly #options: CheckedDiscoveryOptions;
   readonly #listeners = new Listeners<McpChange>();
   readonly #events = new Listeners<McpDiscoveryEvent>();
+  readonly #judged = new Map<string, JudgedDefinitions>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -153,9 +155,15 @@ export class McpDiscovery implements McpCaller {
         // What is switched off lets go of its servers, and of the tools that were registered from them.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        return [server.name, new DiscoveredServer(server, { ...options, env, onElicit, pins, settings, tell: (event) => this.#tell(event) })];
+        return [server.name, new DiscoveredServer(server, { ...options, env, onElicit, pins, settings, judged: this.#judgedOf(server.name), tell: (event) => this.#tell(event) })];
       }),
     );
+  }
+
+  #judgedOf(server: string): JudgedDefinitions {
+    const judged = this.#judged.get(server) ?? new JudgedDefinitions(server);
+    this.#judged.set(server, judged);
+    return judged;
   }
 
   /** A server's tools: at once if they are known, while it is asked again where it is time. */

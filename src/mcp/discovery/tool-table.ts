@@ -1,7 +1,8 @@
 import { compareText, digestOf } from '../../core/plain-data.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { publicMessage } from '../../core/public-message.js';
-import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
 import { quoted } from '../translate/foreign-text.js';
 import { translateListing } from '../translate/translate-listing.js';
@@ -34,12 +35,12 @@ export interface TableSources {
   readonly settings: McpSettings;
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
-  /** The work of a tool, by its name at the server. */
-  readonly executeOf: (toolName: string) => Execute;
+  /** Calls a tool by its name at the server, as the definition says that is called. */
+  readonly call: (toolName: string, input: unknown, context: ToolContext, definition: ToolDefinition) => Promise<unknown>;
 }
 
 /** What a listing comes to. A tool that is as it was keeps its definition, so that registries see no change. */
-export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, executeOf }: TableSources): Promise<ToolTable> {
+export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, call }: TableSources): Promise<ToolTable> {
   const translated = translateListing(listing, server, settings, patternEngine);
   const tools = new Map<string, TableTool>();
   const held = new Map<string, string>();
@@ -59,7 +60,8 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
       continue;
     }
     try {
-      tools.set(toolName, { definition: defineTool({ ...options, execute: executeOf(toolName) }), digest });
+      const definition: ToolDefinition = defineTool({ ...options, execute: (input: unknown, context: ToolContext) => call(toolName, input, context, definition) });
+      tools.set(toolName, { definition, digest });
     } catch (error) {
       // The settings may contradict themselves, such as readonly access of tools that write.
       find('refused', toolName, publicMessage(error));

@@ -29,6 +29,8 @@ export interface ToolContext {
   /** Fires when the caller no longer wants the answer, or the time is up. */
   readonly signal?: AbortSignal;
   readonly callId?: string;
+  /** The digest of the definition by which the call was judged: what runs it should be no other. */
+  readonly definitionDigest?: string;
   /** For whom the call is made. */
   readonly principal?: string;
   readonly conversationId?: string;

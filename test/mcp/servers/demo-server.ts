@@ -4,7 +4,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
 /**
  * A server of both protocols whose listing is a file, read at every question; `log` in its arguments is where it writes
- * what happens to it. Arguments: <listing file> <log file> [legacy].
+ * what happens to it; at SIGUSR2 it says that its tools have changed. Arguments: <listing file> <log file> [legacy].
  */
 const [listing = '', log = '', legacy] = process.argv.slice(2);
 const note = (line: string) => appendFileSync(log, `${line}\n`);
@@ -17,6 +17,7 @@ setTimeout(() => process.exit(9), 120_000).unref();
 
 export function demoServer(tools: () => Tool[]): Server {
   const server = new Server({ name: 'demo', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });
+  process.on('SIGUSR2', () => void server.sendToolListChanged());
   server.setRequestHandler('tools/list', () => {
     note('list');
     return { tools: tools() };

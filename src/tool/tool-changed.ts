@@ -1,0 +1,23 @@
+import { ToolError } from '../core/errors.js';
+import type { ToolDefinition } from './tool-definition.js';
+
+/** Gives the tool as it is now for the one that a call was judged by; `undefined` when that is not known. */
+export type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
+
+/** Where an error keeps its renewal; shared between loaded copies of the package. */
+const RENEWAL = Symbol.for('tooldex/renewal/v1');
+
+/** Returns the error of a call whose tool is no longer the one that was judged: nothing was sent. */
+export function toolChanged(message: string, details: Readonly<Record<string, unknown>>, renewal: Renewal): ToolError {
+  return Object.defineProperty(new ToolError('TOOL_CHANGED', message, { details }), RENEWAL, { value: renewal });
+}
+
+/** Returns the tool that takes the place of one that a call was judged by, if the call failed because it has changed. */
+export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinition | undefined {
+  try {
+    const renewal: unknown = error instanceof Object && Object.hasOwn(error, RENEWAL) ? (error as { [RENEWAL]?: unknown })[RENEWAL] : undefined;
+    return typeof renewal === 'function' ? (renewal as Renewal)(judged) : undefined;
+  } catch {
+    return undefined; // A hostile proxy, or a tool that cannot be defined again.
+  }
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHandler, legacyStatelessFallback, Server, WebStandardStreamableHTTPServerTransport, type Tool } from '@modelcontextprotocol/server';
+import { onTestFinished } from 'vitest';
+import { Demo } from './start.js';
+
+/** A server whose tools become others, and which then is started again or tells it. */
+export interface SwappingServer {
+  /** For settings. */
+  readonly start: object;
+  list(...tools: readonly object[]): void;
+  /** The names of the tools that were called. */
+  calls(): readonly string[];
+  restart(): Promise<void>;
+  tellChange(): void;
+}
+
+export function overStdio(era: 'modern' | 'legacy', ...tools: readonly object[]): SwappingServer {
+  const demo = new Demo();
+  demo.list(...tools);
+  const pid = () => Number(demo.log('started').at(-1)!.split(' ')[1]);
+  return {
+    start: { ...demo.start, args: [...demo.start.args, ...(era === 'legacy' ? ['legacy'] : [])] },
+    list: (...now) => demo.list(...now),
+    calls: () => demo.log('call').map((line) => line.slice('call '.length)),
+    async restart() {
+      process.kill(pid(), 'SIGTERM');
+      while (isThere(pid())) await nextTurns();
+      await nextTurns();
+    },
+    tellChange: () => void process.kill(pid(), 'SIGUSR2'),
+  };
+}
+
+/** The client is in this process: it sees that its old connection has ended in the next turns. */
+async function nextTurns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+interface Answering {
+  fetch(request: Request): Promise<Response>;
+  tellChange(): void;
+}
+
+/** With sessions, or without: each request is then served on its own, in the protocol of 2026 or in the one before. */
+export async function overHttp(era: 'modern' | 'sessions' | 'stateless', ...tools: readonly object[]): Promise<SwappingServer> {
+  let listed = tools;
+  const called: string[] = [];
+  const serverOf = () => {
+    const server = new Server({ name: 'swaps', version: '1' }, { capabilities: { tools: { listChanged: true } } });
+    server.setRequestHandler('tools/list', () => ({ tools: [...listed] as Tool[] }));
+    server.setRequestHandler('tools/call', ({ params }) => {
+      called.push(params.name);
+      return { content: [{ type: 'text', text: 'done' }] };
+    });
+    return server;
+  };
+  const answering: Record<typeof era, () => Answering> = {
+    modern: () => {
+      const handler = createMcpHandler(serverOf, { legacy: 'reject' });
+      return { fetch: (request) => handler.fetch(request), tellChange: () => handler.notify.toolsChanged() };
+    },
+    stateless: () => ({ fetch: async (request) => legacyStatelessFallback(serverOf)(request), tellChange: () => undefined }),
+    sessions: () => {
+      const sessions = new Map<string, { readonly transport: WebStandardStreamableHTTPServerTransport; readonly server: Server }>();
+      return {
+        async fetch(request) {
+          const id = request.headers.get('mcp-session-id');
+          const known = id === null ? undefined : sessions.get(id);
+          if (known !== undefined) return known.transport.handleRequest(request);
+          if (id !== null) return new Response('unknown session', { status: 404 });
+          const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID });
+          const server = serverOf();
+          await server.connect(transport);
+          const response = await transport.handleRequest(request);
+          if (transport.sessionId !== undefined) sessions.set(transport.sessionId, { transport, server });
+          return response;
+        },
+        tellChange: () => sessions.forEach(({ server }) => void server.sendToolListChanged()),
+      };
+    },
+  };
+  let now = answering[era]();
+  let server = await listening((request) => now.fetch(request), 0);
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => closed(server));
+  return {
+    start: { url: `http://127.0.0.1:${port}/mcp` },
+    list: (...others) => void (listed = others),
+    calls: () => called,
+    async restart() {
+      await closed(server);
+      now = answering[era]();
+      server = await listening((request) => now.fetch(request), port);
+      await nextTurns();
+    },
+    tellChange: () => now.tellChange(),
+  };
+}
+
+async function listening(answer: (request: Request) => Promise<Response>, port: number): Promise<HttpServer> {
+  const listener = getRequestListener(answer);
+  const server = createServer((request, response) => void listener(request, response)).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+async function closed(server: HttpServer): Promise<void> {
+  const ended = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await ended;
+}
