@@ -116,6 +116,13 @@ export class CallChecker {
     return this.#options.registry.get(name) === entry;
   }
 
+  /** @throws ToolError `INVALID_APPROVAL` or `TOOL_CHANGED` when the tool was replaced or removed since the call was judged. */
+  assertCurrent(accepted: AcceptedInput, name: string, isApproved: boolean): void {
+    if (this.isCurrent(accepted, name)) return;
+    if (isApproved) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, got one that was replaced or removed; ask again');
+    throw new ToolError('TOOL_CHANGED', `Expected ${accepted.entry.name} as it was when the call was judged, got one that was replaced or removed. Nothing was run; call it again.`);
+  }
+
   /** The policy's decision, told when it says something new. @throws ToolError `ABORTED` when the caller gives up before. */
   async decide(running: RunningCall, { entry, input }: AcceptedInput): Promise<DatedDecision> {
     const { policy, clock, env, isRouted } = this.#options;

@@ -337,11 +337,7 @@ export class ToolExecutor {
       if (!this.#checker.isRecent(dated)) return this.#decide(running, accepted);
       assertUsable(running, entry);
     }
-    const assertCurrent = () => {
-      if (this.#checker.isCurrent(accepted, call.name)) return;
-      if (approval !== undefined) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, got one that was replaced or removed; ask again');
-      throw new ToolError('TOOL_CHANGED', `Expected ${entry.name} as it was when the call was judged, got one that was replaced or removed. Nothing was run; call it again.`);
-    };
+    const assertCurrent = () => this.#checker.assertCurrent(accepted, call.name, approval !== undefined);
     const forbiddenNow = async (waited: boolean) => {
       if (!waited && this.#checker.isRecent(dated)) return undefined;
       const now = await this.#checker.decide(running, accepted);
