@@ -337,13 +337,12 @@ export class ToolExecutor {
       if (!this.#checker.isRecent(dated)) return this.#decide(running, accepted);
       assertUsable(running, entry);
     }
-    const assertCurrent = () => this.#checker.assertCurrent(accepted, call.name, approval !== undefined);
     const forbiddenNow = async (waited: boolean) => {
       if (!waited && this.#checker.isRecent(dated)) return undefined;
-      const now = await this.#checker.decide(running, accepted);
-      return now.decision.verdict === 'deny' ? denied(now.decision) : undefined;
+      const { decision: now } = await this.#checker.decide(running, accepted);
+      return now.verdict === 'deny' ? denied(now) : undefined;
     };
-    return this.#run(running, { ...accepted, approval, forbiddenNow, assertCurrent });
+    return this.#run(running, { ...accepted, approval, forbiddenNow, assertCurrent: () => this.#checker.assertCurrent(accepted, call.name, approval !== undefined) });
   }
 
   /** Who is asked: the call's own `confirm`, and the executor's when there is none or it leaves the call waiting. */
