@@ -1,5 +1,5 @@
-export { chat, streamChat, type ChatOptions } from './chat/chat.js';
-export type { ChatEngine, OnToolError, SelectTools, ToolErrorDecision } from './chat/chat-engine.js';
+export { chat, streamChat } from './chat/chat.js';
+export type { ChatEngine, ChatOptions, OnToolError, SelectTools, ToolErrorDecision } from './chat/chat-engine.js';
 export type { ChatEvent } from './chat/chat-event.js';
 export type { ChatTurn } from './chat/chat-turn.js';
 export type { ChatMetadata, ChatResult } from './chat/chat-result.js';

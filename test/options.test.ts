@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isToolError, issuesOf } from '../src/core/errors.js';
+import { createDiscoveryApp, serve } from '../src/http.js';
 import { CapabilityRegistry, loadFunctionMap, loadManifest } from '../src/capability.js';
 import { chat, Session } from '../src/chat.js';
 import { createToolSearchTool, SafetyPolicy, selectTools, ToolExecutor, ToolMetadataRegistry } from '../src/index.js';
-import { toAnthropicTools, toGeminiTools, toMcpTools, toOpenAITools } from '../src/interop.js';
-import { DefinitionPins, McpDiscovery } from '../src/mcp.js';
+import { fromAISDKTools, fromLangChainTools, toAISDKTools, toAnthropicTools, toGeminiTools, toLangChainTools, toMcpTools, toOpenAIAgentsTools, toOpenAITools } from '../src/interop.js';
+import { createMcpServer, DefinitionPins, McpDiscovery } from '../src/mcp.js';
 import { exponentialBackoff, ProviderRouter, RollingHealth, SharedHealth } from '../src/providers.js';
 import { MemoryStateStore, RedisStateStore } from '../src/state.js';
 import { Approvals } from '../src/safety/approvals.js';
@@ -13,6 +14,8 @@ const registry = new ToolMetadataRegistry();
 const store = new MemoryStateStore();
 const model = () => Promise.reject(new Error('never asked'));
 const noTools: never[] = [];
+const executor = new ToolExecutor({ registry });
+const capabilities = await CapabilityRegistry.load();
 
 /** Everything that takes options: what is called, options that would be accepted, and an option with a value of a wrong type. */
 const TAKERS: readonly (readonly [name: string, call: (options: never) => unknown, good: Readonly<Record<string, unknown>>, option: string, wrong: unknown])[] = [
@@ -26,8 +29,13 @@ const TAKERS: readonly (readonly [name: string, call: (options: never) => unknow
   ['registry.getToolsMatchingTextScored', (options) => registry.getToolsMatchingTextScored('x', options), {}, 'minScore', 'high'],
   ['registry.filter', (options) => registry.filter(options), {}, 'category', 5],
   ['chat', (options) => chat(options), { model, tools: noTools, messages: noTools }, 'maxTurns', 0],
+  ['a chat, what it is run on', (options) => chat(options), { model, tools: noTools, messages: noTools }, 'prompt', 5],
   ['Session.create', (options) => Session.create(options), {}, 'id', 'no blanks'],
   ['CapabilityRegistry.load', (options) => CapabilityRegistry.load(options), {}, 'onInvalid', 'ignore'],
+  ['capabilities.tools', (query) => capabilities.tools(query), {}, 'minSuccessRate', 80],
+  ['capabilities.skills', (query) => capabilities.skills(query), {}, 'capability', ' '],
+  ['capabilities.tasks', (query) => capabilities.tasks(query), {}, 'available', 'yes'],
+  ['capabilities.jobs', (query) => capabilities.jobs(query), {}, 'requireCalls', 1],
   ['loadManifest', (options) => loadManifest('x.json', options), {}, 'persona', 5],
   ['loadFunctionMap', (options) => loadFunctionMap(options), { files: 'x.json' }, 'definitions', 5],
   ['McpDiscovery.discover', (options) => new McpDiscovery({ servers: {} }, options), {}, 'onEvent', 5],
@@ -44,6 +52,14 @@ const TAKERS: readonly (readonly [name: string, call: (options: never) => unknow
   ['toAnthropicTools', (options) => toAnthropicTools(noTools, options), {}, 'level', 'half'],
   ['toGeminiTools', (options) => toGeminiTools(noTools, options), {}, 'schema', 'xml'],
   ['toMcpTools', (options) => toMcpTools(noTools, options), {}, 'level', 'half'],
+  ['toAISDKTools', (options) => toAISDKTools(noTools, options), {}, 'executor', {}],
+  ['toLangChainTools', (options) => toLangChainTools(noTools, options), { executor }, 'confirm', true],
+  ['toOpenAIAgentsTools', (options) => toOpenAIAgentsTools(noTools, options), { executor }, 'principal', 5],
+  ['fromAISDKTools', (options) => fromAISDKTools({}, options), {}, 'trusted', 'yes'],
+  ['fromLangChainTools', (options) => fromLangChainTools(noTools, options), {}, 'overrides', { x: 1 }],
+  ['createMcpServer', (options) => createMcpServer(registry, options), {}, 'maxTools', 0],
+  ['createDiscoveryApp', (options) => createDiscoveryApp(capabilities, options), {}, 'allowedOrigins', ['no origin']],
+  ['serve', (options) => serve(capabilities, options), {}, 'maxListeners', -1],
 ];
 
 async function refusalOf(call: (options: never) => unknown, options: object) {

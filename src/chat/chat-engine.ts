@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
+import type { Approval } from '../safety/approvals.js';
 import { type CallContext, POLICY_MODES, type ToolCall, type ToolOutcome } from '../safety/calls.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
 import type { ToolSource } from '../tool/find-definitions.js';
 import { expectedGot } from '../core/issues.js';
-import { aFunction, checkOptions, clock, wholeBetween } from '../core/options.js';
+import { aFunction, checkOptions, clock, signal, wholeBetween, type FieldsOf } from '../core/options.js';
+import { isPlainObject } from '../core/plain-data.js';
 import type { ChatEvent } from './chat-event.js';
 import type { ChatTurn } from './chat-turn.js';
 import type { LanguageModel, ModelStep, ToolChoice } from './model/model-step.js';
@@ -62,6 +64,17 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
   readonly clock?: Clock;
 }
 
+/** A thread, and what to run it on. */
+export interface ChatOptions extends ChatEngine {
+  /** The thread so far, in the AI SDK's shape. Every call in it needs a result, or an approval in `approvals`. */
+  readonly messages?: readonly ChatMessage[];
+  /** What the user says, after `messages`. */
+  readonly prompt?: string;
+  /** Approvals of calls that the thread leaves open, made with the executor's `approve`: these run first. */
+  readonly approvals?: readonly Approval[];
+  readonly signal?: AbortSignal;
+}
+
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const texts = z.array(z.string()).optional();
 /** Tools given past the chat would be run by the SDK, without policy and approval. */
@@ -88,7 +101,14 @@ const schema = z.strictObject({
   scopes: texts,
   persona: z.string().optional(),
   conversationId: z.string().optional(),
-});
+} satisfies FieldsOf<ChatEngine>);
+const chatSchema = schema.extend({
+  messages: z.custom<readonly ChatMessage[]>(() => true).optional(),
+  prompt: z.string().optional(),
+  approvals: z.array(z.custom<Approval>(isPlainObject, 'an approval, as approve gives it')).default([]),
+  signal: signal.optional(),
+} satisfies FieldsOf<Omit<ChatOptions, keyof ChatEngine>>);
+const WHAT = 'options of the chat';
 
 /** An engine with its defaults filled in. */
 export type CheckedEngine = z.output<typeof schema> & { readonly executor: ToolExecutor; readonly registry: ToolMetadataRegistry };
@@ -99,7 +119,16 @@ export type CheckedEngine = z.output<typeof schema> & { readonly executor: ToolE
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option, before anything is asked or run.
  */
 export function checkEngine(engine: ChatEngine): CheckedEngine {
-  const { executor: given, tools, ...checked } = checkOptions(schema, engine ?? null, 'options of the chat');
+  return withExecutor(checkOptions(schema, engine ?? null, WHAT));
+}
+
+/** Checks the options of a chat of one run: an engine, and what it is run on. Messages are read later. @throws as `checkEngine` does */
+export function checkChatOptions(options: ChatOptions) {
+  const { messages = [], prompt, approvals, signal, ...engine } = checkOptions(chatSchema, options ?? null, WHAT);
+  return { messages, prompt, approvals, signal, engine: withExecutor(engine) };
+}
+
+function withExecutor({ executor: given, tools, ...checked }: z.output<typeof schema>): CheckedEngine {
   if (given !== undefined && tools !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('an executor or tools', 'both', 'An executor has its own tools.'));
   const executor = given ?? executorOf(tools);
   return { ...checked, executor, registry: executor.registry };

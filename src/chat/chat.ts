@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ToolError } from '../core/errors.js';
-import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { expectedGot } from '../core/issues.js';
+import { signal as signalField } from '../core/options.js';
 import type { Approval } from '../safety/approvals.js';
-import { checkEngine, type ChatEngine } from './chat-engine.js';
+import { checkChatOptions, type ChatOptions } from './chat-engine.js';
 import type { ChatEvent } from './chat-event.js';
 import type { ChatResult } from './chat-result.js';
 import { NO_CHAT, type CallProgress, type ChatState, type OpenTurn } from './chat-state.js';
@@ -14,17 +15,6 @@ import { modelStepOf } from './model/model-step-of.js';
 import { errorOutput } from './thread/encode-output.js';
 import { callsIn, type AssistantMessage, type ChatMessage } from './thread/chat-message.js';
 import { assertAnswered, readThread } from './thread/read-thread.js';
-
-/** A thread, and what to run it on. */
-export interface ChatOptions extends ChatEngine {
-  /** The thread so far, in the AI SDK's shape. Every call in it needs a result, or an approval in `approvals`. */
-  readonly messages?: readonly ChatMessage[];
-  /** What the user says, after `messages`. */
-  readonly prompt?: string;
-  /** Yeses to calls that the thread leaves open, made with the executor's `approve`: they are run first. */
-  readonly approvals?: readonly Approval[];
-  readonly signal?: AbortSignal;
-}
 
 /**
  * Lets a model and tools take turns until the model has answered, or until somebody else is needed.
@@ -53,14 +43,9 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 }
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
-  return eventStream(options?.signal instanceof AbortSignal ? options.signal : undefined, async (tell, signal) => {
-    const { messages = [], prompt, approvals = [], signal: given, ...rest } = options ?? ({} as ChatOptions); // Refused below: it has no model.
-    const engine = checkEngine(rest);
-    assertOption(prompt === undefined || typeof prompt === 'string', 'prompt as text', prompt);
-    assertOption(given === undefined || given instanceof AbortSignal, 'signal as an AbortSignal', given);
-    assertOption(Array.isArray(approvals) && approvals.every(isPlainObject), 'approvals as a list of what approve gives', approvals);
-    const before: unknown = messages;
-    const thread = prompt === undefined || !Array.isArray(before) ? before : [...(before as readonly ChatMessage[]), { role: 'user', content: prompt }];
+  return eventStream(signalField.safeParse(options?.signal).data, async (tell, signal) => {
+    const { messages, prompt, approvals, engine } = checkChatOptions(options);
+    const thread = prompt === undefined || !Array.isArray(messages) ? messages : [...messages, { role: 'user', content: prompt }];
     const state = stateOf(thread, approvals);
     const run = new ChatRun(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? randomUUID() });
     await runChat(run, await modelStepOf(engine));
@@ -68,14 +53,10 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
   });
 }
 
-function assertOption(isRight: boolean, expected: string, found: unknown): void {
-  if (!isRight) throw new ToolError('INVALID_ARGUMENT', `Expected ${expected}, found ${describeValue(found)}`);
-}
-
 function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
   const thread = readThread(given);
   const { messages } = thread;
-  if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected messages or a prompt, found neither; a model has nothing to answer');
+  if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', expectedGot('messages or a prompt', 'neither', 'Give the model something to answer.'));
   const approved = new Set(approvals.map(({ callId }) => callId));
   const at = messages.findLastIndex(({ role }) => role === 'assistant');
   const message = messages[at];

@@ -31,7 +31,7 @@ export function requireText(text: unknown): string {
 export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
   return error.issues.flatMap((issue): readonly Issue[] => {
     const path = issue.path.filter((step): step is string | number => typeof step !== 'symbol');
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path, message: expectedGot('a known option', describeValue(key), adviceForUnknown(issue.message, key)) }));
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path, message: unknownOption(key, issue.message.startsWith(KNOWN) ? issue.message.slice(KNOWN.length).split(', ') : []) }));
     const { secret = false, advice } = hintsOf(issue);
     const value = valueAt(input, path);
     return [{ path, message: expectedGot(expectationOf(issue), secret ? kindOf(value) : describeValue(value), advice ?? (value instanceof Promise ? AWAIT : undefined)) }];
@@ -123,12 +123,11 @@ export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   return shape === undefined ? undefined : `${KNOWN}${Object.keys(shape).join(', ')}`;
 }
 
-function adviceForUnknown(message: string, key: string): string | undefined {
-  if (!message.startsWith(KNOWN)) return undefined;
-  const known = message.slice(KNOWN.length).split(', ');
-  const close = suggestNames(key, known)[0];
-  if (close !== undefined) return `Did you mean ${JSON.stringify(close)}?`;
-  return known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
+/** The message for an option that nobody knows, with the name that was probably meant, or all known ones. */
+export function unknownOption(given: string, known: readonly string[]): string {
+  const close = suggestNames(given, known)[0];
+  const advice = close !== undefined ? `Did you mean ${JSON.stringify(close)}?` : known.length > 0 && known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
+  return expectedGot('a known option', describeValue(given), advice);
 }
 
 /** Names longer than this are not misspellings of anything. */

@@ -63,6 +63,11 @@ export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
   return z.custom<Iterable<T>>((value) => isObject(value) && typeof (value as Partial<Iterable<T>>)[Symbol.iterator] === 'function', what);
 }
 
+/** A field for one value or a list of values; a list comes out. */
+export function oneOrMore<T, Given>(item: z.ZodType<T, Given>): z.ZodType<readonly T[], Given | readonly Given[]> {
+  return z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(item)) as unknown as z.ZodType<readonly T[], Given | readonly Given[]>;
+}
+
 /** A field for what may be secret: messages name only the kind of value that came. */
 export function secret<T>(what: string, allows: (value: unknown) => boolean, advice?: string): z.ZodType<T, T> {
   const hints: IssueHints = { secret: true, ...(advice === undefined ? {} : { advice }) };

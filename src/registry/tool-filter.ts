@@ -1,33 +1,32 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
-import { checkOptions } from '../core/options.js';
+import { checkOptions, oneOrMore, type FieldsOf } from '../core/options.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { TOOL_FIELDS, type ToolField } from '../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 
-const oneOrMore = <T extends z.ZodType>(item: T) => z.preprocess((value) => (Array.isArray(value) || value === undefined ? value : [value]), z.array(item).optional());
 const label = z.string().transform(normalizeLabel);
 
 const filterSchema = z.strictObject({
-  name: oneOrMore(z.string()),
-  priority: oneOrMore(z.enum(Priority)),
-  accessMode: oneOrMore(z.enum(AccessMode)),
-  dangerLevel: oneOrMore(z.enum(DangerLevel)),
-  executionCategory: oneOrMore(z.enum(ExecutionCategory)),
-  costTier: oneOrMore(z.enum(CostTier)),
-  sideEffect: oneOrMore(z.enum(SideEffect)),
-  category: oneOrMore(label),
-  keyword: oneOrMore(label),
-  stage: oneOrMore(label),
-  taskType: oneOrMore(label),
-  capability: oneOrMore(z.string()),
-  derived: oneOrMore(z.enum(Object.keys(DERIVED_SETS) as [DerivedSet, ...DerivedSet[]])),
+  name: oneOrMore(z.string()).optional(),
+  priority: oneOrMore(z.enum(Priority)).optional(),
+  accessMode: oneOrMore(z.enum(AccessMode)).optional(),
+  dangerLevel: oneOrMore(z.enum(DangerLevel)).optional(),
+  executionCategory: oneOrMore(z.enum(ExecutionCategory)).optional(),
+  costTier: oneOrMore(z.enum(CostTier)).optional(),
+  sideEffect: oneOrMore(z.enum(SideEffect)).optional(),
+  category: oneOrMore(label).optional(),
+  keyword: oneOrMore(label).optional(),
+  stage: oneOrMore(label).optional(),
+  taskType: oneOrMore(label).optional(),
+  capability: oneOrMore(z.string()).optional(),
+  derived: oneOrMore(z.enum(Object.keys(DERIVED_SETS) as [DerivedSet, ...DerivedSet[]])).optional(),
   maxDanger: z.enum(DangerLevel).optional(),
   maxCostTier: z.enum(CostTier).optional(),
   available: z.boolean().optional(),
-});
+} satisfies FieldsOf<ToolFilter>);
 
 /**
  * Which tools are meant: every given condition must hold, and a list holds when one of its values does.

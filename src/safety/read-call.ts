@@ -1,4 +1,5 @@
-import { isPlainObject } from '../core/plain-data.js';
+import { expectedGot } from '../core/issues.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
 import { isSettled } from '../tool/input/freeze-plain.js';
 import { type CallContext, POLICY_MODES, type ToolCall } from './calls.js';
 
@@ -40,12 +41,12 @@ export function readContext({ principal, scopes, persona, conversationId, mode }
   return Object.freeze(context) as CallContext;
 }
 
-/** Why a frame is none; `undefined` when it is fine. Scopes given as one text would contain the scopes that are parts of it. */
+/** Returns what is wrong with a context; `undefined` when nothing is. Scopes given as one text would contain the scopes that are parts of it. */
 export function wrongContext({ principal, scopes, persona, conversationId, mode }: CallContext): string | undefined {
   for (const [field, value] of Object.entries({ principal, persona, conversationId })) {
-    if (value !== undefined && typeof value !== 'string') return `the context's ${field} is no text`;
+    if (value !== undefined && typeof value !== 'string') return expectedGot(`the context's ${field} as a string`, describeValue(value));
   }
-  if (scopes !== undefined && !(Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string'))) return "the context's scopes are no list of texts";
-  if (mode !== undefined && !POLICY_MODES.includes(mode)) return `the context's mode is none of ${POLICY_MODES.join(', ')}`;
+  if (scopes !== undefined && !(Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string'))) return expectedGot("the context's scopes as a list of strings", describeValue(scopes));
+  if (mode !== undefined && !POLICY_MODES.includes(mode)) return expectedGot(`one of ${POLICY_MODES.join(', ')} as the context's mode`, describeValue(mode));
   return undefined;
 }

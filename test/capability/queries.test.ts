@@ -200,9 +200,9 @@ describe('skills, tasks and jobs are asked for', () => {
 
   it('and unknown conditions are refused', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root });
-    expect(() => registry.jobs({ capability: 'x' } as never)).toThrow(/only the conditions/);
-    expect(() => registry.skills({ skill: 'x' } as never)).toThrow(/only the conditions/);
-    expect(() => registry.tasks({ minSuccessRate: 1 } as never)).toThrow(/only the conditions/);
+    expect(() => registry.jobs({ capability: 'x' } as never)).toThrow(/Expected a known option, got "capability"\. Known are /);
+    expect(() => registry.skills({ skill: 'x' } as never)).toThrow(/Expected a known option, got "skill"\. Known are /);
+    expect(() => registry.tasks({ minSuccessRate: 1 } as never)).toThrow(/Expected a known option, got "minSuccessRate"\. Known are /);
   });
 });
 

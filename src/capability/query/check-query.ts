@@ -1,9 +1,9 @@
-import { isPlainObject } from '../../core/plain-data.js';
-import { invalidArgument, suggestNames } from '../../core/issues.js';
+import { z } from 'zod';
+import { oneOrMore, text, type FieldsOf } from '../../core/options.js';
 
 export type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** What every query of things with health may ask. */
+/** The conditions that every query of things with health may have. */
 export interface HealthQuery {
   /** At least this share of the last calls succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
@@ -11,62 +11,41 @@ export interface HealthQuery {
   readonly requireCalls?: boolean;
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` for what is no object, and for a condition that is not known: ignored, it would widen the answer. */
-export function requireConditions(query: unknown, known: readonly string[]): void {
-  if (!isPlainObject(query)) throw invalidArgument('a query as an object', query);
-  const unknown = Object.keys(query).find((condition) => !known.includes(condition));
-  if (unknown === undefined) return;
-  const hint = suggestNames(unknown, known)[0];
-  throw invalidArgument(`only the conditions ${known.join(', ')}`, hint === undefined ? unknown : `${unknown}, perhaps for ${hint}`);
+/** A condition on texts: blank ones say nothing that could be met. They come out as they are compared. */
+export const wanted = oneOrMore(text.transform(comparable)).optional();
+
+/** A condition that any of a few known values meets, written in any case. */
+export function anyOf<T extends string>(values: readonly T[]) {
+  return oneOrMore(z.preprocess((value) => (typeof value === 'string' ? comparable(value) : value), z.enum(values)) as unknown as z.ZodType<T, T>).optional();
 }
 
-/** The values of a condition as they are compared; `undefined` when nothing was asked. */
-export function wantedOf(value: unknown, condition: string): readonly string[] | undefined {
-  if (value === undefined) return undefined;
-  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.map((item) => {
-    if (typeof item !== 'string' || item.trim() === '') throw invalidArgument(`${condition} as a text that is not blank, or a list of such`, item);
-    return comparable(item);
-  });
-}
+/** The condition on owners, which `parsePersonas` reads. */
+export const personas = oneOrMore(z.string()).optional();
 
-/** The same, of a few allowed values. */
-export function oneOf<T extends string>(value: unknown, condition: string, allowed: readonly T[]): ReadonlySet<T> | undefined {
-  const wanted = wantedOf(value, condition);
-  const wrong = wanted?.find((item) => !(allowed as readonly string[]).includes(item));
-  if (wrong !== undefined) throw invalidArgument(`${condition} as one of ${allowed.join(', ')}`, wrong);
-  return wanted === undefined ? undefined : new Set(wanted as readonly T[]);
-}
+/** The conditions on health. A rate of 80 may mean 80 %, and one of 1.5 anything. */
+export const healthShape = {
+  minSuccessRate: z.custom<number>((value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1').optional(),
+  requireCalls: z.boolean().default(false),
+} satisfies FieldsOf<HealthQuery>;
 
-export function optionalBoolean(value: unknown, condition: string): boolean | undefined {
-  if (value !== undefined && typeof value !== 'boolean') throw invalidArgument(`${condition} as true or false`, value);
-  return value;
-}
-
-/** Whether all wanted values are among some, in any case. */
-export function hasAll(wanted: readonly string[] | undefined, values: readonly string[]): boolean {
-  if (wanted === undefined) return true;
+/** Returns true when all wanted values are among some, in any case. */
+export function hasAll(asked: readonly string[] | undefined, values: readonly string[]): boolean {
+  if (asked === undefined) return true;
   let there = comparableSets.get(values);
   if (there === undefined) comparableSets.set(values, (there = new Set(values.map(comparable))));
   const known = there;
-  return wanted.every((value) => known.has(value));
+  return asked.every((value) => known.has(value));
 }
 
-/** Of frozen lists that tools keep: they are asked with every query. */
+/** The sets of frozen lists that tools keep: they are looked at with every query. */
 const comparableSets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/**
- * Whether a success rate, `null` without calls, is high enough.
- *
- * @throws ToolError `INVALID_ARGUMENT` for a rate that is not between 0 and 1: 80 may mean 80 %, and 1.5 anything.
- */
-export function rateFilter({ minSuccessRate, requireCalls }: HealthQuery): (rate: () => number | null) => boolean {
-  const hideUncalled = optionalBoolean(requireCalls, 'requireCalls') ?? false;
-  if (minSuccessRate === undefined) return hideUncalled ? (rate) => rate() !== null : () => true;
-  if (typeof minSuccessRate !== 'number' || !(minSuccessRate >= 0 && minSuccessRate <= 1)) throw invalidArgument('minSuccessRate as a number from 0 to 1', minSuccessRate);
+/** Returns the test of a success rate, which is `null` without calls. */
+export function rateFilter({ minSuccessRate, requireCalls }: { readonly minSuccessRate?: number | undefined; readonly requireCalls: boolean }): (rate: () => number | null) => boolean {
+  if (minSuccessRate === undefined) return requireCalls ? (rate) => rate() !== null : () => true;
   return (rate) => {
     const value = rate();
-    return value === null ? !hideUncalled : value >= minSuccessRate;
+    return value === null ? !requireCalls : value >= minSuccessRate;
   };
 }
 

@@ -1,4 +1,3 @@
-import { describeValue } from '../../core/plain-data.js';
 import { invalidArgument } from '../../core/issues.js';
 import { personaKey } from '../manifest/persona.js';
 
@@ -30,7 +29,7 @@ export function ownerKey(owner: string | null): string {
  * `shared:false` is among them. Several names mean any of them; `shared` as a name means what is shared alone; `-name`
  * and `!name` leave a persona out. A persona that nobody knows has what is shared. Blank names say nothing.
  *
- * @throws ToolError `INVALID_ARGUMENT` for what is no text, and for `shared=` with another value than true or false.
+ * @throws ToolError `INVALID_ARGUMENT` for `shared=` with another value than true or false.
  */
 export function parsePersonas(personas: string | readonly string[] | undefined): PersonaFilter {
   const wanted = new Set<string>();
@@ -58,14 +57,10 @@ export function schedulerMatches({ wanted }: PersonaFilter, personas: readonly s
   return wanted.size === 0 || personas.some((persona) => wanted.has(personaKey(persona)));
 }
 
-function tokensOf(personas: unknown): string[] {
-  if (personas === undefined) return [];
-  const list: readonly unknown[] = Array.isArray(personas) ? personas : [personas];
-  return list
-    .flatMap((item) => {
-      if (typeof item !== 'string') throw invalidArgument('personas as text or a list of texts', item === personas ? item : `${describeValue(item)} in the list`);
-      return item.split(',');
-    })
+function tokensOf(given: string | readonly string[] = []): string[] {
+  return [given]
+    .flat()
+    .flatMap((item) => item.split(','))
     .map((token) => personaKey(token.trim().replace(/^([-!])\s+/, '$1')))
     .filter((token) => token !== '');
 }

@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { SideEffect } from '../../core/enums.js';
-import { invalidArgument } from '../../core/issues.js';
+import { anObject, checkOptions, oneOrMore, type FieldsOf } from '../../core/options.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { CapabilityTool, SafetyLevel } from '../capability-items.js';
 import type { HealthLedger } from '../health/health-ledger.js';
-import { hasAll, oneOf, optionalBoolean, rateFilter, requireConditions, wantedOf, type HealthQuery, type OneOrMore } from './check-query.js';
+import { anyOf, hasAll, healthShape, personas, rateFilter, wanted, type HealthQuery, type OneOrMore } from './check-query.js';
 import { ownerMatches, parsePersonas } from './persona-filter.js';
 import { versionFilter } from './version-filter.js';
 
@@ -27,31 +28,35 @@ export interface ToolQuery extends HealthQuery {
   readonly filter?: ToolFilter;
 }
 
-const CONDITIONS = ['personas', 'provider', 'version', 'capability', 'sideEffect', 'safetyLevel', 'available', 'filter', 'minSuccessRate', 'requireCalls'] as const;
+const schema = z.strictObject({
+  ...healthShape,
+  personas,
+  provider: wanted,
+  version: oneOrMore(z.string()).optional(),
+  capability: wanted,
+  sideEffect: anyOf(Object.values(SideEffect)),
+  safetyLevel: anyOf(['low', 'medium', 'high']),
+  available: z.boolean().optional(),
+  filter: anObject<ToolFilter>('conditions of the filter').optional(),
+} satisfies FieldsOf<ToolQuery>);
 
-/** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong. */
+/** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong: ignored, they would widen the answer. */
 export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): readonly ((tool: CapabilityTool) => boolean)[] {
-  requireConditions(query, CONDITIONS);
-  const personas = parsePersonas(query.personas);
-  const providers = wantedOf(query.provider, 'provider');
-  const capabilities = wantedOf(query.capability, 'capability');
-  const meetsVersion = versionFilter(query.version);
-  const effects = oneOf(query.sideEffect, 'sideEffect', Object.values(SideEffect));
-  const levels = oneOf(query.safetyLevel, 'safetyLevel', ['low', 'medium', 'high'] as const);
-  const available = optionalBoolean(query.available, 'available');
-  const meetsRate = rateFilter(query);
-  if (query.filter !== undefined && typeof query.filter !== 'object') throw invalidArgument('a filter object', query.filter);
-  const passes = query.filter === undefined ? () => true : compileFilter(query.filter);
+  const { personas: asked, provider, version, capability, sideEffect, safetyLevel, available, filter, ...health } = checkOptions(schema, query ?? null, 'conditions of the query');
+  const whose = parsePersonas(asked);
+  const meetsVersion = versionFilter(version);
+  const passes = compileFilter(filter ?? {});
+  const meetsRate = rateFilter(health);
   const tests: ((tool: CapabilityTool) => boolean)[] = [];
-  if (query.personas !== undefined) tests.push((tool) => ownerMatches(personas, tool.owner));
-  if (providers !== undefined) tests.push((tool) => hasAll(providers, providerNamesOf(tool)));
-  if (capabilities !== undefined) tests.push((tool) => hasAll(capabilities, tool.capabilityTags));
-  if (query.version !== undefined) tests.push((tool) => meetsVersion(tool.entry.version));
-  if (effects !== undefined) tests.push((tool) => tool.entry.sideEffects.some((effect) => effects.has(effect)));
-  if (levels !== undefined) tests.push((tool) => levels.has(tool.safetyLevel));
-  if (query.filter !== undefined) tests.push((tool) => passes(tool.entry));
+  if (asked !== undefined) tests.push((tool) => ownerMatches(whose, tool.owner));
+  if (provider !== undefined) tests.push((tool) => hasAll(provider, providerNamesOf(tool)));
+  if (capability !== undefined) tests.push((tool) => hasAll(capability, tool.capabilityTags));
+  if (version !== undefined) tests.push((tool) => meetsVersion(tool.entry.version));
+  if (sideEffect !== undefined) tests.push((tool) => tool.entry.sideEffects.some((effect) => sideEffect.includes(effect)));
+  if (safetyLevel !== undefined) tests.push((tool) => safetyLevel.includes(tool.safetyLevel));
+  if (filter !== undefined) tests.push((tool) => passes(tool.entry));
   if (available !== undefined) tests.push((tool) => tool.available === available);
-  if (query.minSuccessRate !== undefined || query.requireCalls !== undefined) tests.push((tool) => meetsRate(() => ledger.toolRate(tool.owner, tool.name)));
+  if (health.minSuccessRate !== undefined || health.requireCalls) tests.push((tool) => meetsRate(() => ledger.toolRate(tool.owner, tool.name)));
   return tests;
 }
 

@@ -1,6 +1,8 @@
+import { z } from 'zod';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask } from '../capability-items.js';
-import { hasAll, optionalBoolean, rateFilter, requireConditions, wantedOf, type HealthQuery, type OneOrMore } from './check-query.js';
-import { ownerMatches, parsePersonas, schedulerMatches } from './persona-filter.js';
+import { hasAll, healthShape, personas, rateFilter, wanted, type HealthQuery, type OneOrMore } from './check-query.js';
+import { ownerMatches, parsePersonas, schedulerMatches, type PersonaFilter } from './persona-filter.js';
 
 interface WorkQuery {
   /** Whose, as `parsePersonas` reads it. */
@@ -35,39 +37,36 @@ export interface JobQuery extends WorkQuery, HealthQuery {
   readonly requiredCapability?: OneOrMore;
 }
 
+const workShape = { personas, tool: wanted, available: z.boolean().optional() } satisfies FieldsOf<WorkQuery>;
+const skillSchema = z.strictObject({ ...workShape, capability: wanted, requiredCapability: wanted } satisfies FieldsOf<SkillQuery>);
+const taskSchema = z.strictObject({ ...workShape, skill: wanted, tag: wanted } satisfies FieldsOf<TaskQuery>);
+const jobSchema = z.strictObject({ ...workShape, ...healthShape, skill: wanted, requiredCapability: wanted } satisfies FieldsOf<JobQuery>);
+
 /** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong. */
 export function compileSkillQuery(query: SkillQuery): (skill: CapabilitySkill) => boolean {
-  requireConditions(query, ['personas', 'tool', 'available', 'capability', 'requiredCapability']);
-  const meets = compileWorkQuery(query);
-  const capabilities = wantedOf(query.capability, 'capability');
-  const required = wantedOf(query.requiredCapability, 'requiredCapability');
-  return (skill) => meets(skill) && hasAll(capabilities, skill.capabilityTags) && hasAll(required, skill.requiredCapabilities);
+  const { capability, requiredCapability, ...work } = checkOptions(skillSchema, query ?? null, WHAT);
+  const meets = compileWorkQuery(work, parsePersonas(work.personas));
+  return (skill) => meets(skill) && hasAll(capability, skill.capabilityTags) && hasAll(requiredCapability, skill.requiredCapabilities);
 }
 
 /** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong. */
 export function compileTaskQuery(query: TaskQuery): (task: CapabilityTask) => boolean {
-  requireConditions(query, ['personas', 'tool', 'available', 'skill', 'tag']);
-  const meets = compileWorkQuery(query);
-  const skills = wantedOf(query.skill, 'skill');
-  const tags = wantedOf(query.tag, 'tag');
-  return (task) => meets(task) && hasAll(skills, task.requiredSkills) && hasAll(tags, task.tags);
+  const { skill, tag, ...work } = checkOptions(taskSchema, query ?? null, WHAT);
+  const meets = compileWorkQuery(work, parsePersonas(work.personas));
+  return (task) => meets(task) && hasAll(skill, task.requiredSkills) && hasAll(tag, task.tags);
 }
 
 /** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong. */
 export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolean {
-  requireConditions(query, ['personas', 'tool', 'available', 'skill', 'requiredCapability', 'minSuccessRate', 'requireCalls']);
-  const meets = compileWorkQuery(query);
-  const personas = parsePersonas(query.personas);
-  const skills = wantedOf(query.skill, 'skill');
-  const required = wantedOf(query.requiredCapability, 'requiredCapability');
-  const meetsRate = rateFilter(query);
-  return (job) =>
-    schedulerMatches(personas, job.personas) && meets(job) && hasAll(skills, job.requiredSkills) && hasAll(required, job.requiredCapabilities) && meetsRate(() => job.health.successRate);
+  const { skill, requiredCapability, ...work } = checkOptions(jobSchema, query ?? null, WHAT);
+  const whose = parsePersonas(work.personas);
+  const meets = compileWorkQuery(work, whose);
+  const meetsRate = rateFilter(work);
+  return (job) => schedulerMatches(whose, job.personas) && meets(job) && hasAll(skill, job.requiredSkills) && hasAll(requiredCapability, job.requiredCapabilities) && meetsRate(() => job.health.successRate);
 }
 
-function compileWorkQuery(query: WorkQuery): (work: CapabilitySkill | CapabilityTask | CapabilityJob) => boolean {
-  const personas = parsePersonas(query.personas);
-  const tools = wantedOf(query.tool, 'tool');
-  const available = optionalBoolean(query.available, 'available');
-  return (work) => ownerMatches(personas, work.owner) && hasAll(tools, work.requiredTools) && (available === undefined || work.available === available);
+const WHAT = 'conditions of the query';
+
+function compileWorkQuery({ tool, available }: Pick<z.output<typeof skillSchema>, 'tool' | 'available'>, whose: PersonaFilter): (work: CapabilitySkill | CapabilityTask | CapabilityJob) => boolean {
+  return (work) => ownerMatches(whose, work.owner) && hasAll(tool, work.requiredTools) && (available === undefined || work.available === available);
 }

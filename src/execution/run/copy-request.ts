@@ -1,5 +1,6 @@
 import { ToolError } from '../../core/errors.js';
-import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
+import { expectedGot, invalidArgument, unknownOption } from '../../core/issues.js';
+import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { CallContext, Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundInput } from '../../tool/input/bound-input.js';
@@ -16,7 +17,7 @@ export interface CheckOptions extends CallContext {
 }
 
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
-  /** Yeses to some of the calls; each finds its call by `callId`. */
+  /** Approvals of some of the calls; each finds its call by `callId`. */
   readonly approvals?: readonly Approval[];
   /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. */
   readonly onOutcome?: OnOutcome;
@@ -56,9 +57,9 @@ export function copyCalls(calls: unknown): readonly ToolCall[] {
   } catch {
     // A hostile proxy.
   }
-  if (read === undefined) throw new ToolError('INVALID_ARGUMENT', `Expected a list of calls, found ${Array.isArray(calls) ? 'one that cannot be read' : describeValue(calls)}`);
+  if (read === undefined) throw Array.isArray(calls) ? refused('a list of calls', 'one that cannot be read') : invalidArgument('a list of calls', calls);
   const position = read.findIndex(({ name }) => name === '');
-  if (position !== -1) throw new ToolError('INVALID_ARGUMENT', `Expected calls with the name of a tool, found none at position ${position}; give { id, name, input }`);
+  if (position !== -1) throw refused('calls with the name of a tool', `none at position ${position}`, 'Give { id, name, input }.');
   return read.map(({ id, name, input }) => readCall(id, name, copyInput(input)));
 }
 
@@ -74,16 +75,16 @@ function copyInput(input: unknown): unknown {
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const OPTIONS: Readonly<Record<keyof ExecuteOptions, readonly [what: string, (value: unknown) => boolean]>> = {
-  principal: ['a text', isText],
-  scopes: ['a list of texts', (value) => Array.isArray(value) && value.every(isText)],
-  persona: ['a text', isText],
-  conversationId: ['a text', isText],
+  principal: ['a string', isText],
+  scopes: ['a list of strings', (value) => Array.isArray(value) && value.every(isText)],
+  persona: ['a string', isText],
+  conversationId: ['a string', isText],
   mode: ['a mode of the policy', isText],
   policy: ['a policy with a decide method', (value) => typeof (value as Partial<Policy> | null)?.decide === 'function'],
   approval: ['an approval', () => true],
   signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
   confirm: ['a function', isFunction],
-  idempotencyKey: ['a text', isText],
+  idempotencyKey: ['a string', isText],
   context: ['anything', () => true],
   onStart: ['a function', isFunction],
 };
@@ -97,15 +98,15 @@ export function copyOptions(options: unknown): ExecuteOptions {
   const read: Record<string, unknown> = {};
   try {
     for (const [option, value] of Object.entries(options as object)) {
-      if (!Object.hasOwn(OPTIONS, option)) throw new ToolError('INVALID_ARGUMENT', `Expected only the options ${Object.keys(OPTIONS).join(', ')}, found ${describeValue(option)}`);
+      if (!Object.hasOwn(OPTIONS, option)) throw new ToolError('INVALID_ARGUMENT', unknownOption(option, Object.keys(OPTIONS)));
       if (value === undefined) continue;
       const [what, fits] = OPTIONS[option as keyof ExecuteOptions];
-      if (!fits(value)) throw new ToolError('INVALID_ARGUMENT', `Expected ${option} as ${what}, found ${describeValue(value)}`);
+      if (!fits(value)) throw invalidArgument(`${option} as ${what}`, value);
       read[option] = option === 'approval' ? copyApproval(value) : value;
     }
     if (typeof options !== 'object' || options === null) throw new TypeError();
   } catch (error) {
-    throw error instanceof ToolError ? error : new ToolError('INVALID_ARGUMENT', 'Expected the options of a call as an object, found something else');
+    throw error instanceof ToolError ? error : refused('the options of a call as an object', 'something else');
   }
   return read;
 }
@@ -125,14 +126,18 @@ function copyApproval(approval: unknown): Approval {
  * @throws ToolError `INVALID_ARGUMENT` as `copyOptions` does.
  */
 export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[]; readonly onOutcome: OnOutcome | undefined } {
-  if (!isPlainObject(options)) throw new ToolError('INVALID_ARGUMENT', `Expected the options of calls as an object, found ${describeValue(options)}`);
+  if (!isPlainObject(options)) throw invalidArgument('the options of calls as an object', options);
   const { approvals = [], onOutcome, ...others } = options;
-  if (onOutcome !== undefined && !isFunction(onOutcome)) throw new ToolError('INVALID_ARGUMENT', `Expected onOutcome as a function, found ${describeValue(onOutcome)}`);
+  if (onOutcome !== undefined && !isFunction(onOutcome)) throw invalidArgument('onOutcome as a function', onOutcome);
   for (const alone of ['approval', 'idempotencyKey']) {
-    if (Object.hasOwn(others, alone)) throw new ToolError('INVALID_ARGUMENT', `Expected no ${alone} for several calls, found one; give approvals, a list: each finds its call`);
+    if (Object.hasOwn(others, alone)) throw refused(`no ${alone} for several calls`, 'one', 'Give approvals, a list: each finds its call.');
   }
-  if (!(Array.isArray(approvals) && approvals.every(isPlainObject))) throw new ToolError('INVALID_ARGUMENT', 'Expected approvals as a list of approvals, found something else');
+  if (!(Array.isArray(approvals) && approvals.every(isPlainObject))) throw invalidArgument('approvals as a list of approvals', approvals);
   return { ...copyOptions(others), approvals: approvals.map(copyApproval), onOutcome: onOutcome as OnOutcome | undefined };
+}
+
+function refused(expected: string, got: string, advice?: string): ToolError {
+  return new ToolError('INVALID_ARGUMENT', expectedGot(expected, got, advice));
 }
 
 /** What the formats of model APIs call the input. */
@@ -141,7 +146,7 @@ const MISNOMERS = ['arguments', 'args', 'parameters'];
 /** @throws ToolError `INVALID_INPUT` for a call whose input has another name: it would run with no arguments at all. */
 export function assertNoMisnomer(call: unknown): void {
   const found = misnomerIn(call);
-  if (found !== undefined) throw new ToolError('INVALID_INPUT', `Expected the arguments of a call as its input, found ${found}; give { id, name, input }, with input as an object and not as text`);
+  if (found !== undefined) throw new ToolError('INVALID_INPUT', expectedGot('the arguments of a call as its input', found, 'Give { id, name, input }, with input as an object and not as text.'));
 }
 
 function misnomerIn(call: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkOptions } from '../../core/options.js';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -42,7 +42,7 @@ export interface AISDKTool {
   execute?: (input: unknown, options: AISDKCallOptions) => Promise<unknown> | AsyncIterable<unknown>;
 }
 
-const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optional(), policy: policyOption, progress: z.boolean().default(false), store: storeOption });
+const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optional(), policy: policyOption, progress: z.boolean().default(false), store: storeOption } satisfies FieldsOf<AISDKToolsOptions>);
 
 /**
  * The tools as a tool set of the AI SDK 6, by the names that models can be given (`a.b` becomes `a__b`).
@@ -61,7 +61,7 @@ const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optiona
  */
 export function toAISDKTools(input: ExportInput, options: AISDKToolsOptions = {}): Record<string, AISDKTool> {
   const { executor, policy, progress, store = new MemoryStateStore(), level, ...rest } = checkOptions(schema, options, 'options of the export to the AI SDK');
-  const exported = exportedTools(input, level === undefined ? {} : { level });
+  const exported = exportedTools(input, { level });
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const context = contextOf(rest);
   const calls = executor && new GuardedCalls({ executor, policy, context });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { checkOptions } from '../../core/options.js';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
 import type { ToolSchema } from '../../tool/schema/standard-schema.js';
@@ -33,7 +33,7 @@ export interface ForeignTool {
 const schema = z.strictObject({
   overrides: z.custom<Readonly<Record<string, ImportOverride>>>((value) => isPlainObject(value) && Object.values(value).every(isPlainObject), 'an object of options by tool name').default({}),
   trusted: z.boolean().default(false),
-});
+} satisfies FieldsOf<ImportOptions>);
 
 /**
  * Defines tools that were made for another framework.

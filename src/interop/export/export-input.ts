@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
+import { type FieldsOf } from '../../core/options.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { SelectedTool, Selection } from '../../selection/selection.js';
 import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
@@ -22,7 +23,7 @@ export interface ExportedTool {
 }
 
 /** The option that all exports have. */
-export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() };
+export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() } satisfies FieldsOf<ExportOptions>;
 
 /**
  * The tools of an export, in the given order; one that is given twice counts once.
@@ -31,7 +32,6 @@ export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() };
  * `DUPLICATE_TOOL` when two tools have one name.
  */
 export function exportedTools(input: ExportInput, { level }: ExportOptions = {}): readonly ExportedTool[] {
-  if (level !== undefined && !SCHEMA_LEVELS.includes(level)) throw new ToolError('INVALID_ARGUMENT', `level: expected one of ${SCHEMA_LEVELS.join(', ')}, got ${describeValue(level)}`);
   const byName = new Map<string, ExportedTool>();
   for (const member of membersOf(input)) {
     for (const tool of toolsOf(member, level)) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Priority } from '../../core/enums.js';
-import { aFunction, checkOptions } from '../../core/options.js';
+import { aFunction, checkOptions, type FieldsOf } from '../../core/options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
 import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
@@ -51,7 +51,7 @@ const schema = z.strictObject({
     .default(false),
   toolSearch: z.enum(['bm25', 'regex']).default('bm25'),
   cacheControl: z.union([z.boolean(), z.enum(['5m', '1h'])], 'true, false, 5m or 1h').default(false),
-});
+} satisfies FieldsOf<AnthropicOptions>);
 
 const SEARCH_NAMES = ['tool_search_tool_bm25', 'tool_search_tool_regex'] as const;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkOptions } from '../../core/options.js';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
 import { answerTo, fieldOf, objectsIn, OWN_ID, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
@@ -37,7 +37,7 @@ export interface GeminiOptions extends ExportOptions {
 
 export type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & { readonly functionDeclarations: GeminiFunction[] };
 
-const optionsSchema = z.strictObject({ ...levelShape, schema: z.enum(['openapi', 'json-schema']).default('openapi') });
+const optionsSchema = z.strictObject({ ...levelShape, schema: z.enum(['openapi', 'json-schema']).default('openapi') } satisfies FieldsOf<GeminiOptions>);
 
 /**
  * The tools as Gemini takes them: `ai.models.generateContent({ model, contents, config: { tools: toGeminiTools(selection) } })`.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkOptions } from '../../core/options.js';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import { exportedTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './export-input.js';
 import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
@@ -57,7 +57,7 @@ const schema = z.strictObject({
   api: z.enum(['chat', 'responses']).default('chat'),
   strict: z.boolean().default(false),
   maxDescription: z.number().min(1).or(z.literal(Infinity)).default(MAX_DESCRIPTION),
-});
+} satisfies FieldsOf<OpenAIOptions>);
 
 /**
  * The tools as OpenAI's APIs take them: `client.chat.completions.create({ model, messages, tools: toOpenAITools(selection) })`,

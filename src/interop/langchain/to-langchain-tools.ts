@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { aFunction, checkOptions } from '../../core/options.js';
+import { aFunction, checkOptions, type FieldsOf } from '../../core/options.js';
 import type { CallContext } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { bridgeShape, contextOf, executorOption, GuardedCalls, resultOf, type AskPerson, type CallExecutor } from '../bridge/guarded-calls.js';
@@ -45,7 +45,7 @@ const schema = z.strictObject({
   ...bridgeShape,
   executor: executorOption,
   confirm: aFunction<AskPerson>().optional(),
-});
+} satisfies FieldsOf<LangChainToolsOptions>);
 
 /**
  * The tools as structured tools of LangChain, by the names that models can be given (`a.b` becomes `a__b`).
@@ -64,7 +64,7 @@ const schema = z.strictObject({
  */
 export async function toLangChainTools(input: ExportInput, options: LangChainToolsOptions): Promise<LangChainTool[]> {
   const { executor, confirm, level, ...rest } = checkOptions(schema, options, 'options of the export to LangChain');
-  const exported = exportedTools(input, level === undefined ? {} : { level });
+  const exported = exportedTools(input, { level });
   const langChain = await importLangChain();
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const calls = new GuardedCalls({ executor, context: contextOf(rest) });

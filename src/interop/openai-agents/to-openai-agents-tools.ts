@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
-import { checkOptions } from '../../core/options.js';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -43,7 +43,7 @@ export interface OpenAIAgentsTool {
   isEnabled: () => Promise<boolean>;
 }
 
-const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy: policyOption, store: storeOption });
+const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy: policyOption, store: storeOption } satisfies FieldsOf<OpenAIAgentsToolsOptions>);
 
 /**
  * The tools as function tools of `@openai/agents`, by the names that models can be given (`a.b` becomes `a__b`).
@@ -56,7 +56,7 @@ const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy
  */
 export function toOpenAIAgentsTools(input: ExportInput, options: OpenAIAgentsToolsOptions): OpenAIAgentsTool[] {
   const { executor, policy, store = new MemoryStateStore(), level, ...rest } = checkOptions(schema, options, 'options of the export to @openai/agents');
-  const exported = exportedTools(input, level === undefined ? {} : { level });
+  const exported = exportedTools(input, { level });
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const context = contextOf(rest);
   const calls = new GuardedCalls({ executor, policy, context });
