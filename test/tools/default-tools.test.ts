@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, DangerLevel, lintTools, ToolMetadataRegistry, type StandardSchema } from '../../src/index.js';
 import { keywordForm } from '../../src/search/keywords/keyword-index.js';
+import { touchesOf } from '../../src/tool/touches.js';
 import { createDefaultTools } from '../../tools/index.js';
 
 /** Tools of whose answers no two are alike. */
@@ -87,6 +88,19 @@ afterAll(() => {
   server.closeAllConnections();
   server.close();
   rmSync(root, { recursive: true });
+});
+
+describe('what the bundled tools touch', () => {
+  it('is said by all but those that run programs', () => {
+    expect([...registry].filter(({ conflictKeys }) => conflictKeys === undefined).map(({ name }) => name).sort()).toEqual(['run_program', 'run_shell', 'run_tests']);
+  });
+
+  it('is said for an honest call of every readonly tool, and none of them says that it writes', () => {
+    const parsed = (name: string, input: object) => (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
+    for (const [name, input] of Object.entries({ ...calls(), fetch_url: { url: 'https://example.com' }, check_url: { url: 'https://example.com' }, extract_links: { url: 'https://example.com' } })) {
+      expect(touchesOf(registry.require(name), parsed(name, input)), name).toMatchObject({ writes: [] });
+    }
+  });
 });
 
 describe('the bundled tools', () => {
