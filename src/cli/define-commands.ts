@@ -3,7 +3,7 @@ import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
 import { SCHEMA_LEVELS } from '../tool/render/render-tool.js';
 import { PINS_EXIT_HELP } from './exit-codes.js';
 import type { ImportOptions } from './load/import-modules.js';
-import type { LoadedRegistry } from './load/loaded-registry.js';
+import type { LoadedRegistry } from './load/load-registry.js';
 import { addExecutionOptions, addFilterOptions, EXPORT_APIS, EXPORT_TARGETS, filterOf, LINT_FORMATS, positiveInteger, wholeNumber, type CommandOptions } from './options.js';
 import type { Dialog } from './terminal.js';
 

@@ -137,7 +137,7 @@ describe('the overview', () => {
     expect(terminal.asked).toEqual([]);
     expect(terminal.printed).toMatch(/Batch 1 {2}3 calls side by side/);
     expect(terminal.printed).toMatch(/list_directory {2}ok .*\d+ entries/);
-    expect(terminal.printed).toMatch(/write_file {6}approval required .*waits for a yes/);
+    expect(terminal.printed).toMatch(/write_file {6}approval required .*needs approval/);
     expect(terminal.printed).toMatch(/write_file {2}danger medium\n[^]*Run it\?[^]*npm start -- run write_file --input '/);
     expect(existsSync(join(root, 'draft.md'))).toBe(false);
   });

@@ -7,7 +7,7 @@ import { DangerLevel } from '../../core/enums.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { dangerStyle } from '../axis-columns.js';
-import { callLines, shownArguments } from '../execute/ask-to-confirm.js';
+import { callBlock, callLines } from '../execute/ask-to-confirm.js';
 import { durationText, STATUS_STYLES } from '../execute/show-outcome.js';
 import { EXIT } from '../exit-codes.js';
 import { plainLine, plainText } from '../plain-text.js';
@@ -23,7 +23,7 @@ const USUAL_LINE = 120;
 export class ChatView {
   readonly #terminal: Terminal;
   readonly #registry: ToolMetadataRegistry;
-  /** What came of the line that is being written. */
+  /** The part of a line that has come so far. */
   #line = '';
   #hasText = false;
 
@@ -107,7 +107,7 @@ function briefly(outcome: ToolOutcome): string {
   switch (outcome.status) {
     case 'ok':
     case 'halt':
-      return typeof outcome.value === 'string' ? outcome.value : (JSON.stringify(outcome.value, briefValue) ?? '');
+      return typeof outcome.value === 'string' ? outcome.value : (JSON.stringify(outcome.value, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) ?? '');
     case 'error':
       return outcome.message;
     case 'denied':
@@ -120,13 +120,7 @@ function briefly(outcome: ToolOutcome): string {
   }
 }
 
-function briefValue(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
-}
-
-const MOST_COLUMNS = 80;
-
-/** What a session means to whoever started the program. */
+/** Returns the exit code of a session. */
 export function exitCodeOfSession({ pending, status, haltedReason }: Session): number {
   if (pending.length > 0) return EXIT.unconfirmed;
   return status === 'error' || haltedReason === 'max_turns' ? EXIT.findings : EXIT.ok;
@@ -140,7 +134,7 @@ export function showHalt(terminal: Terminal, { status, haltedReason, error }: Se
   else if (status === 'completed' && haltedReason !== 'completed') terminal.err(`${paint(terminal, 'yellow', 'halt')} ${plainLine(haltedReason ?? '')}`);
 }
 
-/** Everything that a session waits for, and how it is given on the command line. */
+/** Shows what is pending in a session, and how it is given on the command line. */
 export function showPending(terminal: Terminal, { pending }: Session, { isKept }: { readonly isKept: boolean }): void {
   for (const each of pending) {
     for (const line of linesOf(terminal, each)) terminal.err(line);
@@ -151,16 +145,14 @@ export function showPending(terminal: Terminal, { pending }: Session, { isKept }
 
 function linesOf(terminal: Terminal, pending: ChatPending): readonly string[] {
   if (pending.kind === 'approval') return callLines(terminal, pending);
-  const width = Math.min(terminal.columns, MOST_COLUMNS) - 2;
   const head = (what: string) => `${paint(terminal, 'bold', plainLine(pending.toolName))}  ${paint(terminal, 'yellow', what)}`;
-  const input = shownArguments(pending.input, width).map((line) => `  ${line}`);
   switch (pending.kind) {
     case 'question':
       return [head('asks'), `  ${plainText(pending.question).split('\n').join('\n  ')}`, ...(pending.options ?? []).map((option) => `  - ${plainLine(option)}`)];
     case 'manual':
-      return [head('is for you to do'), ...input];
+      return callBlock(terminal, pending.toolName, paint(terminal, 'yellow', 'is for you to do'), pending.input);
     case 'uncertain':
-      return [head('was started; whether it had its effect is not known'), ...input];
+      return callBlock(terminal, pending.toolName, paint(terminal, 'yellow', 'was started; whether it had its effect is not known'), pending.input);
   }
 }
 

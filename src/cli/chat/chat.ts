@@ -6,7 +6,7 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { outcomeToJson } from '../execute/show-outcome.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { importModules, type ImportOptions } from '../load/import-modules.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { executionOptionsOf, personaOf } from '../options.js';
 import { plainJson } from '../plain-text.js';
 import { wrapWords } from '../table.js';
@@ -37,7 +37,8 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
   const file = given.session === undefined ? undefined : new SessionFile(given.session, cwd);
   const session = file === undefined ? Session.create() : await file.open(given.model);
 
-  return withExecutor(withoutQuestions(terminal), registry, executionOptionsOf(options), () => undefined, async ({ executor }) => {
+  // Calls that need approval stay pending: the session has them on record before the user is asked, and takes the interrupts itself.
+  return withExecutor(terminal, registry, { ...executionOptionsOf(options), asks: false }, () => undefined, async ({ executor }) => {
     const view = new ChatView(terminal, executor.registry);
     const { system, maxTurns, maxTools, manual, json } = given;
     const engine: ChatEngine = {
@@ -57,21 +58,6 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
     for (const line of wrapWords(greeting(isDemo ? undefined : given.model, session), Math.min(terminal.columns, MOST_COLUMNS))) terminal.err(paint(terminal, 'dim', line));
     return converse(setup, session, prompt);
   });
-}
-
-/** Calls that need approval stay pending: the session has them on record before the user is asked, and takes the interrupts itself. */
-function withoutQuestions(terminal: Dialog): Dialog {
-  const { color, columns } = terminal;
-  return {
-    out: (text) => terminal.out(text),
-    err: (text) => terminal.err(text),
-    color,
-    columns,
-    interactive: false,
-    ask: () => Promise.resolve(undefined),
-    readInput: (maxBytes) => terminal.readInput(maxBytes),
-    onInterrupt: () => () => undefined,
-  };
 }
 
 function greeting(model: string | undefined, { messages }: Session): string {

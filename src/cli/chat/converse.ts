@@ -6,7 +6,7 @@ import type { Json } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { PendingQuestion } from '../../safety/calls.js';
 import { answerQuestion } from '../execute/answer-question.js';
-import { askToConfirm, shownArguments } from '../execute/ask-to-confirm.js';
+import { askToConfirm, callBlock } from '../execute/ask-to-confirm.js';
 import { Turns } from '../execute/turns.js';
 import { EXIT } from '../exit-codes.js';
 import { plainLine } from '../plain-text.js';
@@ -14,9 +14,9 @@ import { paint, type Dialog } from '../terminal.js';
 import { exitCodeOfSession, showHalt } from './chat-view.js';
 import type { ChatSetup } from './chat-setup.js';
 
-const GIVEN_UP = 'the person gave this turn up';
+const GIVEN_UP = 'the user gave this turn up';
 
-/** A conversation with the person at the terminal, until it is left: Ctrl-C gives a turn up, at the prompt it leaves. */
+/** A conversation with the user at the terminal, until it is left: Ctrl-C gives a turn up, at the prompt it leaves. */
 export async function converse(setup: ChatSetup, opened: Session, first: string | undefined): Promise<number> {
   const { terminal } = setup;
   let session = opened;
@@ -38,7 +38,7 @@ export async function converse(setup: ChatSetup, opened: Session, first: string 
   }
 }
 
-/** One request, or the rest of one: runs, and asks the person whatever it waits for. */
+/** One request, or the rest of one: runs, and asks the user about whatever is pending. */
 async function takeTurn(setup: ChatSetup, before: Session, given: string | undefined): Promise<{ readonly after: Session; readonly leaves: boolean }> {
   const { terminal, engine, view, executor, keep } = setup;
   const stop = new AbortController();
@@ -65,7 +65,7 @@ async function takeTurn(setup: ChatSetup, before: Session, given: string | undef
       if (signal.aborted || session.pending.length === 0) return { after: session, leaves };
     }
   } catch (error) {
-    // Nothing has run yet: the person can look at the tools, and start again with --accept-changed.
+    // Nothing has run yet: the user can look at the tools, and start again with --accept-changed.
     if (!isToolError(error, 'TOOL_CHANGED')) throw error;
     terminal.err(`${paint(terminal, 'red', 'error')} ${error.message}`);
     return { after: session, leaves };
@@ -84,7 +84,7 @@ async function readyForText({ engine, executor, run }: ChatSetup, before: Sessio
     ({ session } = denied);
   }
   if (isOpen(session)) {
-    // Calls that were not started yet: each gets a no from a policy that has nothing else to say, and no model is asked.
+    // Calls that were not started yet: a policy that says nothing else denies each, and no model is asked.
     const refusing = new ToolExecutor({ registry: executor.registry, policy: { decide: () => ({ verdict: 'deny', reason: GIVEN_UP, rule: 'given up', danger: DangerLevel.HIGH }) } });
     try {
       ({ session } = await session.continue({ ...engine, executor: refusing, haltWhen: () => true }, { ...run, acceptChangedTools: true }));
@@ -96,20 +96,18 @@ async function readyForText({ engine, executor, run }: ChatSetup, before: Sessio
   return Session.create({ id: session.id, context: session.context, messages: session.messages });
 }
 
-/** Whether calls of the last answer are still to be settled. */
+/** Returns whether calls of the last answer are still to be settled. */
 function isOpen(session: Session): boolean {
   return session.snapshot()['openTurn'] !== undefined;
 }
 
-const MOST_COLUMNS = 80;
-
 export interface DecideOptions {
   readonly executor: ToolExecutor;
-  /** Fires when the person gives the turn up. */
+  /** Fires when the user gives the turn up. */
   readonly signal: AbortSignal;
 }
 
-/** The session once the person has decided about a call that waits; `undefined` when nobody answers. */
+/** Returns the session once the user has decided about a pending call; `undefined` when nobody answers. */
 export async function decidePending(terminal: Dialog, session: Session, pending: ChatPending, options: DecideOptions): Promise<Session | undefined> {
   for (;;) {
     const decided = await decide(terminal, session, pending, options);
@@ -133,12 +131,12 @@ async function decide(terminal: Dialog, session: Session, pending: ChatPending, 
       return answer === undefined ? undefined : session.answer(callId, answer);
     }
     case 'manual': {
-      callLines(terminal, pending, 'you do what it is for, and type what came of it');
+      showCall(terminal, pending, 'you do what it is for, and type what came of it');
       const text = await askForText(terminal, 'Result (JSON or text): ', signal);
       return text === undefined ? undefined : session.submitToolResult(callId, jsonOrText(text));
     }
     case 'uncertain': {
-      callLines(terminal, pending, 'it was started, and nobody knows whether it had its effect');
+      showCall(terminal, pending, 'it was started, and nobody knows whether it had its effect');
       const text = await askForText(terminal, 'What came of it (JSON or text), or r to run it again: ', signal);
       if (text === undefined) return undefined;
       return text.trim() === 'r' ? session.rerun(callId) : session.submitToolResult(callId, jsonOrText(text));
@@ -146,7 +144,7 @@ async function decide(terminal: Dialog, session: Session, pending: ChatPending, 
   }
 }
 
-/** JSON where a text is some, else the text: what people type as the result of a call. */
+/** Returns the value of a text that is JSON, else the text: users type either as the result of a call. */
 export function jsonOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
@@ -170,7 +168,6 @@ async function askForText(terminal: Dialog, question: string, signal: AbortSigna
   }
 }
 
-function callLines(terminal: Dialog, { toolName, input }: ChatPending, why: string): void {
-  const width = Math.min(terminal.columns, MOST_COLUMNS) - 2;
-  for (const line of [`${paint(terminal, 'bold', plainLine(toolName))}  ${paint(terminal, 'dim', why)}`, ...shownArguments(input, width).map((each) => `  ${each}`)]) terminal.err(line);
+function showCall(terminal: Dialog, { toolName, input }: ChatPending, why: string): void {
+  for (const line of callBlock(terminal, toolName, paint(terminal, 'dim', why), input)) terminal.err(line);
 }

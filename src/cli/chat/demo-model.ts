@@ -4,10 +4,10 @@ import { callsIn, type ChatMessage, type ToolOutput } from '../../chat/thread/ch
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 
-/** A tool that nobody's code answers: the person at the terminal does. */
+/** A tool that nobody's code answers: the user at the terminal does. */
 export const CHOOSE_NAME: ToolDefinition = defineTool({
   name: 'choose_name',
-  description: 'Asks the person for the name of a new file',
+  description: 'Asks the user for the name of a new file',
   inputSchema: { type: 'object', properties: { what: { type: 'string' } } },
   manual: true,
   accessMode: 'readonly',
@@ -23,7 +23,7 @@ interface Answer {
 /**
  * A model for a trial without a key. It says what a script has it say, and its calls are really made.
  *
- * With the bundled tools it lists the folder, lets the person name a file, and asks to write it. A request that names a tool,
+ * With the bundled tools it lists the folder, lets the user name a file, and asks to write it. A request that names a tool,
  * such as `git_status {}`, calls that tool. It knows how far it is from the thread alone, so it goes on in any process.
  */
 export const demoModel: ModelStep = (request) => {
@@ -37,7 +37,8 @@ function answerTo({ messages, tools }: ModelRequest): Answer {
   const since = messages.slice(at + 1);
   const step = since.filter(({ role }) => role === 'assistant').length;
   const offered = new Set(tools.map(({ name }) => name));
-  const named = callIn(textOf(messages[at]), offered);
+  const request = messages[at]?.content;
+  const named = callIn(typeof request === 'string' ? request : '', offered);
   if (named !== undefined) return step === 0 ? named : { text: `It answered: ${shown(lastOutput(since, named.calls?.[0]?.name))}` };
   if (!['list_directory', 'write_file', CHOOSE_NAME.name].every((name) => offered.has(name))) {
     return { text: `I am a script and understand only the name of a tool with its arguments, like: ${tools[0]?.name ?? 'a_tool'} {}\nA real model is given with --model.` };
@@ -78,10 +79,6 @@ function callIn(text: string, offered: ReadonlySet<string>): Answer | undefined 
   } catch {
     return { text: `Expected the arguments of ${name} as JSON, like: ${name} {"text": "…"}` };
   }
-}
-
-function textOf(message: ChatMessage | undefined): string {
-  return typeof message?.content === 'string' ? message.content : '';
 }
 
 function lastOutput(messages: readonly ChatMessage[], toolName: string | undefined): ToolOutput | undefined {

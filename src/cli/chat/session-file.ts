@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Session } from '../../chat/session/session.js';
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import { plainLine } from '../plain-text.js';
+import { parseJson } from '../execute/read-json.js';
 import { readBounded } from '../terminal.js';
 
 /** The name of the scripted model. */
@@ -37,7 +37,7 @@ export class SessionFile {
   async open(model: string | undefined): Promise<Session> {
     this.#token = await this.#read();
     if (this.#token === undefined) return Session.create({ context: { model: model ?? DEMO } });
-    const session = Session.fromJSON(parse(this.#token, this.#name));
+    const session = Session.fromJSON(parseJson(this.#token, this.#name, 'INVALID_SNAPSHOT'));
     const begun = isPlainObject(session.context) ? session.context['model'] : undefined;
     // The file does not choose which module is imported.
     if (model === undefined && typeof begun === 'string' && begun !== DEMO) throw new ToolError('INVALID_ARGUMENT', `expected the model that the session in ${this.#name} was begun with (--model ${begun}), found none; --model ${DEMO} goes on with the script`);
@@ -63,13 +63,5 @@ export class SessionFile {
     const found = await stat(this.#path).catch((error: NodeJS.ErrnoException) => error);
     if (found instanceof Error && found.code === 'ENOENT') return undefined;
     return readBounded(createReadStream(this.#path), MAX_BYTES, this.#name);
-  }
-}
-
-function parse(text: string, name: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new ToolError('INVALID_SNAPSHOT', `expected JSON in ${name}, found ${plainLine((error as SyntaxError).message)}`, { cause: error });
   }
 }

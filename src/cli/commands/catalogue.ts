@@ -6,7 +6,7 @@ import { fieldsOn } from '../../tool/metadata/tool-fields.js';
 import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { AXIS_COLUMNS, fieldWords, isInferred } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { plainLine } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';

@@ -5,7 +5,7 @@ import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import { EXIT } from '../exit-codes.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { plainLine } from '../plain-text.js';
 import type { LintFormat } from '../options.js';
 import { table } from '../table.js';

@@ -9,7 +9,7 @@ import { selectTools } from '../../selection/select-tools.js';
 import type { SelectionRequest } from '../../selection/selection-request.js';
 import type { Selection } from '../../selection/selection.js';
 import type { SchemaLevel } from '../../tool/render/render-tool.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { filterOf, type EXPORT_APIS, type EXPORT_TARGETS } from '../options.js';
 import { table, wrapList } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';

@@ -8,7 +8,7 @@ import type { PinFinding, ServerListing } from '../../mcp/pins/pin-findings.js';
 import type { McpSettings } from '../../mcp/settings/mcp-settings.js';
 import { shownArguments } from '../execute/ask-to-confirm.js';
 import { EXIT } from '../exit-codes.js';
-import { readMcpConfig } from '../load/mcp-config.js';
+import { readMcpConfig } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine, seenText } from '../plain-text.js';
 import { paint, type Dialog, type Style, type Terminal } from '../terminal.js';
 

@@ -7,7 +7,7 @@ import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { executionOptionsOf, filterOf, personaOf, TOKEN_VARIABLE } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';

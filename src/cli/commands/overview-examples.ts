@@ -14,7 +14,7 @@ import { plainLine } from '../plain-text.js';
 import { table, wrapWords } from '../table.js';
 import { paint, type Style, type Terminal } from '../terminal.js';
 
-/** Reads run together; the write waits for them, and then for a person. */
+/** Reads run together; the write waits for them, and then for approval. */
 const CALLS: readonly ToolCall[] = [
   { id: 'call-0', name: 'list_directory', input: {} },
   { id: 'call-1', name: 'search_text', input: { query: 'approval', include: '*.md', maxResults: 20 } },
@@ -29,7 +29,7 @@ export interface ExampleRun extends ShownPlan {
   readonly outcomes: readonly ToolOutcome[];
 }
 
-/** Plans and runs some calls of bundled tools in the current folder. Nobody says yes, so nothing is written. */
+/** Plans and runs some calls of bundled tools in the current folder. Nobody approves, so nothing is written. */
 export async function runExampleCalls(registry: ToolMetadataRegistry): Promise<ExampleRun> {
   const executor = new ToolExecutor({ registry: limitTime(registry, TIMEOUT_MS), maxAttempts: 1 });
   try {
@@ -53,8 +53,8 @@ export function showExamplePlan(terminal: Terminal, run: ExampleRun): void {
   );
 }
 
-/** Prints what the person would be shown, and the command that asks for real. */
-export function showHeldCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): void {
+/** Prints what the user would be shown, and the command that asks for real. */
+export function showPendingCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): void {
   for (const [position, outcome] of outcomes.entries()) {
     if (outcome.status !== 'approval_required') continue;
     for (const line of callLines(terminal, outcome.pending)) terminal.out(line);
@@ -70,7 +70,7 @@ export function exampleRunToJson(run: ExampleRun): object {
 
 /** How much an answer holds, rather than its first lines. */
 function shortAnswer(outcome: ToolOutcome): string {
-  if (outcome.status === 'approval_required') return 'waits for a yes';
+  if (outcome.status === 'approval_required') return 'needs approval';
   if (outcome.status === 'error') return outcome.message;
   if (outcome.status !== 'ok' || !isPlainObject(outcome.value)) return '';
   return Object.entries(outcome.value)
@@ -82,7 +82,7 @@ function shortAnswer(outcome: ToolOutcome): string {
 const QUESTION = 'What did order 17 cost? Refund it.';
 const REFUND = { id: 'call-2', result: { refunded: true, by: 'cashier' } };
 
-/** One turn in which a tool is answered by a person, kept as JSON between its two halves. */
+/** One turn in which a tool is answered by a user, kept as JSON between its two halves. */
 export interface ExampleTurn {
   readonly held: Pick<Session, 'status' | 'haltedReason' | 'pending'>;
   /** Characters of the snapshot between the halves. */
@@ -116,7 +116,7 @@ export function showExampleTurn(terminal: Terminal, { held, snapshotLength, resu
   for (const [who, text] of resumed.messages.flatMap(spoken)) {
     const isResult = text.startsWith('refund →');
     if (isResult) {
-      note(`${held.status}: ${held.pending.map(({ toolName }) => toolName).join(', ')} is answered by somebody else; the session is ${snapshotLength} characters of JSON`);
+      note(`${held.status}: ${held.pending.map(({ toolName }) => toolName).join(', ')} is answered by a user; the session is ${snapshotLength} characters of JSON`);
       note(`… what follows has nothing but that text: fromJSON, submitToolResult('${REFUND.id}', …), continue`);
     }
     line(who === 'user' ? 'bold' : who === 'assistant' ? 'cyan' : 'green', who, text);

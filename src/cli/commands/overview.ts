@@ -1,13 +1,13 @@
 import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { plainJson } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 import { selectTools } from '../../selection/select-tools.js';
 import { exampleTurnToJson, runExampleTurn, showExampleTurn } from './overview-examples.js';
-import { exampleRunToJson, runExampleCalls, showExamplePlan, showHeldCalls } from './overview-examples.js';
+import { exampleRunToJson, runExampleCalls, showExamplePlan, showPendingCalls } from './overview-examples.js';
 import { keywordTable } from './find.js';
 import { printSelection, selectionToJson } from './find.js';
 import { axisBars } from './catalogue.js';
@@ -15,34 +15,17 @@ import { axisBars } from './catalogue.js';
 const REQUESTS = ['run the tests', 'show diff', 'commit changes', 'search for usages of parseConfig', 'what is 15% of 240?'];
 const SELECTED = 'find out why the test of the parser fails and fix it';
 const TOKEN_BUDGET = 700;
-const SET_TITLES: Readonly<Record<DerivedSet, string>> = {
-  write: 'write',
-  idempotent: 'idempotent',
-  parallelizable: 'parallelizable',
-  dangerous: 'dangerous',
-  requiringApproval: 'need approval',
-  cacheInvalidating: 'invalidate cache',
-  critical: 'critical',
-};
 const MARGIN = 21;
 
 /**
  * Shows what a registry knows, on real tools: the catalogue, the derived sets, matches for a few requests, a selection, and
- * what becomes of a few calls, and one turn of a chat that waits for a person and goes on.
+ * what becomes of a few calls, and one turn of a chat that waits for a user and goes on.
  *
  * @param runs whether the examples are run; they are calls of the bundled tools, and a scripted model.
  */
 export async function overview(terminal: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
   const byName = (names: ReadonlySet<string>) => [...names];
-  const sets: Record<DerivedSet, readonly string[]> = {
-    write: byName(registry.getWriteTools()),
-    idempotent: byName(registry.getIdempotentTools()),
-    parallelizable: byName(registry.getParallelizableTools()),
-    dangerous: byName(registry.getDangerousTools()),
-    requiringApproval: byName(registry.getToolsRequiringApproval()),
-    cacheInvalidating: byName(registry.getCacheInvalidatingTools()),
-    critical: byName(registry.getCriticalTools()),
-  };
+  const sets = (Object.keys(DERIVED_SETS) as DerivedSet[]).map((set) => [set, registry.filter({ derived: [set] }).map(({ name }) => name)] as const);
   const stages = inOrder(registry.getAllStages()).map((stage) => [stage, byName(registry.getToolsByStage(stage))] as const);
   const requests = REQUESTS.map((text) => ({
     text,
@@ -54,7 +37,7 @@ export async function overview(terminal: Terminal, { registry }: LoadedRegistry,
   const calls = runs ? await runExampleCalls(registry) : undefined;
   const turn = runs ? await runExampleTurn() : undefined;
   if (json) {
-    const all = { summary: registry.summary(), sets, stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }), ...(turn && { turn: exampleTurnToJson(turn) }) };
+    const all = { summary: registry.summary(), sets: Object.fromEntries(sets), stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }), ...(turn && { turn: exampleTurnToJson(turn) }) };
     return terminal.out(plainJson(all, 2));
   }
 
@@ -70,7 +53,7 @@ export async function overview(terminal: Terminal, { registry }: LoadedRegistry,
   heading('By axis', 'getByPriority, getByAccessMode, getByDangerLevel, …');
   terminal.out(axisBars(terminal, registry.summary()));
   heading('Derived sets', 'getWriteTools, getIdempotentTools, …: no list of names is kept by hand');
-  for (const set of Object.keys(DERIVED_SETS) as DerivedSet[]) if (set !== 'cacheInvalidating') names(SET_TITLES[set], sets[set]);
+  for (const [set, list] of sets) if (set !== 'cacheInvalidating') names(set === 'requiringApproval' ? 'need approval' : set, list);
   heading('By stage', 'getToolsByStage');
   for (const [stage, list] of stages) names(stage, list);
   heading('Requests', 'getToolsMatchingTextScored: matched / declared keywords + specificity + priority');
@@ -84,11 +67,11 @@ export async function overview(terminal: Terminal, { registry }: LoadedRegistry,
   if (calls !== undefined) {
     heading('Execution', 'planExecution, ToolExecutor: calls of one turn of a model, planned and really run here');
     showExamplePlan(terminal, calls);
-    heading('Approval', 'what a person is shown before a held call runs; nothing was written');
-    showHeldCalls(terminal, calls);
+    heading('Approval', 'what the user is shown before a call that needs approval runs; nothing was written');
+    showPendingCalls(terminal, calls);
   }
   if (turn !== undefined) {
-    heading('Chat', 'Session: a scripted model, and a tool whose calls a person answers; the turn waits as JSON and goes on');
+    heading('Chat', 'Session: a scripted model, and a tool whose calls a user answers; the turn waits as JSON and goes on');
     showExampleTurn(terminal, turn);
     terminal.out(paint(terminal, 'dim', '\nTalk to it:  npm start -- chat'));
   }

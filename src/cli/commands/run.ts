@@ -5,7 +5,7 @@ import { callLine, explanationLines, factsText, outcomeToJson, progressLine, sta
 import { planToJson, showPlan, type ShownPlan } from '../execute/show-plan.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../exit-codes.js';
-import type { LoadedRegistry } from '../load/loaded-registry.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import { executionOptionsOf, personaOf } from '../options.js';
 import { plainJson } from '../plain-text.js';
 import { paint, type Dialog, type Terminal } from '../terminal.js';

@@ -9,11 +9,11 @@ import { wrapWords } from '../table.js';
 import { paint, type Dialog, type Terminal } from '../terminal.js';
 import type { Turns } from './turns.js';
 
-/** Of a question: where nobody reads standard output, its width is not that of the terminal of the person. */
+/** Of a question: where nobody reads standard output, its width is not that of the terminal of the user. */
 const MOST_COLUMNS = 80;
 const INDENT = '  ';
 
-/** What a person is asked about. */
+/** A call that the user is asked about. */
 export interface ConfirmableCall {
   readonly toolName: string;
   readonly danger: DangerLevel;
@@ -22,11 +22,11 @@ export interface ConfirmableCall {
 }
 
 /**
- * Asks the person at the terminal: `y` runs the call, `e` changes its arguments first, everything else is a no.
+ * Asks the user at the terminal: `y` runs the call, `e` changes its arguments first, everything else denies it.
  *
- * Changed arguments are judged anew and shown again before they run.
+ * Changed arguments are judged and shown again before they run.
  *
- * @param judge what the policy would say to other arguments, without running anything.
+ * @param judge returns what the policy would say to other arguments, without running anything.
  */
 export function askToConfirm(terminal: Dialog, turns: Turns, judge: (call: ToolCall) => Promise<DryRun>): Confirm {
   return (pending, { signal }) => turns.take(() => confirmed(terminal, pending, judge, signal));
@@ -75,14 +75,19 @@ async function editedCall(terminal: Dialog, call: ConfirmableCall, { callId, too
   return { toolName, danger: decision.danger, reason: decision.reason, input };
 }
 
-/** A call as a person sees it before saying yes: the tool, how dangerous this call is and why, and all arguments. */
+/** Returns a call as a user sees it before approving it: the tool, how dangerous this call is and why, and all arguments. */
 export function callLines(terminal: Terminal, { toolName, danger, reason, input }: ConfirmableCall, options: { readonly whole?: boolean } = {}): readonly string[] {
-  const width = Math.min(terminal.columns, MOST_COLUMNS) - INDENT.length;
-  return [
-    `${paint(terminal, 'bold', toolName)}  ${paint(terminal, dangerStyle(danger), `danger ${danger}`)}`,
-    ...wrapWords(plainLine(reason), width).map((line) => `${INDENT}${paint(terminal, 'dim', line)}`),
-    ...shownArguments(input, width, options).map((line) => INDENT + line),
-  ];
+  const [head, ...rest] = callBlock(terminal, toolName, paint(terminal, dangerStyle(danger), `danger ${danger}`), input, options);
+  return [head!, ...wrapWords(plainLine(reason), widthOf(terminal)).map((line) => `${INDENT}${paint(terminal, 'dim', line)}`), ...rest];
+}
+
+/** Returns the name of a tool with a note, and the arguments of a call below. */
+export function callBlock(terminal: Terminal, toolName: string, note: string, input: Json, options: { readonly whole?: boolean } = {}): readonly string[] {
+  return [`${paint(terminal, 'bold', plainLine(toolName))}  ${note}`, ...shownArguments(input, widthOf(terminal), options).map((line) => INDENT + line)];
+}
+
+function widthOf(terminal: Terminal): number {
+  return Math.min(terminal.columns, MOST_COLUMNS) - INDENT.length;
 }
 
 /** Characters of JSON that are shown whole, and of the beginning and end of what is longer. */
@@ -93,7 +98,7 @@ const SIMPLE_NAME = /^[\w.-]{1,24}$/;
 const LEAST_WIDTH = 16;
 
 /**
- * A call's arguments for the person who is asked about it, in lines of at most `width` columns.
+ * A call's arguments for the user who is asked about it, in lines of at most `width` columns.
  *
  * Every line of them stands behind a bar, `│` where a line of the text begins and `┆` where it goes on, so that no text can
  * pass for what the program says. What cannot be seen is written out. Only arguments of more than 4,096 characters are

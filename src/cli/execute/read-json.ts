@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { ToolError } from '../../core/errors.js';
+import { ToolError, type ToolErrorCode } from '../../core/errors.js';
 import { formatIssues, toIssues } from '../../core/issues.js';
 import type { ToolCall } from '../../safety/calls.js';
 import { plainLine } from '../plain-text.js';
@@ -27,12 +27,13 @@ export async function readJsonOption(text: string, terminal: Dialog, cwd: string
   return text.startsWith('@') ? readJsonFile(text.slice(1), terminal, cwd) : parseJson(text, '--input');
 }
 
-function parseJson(text: string, where: string): unknown {
+/** Returns the value of JSON text. @throws ToolError with the code. */
+export function parseJson(text: string, where: string, code: ToolErrorCode = 'INVALID_ARGUMENT'): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
     const hint = where === '--input' ? '; quote it for the shell, or use --input @file' : '';
-    throw new ToolError('INVALID_ARGUMENT', `expected JSON in ${where}, found ${plainLine((error as SyntaxError).message)}${hint}`, { cause: error });
+    throw new ToolError(code, `expected JSON in ${where}, found ${plainLine((error as SyntaxError).message)}${hint}`, { cause: error });
   }
 }
 

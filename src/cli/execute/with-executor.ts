@@ -12,7 +12,7 @@ import { Turns } from './turns.js';
 /** What a command works with while it runs tools. */
 export interface Execution {
   readonly executor: ToolExecutor;
-  /** Fires when the person interrupts the program. */
+  /** Fires when the user interrupts the program. */
   readonly signal: AbortSignal;
   readonly turns: Turns;
 }
@@ -20,24 +20,26 @@ export interface Execution {
 /**
  * Does work with an executor that asks at the terminal, tells events there, and gives up on Ctrl-C.
  *
+ * @param options with `asks: false` it neither asks nor listens to Ctrl-C.
  * @param tell a line for an event, or nothing.
  */
 export async function withExecutor<T>(
   terminal: Dialog,
   tools: ToolMetadataRegistry,
-  options: ExecutionOptions,
+  options: ExecutionOptions & { readonly asks?: boolean },
   tell: (event: ToolEvent) => string | undefined,
   work: (execution: Execution) => Promise<T>,
 ): Promise<T> {
   const registry = options.timeoutMs === undefined ? tools : limitTime(tools, options.timeoutMs);
   const turns = new Turns(terminal);
   const interrupt = new AbortController();
-  const stopListening = terminal.onInterrupt(() => interrupt.abort());
+  const { asks = true } = options;
+  const stopListening = asks ? terminal.onInterrupt(() => interrupt.abort()) : () => undefined;
   const executor: ToolExecutor = new ToolExecutor({
     registry,
     policy: policyOf(registry, options),
-    // Without a person calls that need a yes are held, which says more than a no.
-    ...(terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!) }),
+    // Where nobody answers, calls that need approval stay pending, which says more than a denial.
+    ...(asks && terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!) }),
   });
   executor.on((event) => {
     const line = tell(event);

@@ -1,11 +1,28 @@
-import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { isToolError, ToolError } from '../../core/errors.js';
+import { glob } from 'tinyglobby';
+import { stat } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
 import { createDefaultTools } from '../../../tools/index.js';
-import { findToolFiles } from './find-tool-files.js';
+import { CapabilityRegistry } from '../../capability/capability-registry.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { IMPORT_DEADLINE_MS, importModules, withDeadline, type ImportOptions } from './import-modules.js';
-import { loadManifestTools } from './load-manifest-tools.js';
-import type { LoadedRegistry, LoadProblem } from './loaded-registry.js';
 import { isMade, isSameCode, isSameTool, toolsOfModule, type FoundTool, type RefusedClass } from './tools-of-module.js';
+
+/** A file that could not be used, or a tool in it, and why. */
+export interface LoadProblem {
+  readonly file: string;
+  readonly reason: string;
+}
+
+/** The tools a command works on. */
+export interface LoadedRegistry {
+  readonly registry: ToolMetadataRegistry;
+  readonly problems: readonly LoadProblem[];
+  /** In which file each tool was found; empty for the bundled tools. */
+  readonly fileOf: ReadonlyMap<string, string>;
+  /** Ends what the tools hold open. */
+  readonly close?: () => Promise<void>;
+}
 
 /** Where tools are looked for; nowhere means the bundled ones. */
 export interface ToolPlaces {
@@ -115,4 +132,49 @@ function reasonOf(cause: unknown): string {
   if (isToolError(cause)) return cause.message;
   if (cause instanceof Error) return `${cause.name}: ${cause.message}`;
   return String(cause);
+}
+
+/** The tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
+export async function loadManifestTools(folder: string, persona: string | undefined, cwd: string): Promise<LoadedRegistry> {
+  const capabilities = await CapabilityRegistry.load({ root: resolve(cwd, folder) });
+  const known = capabilities.personas;
+  if (persona !== undefined && !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())) {
+    throw new ToolError('INVALID_ARGUMENT', `expected --persona as one of ${known.join(', ') || 'none: the manifests name no persona'}, found ${JSON.stringify(persona)}`);
+  }
+  const registry = capabilities.registryFor(persona);
+  const problems = capabilities.findings
+    .filter(({ severity }) => severity === 'error')
+    .map(({ file, line, column, entryName, message }) => ({ file: line === null ? file : `${file}:${line}:${column}`, reason: entryName === undefined ? message : `${JSON.stringify(entryName)}: ${message}` }));
+  const fileOf = new Map([...registry].map(({ name }) => [name, capabilities.tool(name, persona)?.source ?? folder]));
+  return { registry, problems, fileOf };
+}
+
+const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';
+const IGNORED = ['**/node_modules/**', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.{test,spec,bench,config}.*'];
+/** Copies of the sources, unless someone asks for them. */
+const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
+
+/** What one pattern stands for. */
+export interface PatternMatch {
+  readonly pattern: string;
+  /** Relative to `cwd`, sorted. */
+  readonly files: readonly string[];
+}
+
+/** The files that paths, folders and globs stand for. */
+export async function findToolFiles(patterns: readonly string[], cwd: string): Promise<readonly PatternMatch[]> {
+  const matches: PatternMatch[] = [];
+  for (const pattern of patterns) {
+    const found = await filesOf(pattern, cwd);
+    matches.push({ pattern, files: found.map((file) => relative(cwd, file)).sort() });
+  }
+  return matches;
+}
+
+async function filesOf(pattern: string, cwd: string): Promise<string[]> {
+  const path = resolve(cwd, pattern);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile()) return [path];
+  if (found?.isDirectory()) return glob(`**/*.${EXTENSIONS}`, { cwd: path, absolute: true, ignore: IGNORED_IN_FOLDERS });
+  return glob(pattern, { cwd, absolute: true, ignore: IGNORED, expandDirectories: false });
 }
