@@ -53,6 +53,20 @@ export function withoutSecrets(line: string): string {
   return text.replace(COOKIES, '$1[secret]').replace(NAMED_SECRET, '$1[secret]').replace(SIGNED_URL, '$1[secret]').replace(URL_PASSWORD, '$1[secret]@');
 }
 
+/** The authority of an address; credentials in it are gone with it. */
+const URL_HOST = /(?<=:\/\/)[^\s/"'`<>()?#]{1,500}/g;
+const IP_ADDRESS = /(?<![\w.:-])(?:(?:\d{1,3}\.){3}\d{1,3}|\[[\da-f:.]{2,45}\]|(?:[\da-f]{1,4}:){3,7}[\da-f]{1,4}|::(?:1\b|ffff:[\d.]{7,15}))(?::\d{1,5})?(?![\w.]*\w)/gi;
+/** What follows the code of a network error, or the word host. */
+const NAMED_HOST = /(?<![\w-])((?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|host(?:name)?["'`]?\s{0,3}[:=]?)\s{1,3}["'`]?)(?!is\b|was\b|not\b|has\b|name\b|unreachable\b)[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?/g;
+/** Names that end in a usual domain; names of files end otherwise. */
+const DOMAIN = /(?<![\w@/\\.-])(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|test|invalid)(?::\d{1,5})?(?![\w-]|\.\w)/gi;
+const HOST_AND_PORT = /(?<![\w./\\-])(?:localhost(?::\d{1,5})?|[a-z][a-z\d-]{1,62}:(?:80|443|\d{4,5}))(?![\w.:])/gi;
+
+/** A text in which what looks like the name or address of a host is `[host]`. It should be bounded: the work grows with its length. */
+export function withoutHosts(text: string): string {
+  return text.replace(URL_HOST, '[host]').replace(IP_ADDRESS, '[host]').replace(NAMED_HOST, '$1[host]').replace(DOMAIN, '[host]').replace(HOST_AND_PORT, '[host]');
+}
+
 /** What a path names; it says enough. */
 function lastPart(path: string): string {
   const parts = path.split(/[/\\]+/).filter((part) => part !== '');

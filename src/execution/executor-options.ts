@@ -61,6 +61,11 @@ export interface ToolExecutorOptions {
   readonly cacheEntries?: number;
   /** Characters of JSON of all kept answers. @default 16,777,216 (16 Mi) */
   readonly cacheSize?: number;
+  /**
+   * What an outcome shows of an error that a tool threw: nothing, its message without credentials, paths and host names, or
+   * the whole message. What a tool says with `fail` is always shown. @default 'public'
+   */
+  readonly exposeErrors?: 'none' | 'public' | 'full';
   /** Wraps calls in spans and counts them; see `openTelemetry`. */
   readonly telemetry?: Telemetry;
   readonly clock?: Clock;
@@ -120,6 +125,7 @@ const schema = z.strictObject({
   maxRepeats: count.default(4),
   cacheEntries: wholeBetween(0).default(1_000),
   cacheSize: wholeBetween(0).default(16 * 2 ** 20),
+  exposeErrors: z.enum(['none', 'public', 'full']).default('public'),
   telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),
   clock: clock.optional(),
   random: aFunction<() => number>().optional(),

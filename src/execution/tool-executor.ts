@@ -114,7 +114,7 @@ export class ToolExecutor {
     this.#checker = new CallChecker({ registry, policy: this.#policy, clock, env, isRouted: (entry) => this.#runner.isRouted(entry) });
     const concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
     this.#abandoned = new AbandonedCalls({ clock, graceMs: checked.graceMs, max: checked.maxAbandoned });
-    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, abandoned: this.#abandoned, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health, registry });
+    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, abandoned: this.#abandoned, exposeErrors: checked.exposeErrors, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health, registry });
     this.#stopWatchingStore = store?.onAvailability((available) => this.#listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
 

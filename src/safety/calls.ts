@@ -118,8 +118,8 @@ export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 export type ToolOutcome = OutcomeFacts &
   (
     | { readonly status: 'ok'; readonly value: unknown }
-    /** The tool failed, or the call could not be run. `message` is for the model. */
-    | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
+    /** The tool failed, or the call could not be run. `message` is for the model; `value` is what the tool gave with an `INVALID_RESULT`, for programs. */
+    | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>>; readonly origin?: FailureOrigin; readonly value?: unknown }
     /** The tool wants to know something; the answer is its result. */
     | { readonly status: 'ask_user'; readonly question: string; readonly options?: readonly string[]; readonly pending: PendingQuestion }
     /** The run should end here; `value` is the call's result. */
@@ -130,6 +130,9 @@ export type ToolOutcome = OutcomeFacts &
     /** The call needs approval; with it the same call can be made again. */
     | { readonly status: 'approval_required'; readonly pending: PendingApproval }
   );
+
+/** Whether a tool said with `fail` that it failed, or threw; other errors are none of the tool's. */
+export type FailureOrigin = 'reported' | 'thrown';
 
 export interface OutcomeFacts {
   readonly callId: string;

@@ -31,7 +31,7 @@ export interface OutcomeReading {
  * |---|---|---|
  * | `ok`, `halt` | `result` | the value: a text as it is, everything else as JSON |
  * | `ok`, `halt` with what JSON cannot hold | `error` | that the tool ran, and what its result holds |
- * | `error` | `error` | the message |
+ * | `error` | `error` | the message; what a tool gave `fail` as details, too |
  * | `denied` | `error` | the reason, and not to repeat the call; never the name of the rule |
  * | `ask_user` | `waiting` | the question and its options |
  * | `manual` | `waiting` | that a user or another program answers |
@@ -46,7 +46,7 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
     case 'halt':
       return readResult(outcome, { haltReason: outcome.reason });
     case 'error':
-      return reading('error', outcome.message, { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts) });
+      return reading('error', errorText(outcome), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts) });
     case 'denied':
       return reading('error', deniedText(outcome.toolName, outcome.reason));
     case 'ask_user':
@@ -61,6 +61,20 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
 /** The words for a call that the policy or a user refused. */
 export function deniedText(toolName: string, reason: string): string {
   return `${toolName} was not run: ${sentence(reason)} Do not repeat the call; do something else, or ask the user.`;
+}
+
+/** Characters of the details of a failure that models read. */
+const LONGEST_DETAILS = 4_096;
+
+/** The message of a failure, and what the tool reported beside it; details of other errors are for programs. */
+function errorText({ message, origin, details }: Extract<ToolOutcome, { status: 'error' }>): string {
+  if (origin !== 'reported' || details === undefined || Object.keys(details).length === 0) return message;
+  try {
+    const { text } = plainValue(details);
+    return `${message}\nDetails: ${text.length > LONGEST_DETAILS ? `${text.slice(0, LONGEST_DETAILS)}…` : text}`;
+  } catch {
+    return message; // Of another copy of the helpers, and no plain data.
+  }
 }
 
 /** The words for a call that needs approval and has none yet. */

@@ -111,6 +111,17 @@ describe('an encoder of the caller', () => {
     expect((await readOf(fail('x'), { encode })).output).toEqual({ type: 'error-text', value: 'x' });
   });
 
+  it('that fails is asked of onToolError, as the failure of a tool that ran', async () => {
+    const heard: unknown[] = [];
+    const encode = (value: unknown) => {
+      if (value === 'x') throw new Error('broken');
+      return { type: 'text' as const, value: 'fine' };
+    };
+    const onToolError = (_: unknown, outcome: unknown) => (heard.push(outcome), { continue: 7 });
+    expect((await readOf('x', { encode, onToolError })).output).toEqual({ type: 'text', value: 'fine' });
+    expect(heard).toMatchObject([{ status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: 'x' }]);
+  });
+
   it('may give parts such as pictures', async () => {
     const picture = { type: 'content' as const, value: [{ type: 'media', data: 'AQID', mediaType: 'image/png' }] };
     expect((await readOf('x', { encode: () => picture })).output).toEqual(picture);

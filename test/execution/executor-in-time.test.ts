@@ -192,7 +192,7 @@ describe('a call in the words of another format', () => {
     const { executor } = setup([anyTool('work', () => ++runs)], { policy: allowAll });
     const outcome = await executor.execute({ id: '1', name: 'work', arguments: { a: 1 } } as never);
     expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
-    expect(outcome.status === 'error' && outcome.message).toContain('found arguments');
+    expect(outcome.status === 'error' && outcome.message).toContain('got arguments');
     expect(runs).toBe(0);
   });
 });

@@ -3,6 +3,7 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { untilAborted } from '../../execution/run/with-deadline.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
 import type { ToolErrorDecision } from '../chat-engine.js';
 import type { CallProgress, TurnEnd } from '../chat-state.js';
 import { encodeOutcome, errorOutput } from '../thread/encode-output.js';
@@ -16,7 +17,7 @@ interface Decided {
 
 /** What becomes of a failed call, as `onToolError` says. One that fails itself, or says what is no decision, ends the run. */
 export async function decideOnError({ engine, signal }: ChatRun, call: ToolCall, outcome: Failed): Promise<Decided> {
-  const output = errorOutput(outcome.message);
+  const output = errorOutput(readOutcome(outcome).text);
   const goOn = { progress: { state: 'settled', output } } as const;
   const end = (error: string): Decided => ({ ...goOn, end: { reason: 'tool_error', callId: call.id, error } });
   let decision: ToolErrorDecision;
@@ -34,5 +35,5 @@ export async function decideOnError({ engine, signal }: ChatRun, call: ToolCall,
   }
   const { callId, toolName, durationMs, attempts, cached } = outcome;
   const replaced = encodeOutcome({ callId, toolName, durationMs, attempts, cached, status: 'ok', value: decision['continue'] }, engine.encode);
-  return { progress: { state: 'settled', output: replaced! } };
+  return { progress: { state: 'settled', output: 'unshown' in replaced ? errorOutput(replaced.unshown) : replaced } };
 }

@@ -5,11 +5,12 @@ import type { Confirmation } from '../../execution/executor-options.js';
 import { isRepeatable } from '../../execution/run/handler-runner.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
+import { readOutcome as wordsOf } from '../../safety/read-outcome.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { renderTool } from '../../tool/render/render-tool.js';
 import { argumentsOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
 import { cloneMessage } from '../thread/data-depth.js';
-import { encodeOutcome } from '../thread/encode-output.js';
+import { deniedOutput, encodeOutcome } from '../thread/encode-output.js';
 import type { ChatRun } from './chat-run.js';
 import { decideOnError } from './decide-on-error.js';
 import { RESERVED_REASONS } from './halted-reason.js';
@@ -168,11 +169,19 @@ async function readOutcome(run: ChatRun, record: CallRecord, outcome: ToolOutcom
     if (RESERVED_REASONS.has(outcome.reason)) {
       return decideOnError(run, call, { ...outcome, status: 'error', code: 'INVALID_RESULT', message: `${toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}; expected a reason of the tool's own` });
     }
-    const output = encodeOutcome(outcome, encode)!;
-    return { progress: { state: 'settled', output }, end: { reason: 'halt', haltedReason: outcome.reason, callId, value: plainOrNull(outcome.value) } };
+    const output = encodeOutcome(outcome, encode);
+    const end = { reason: 'halt', haltedReason: outcome.reason, callId, value: plainOrNull(outcome.value) } as const;
+    return 'unshown' in output ? { end, ...(await decideOnError(run, call, unshown(outcome, output.unshown))) } : { progress: { state: 'settled', output }, end };
   }
   if (outcome.status === 'error') return decideOnError(run, call, outcome);
-  return { progress: { state: 'settled', output: encodeOutcome(outcome, encode)! } };
+  if (outcome.status !== 'ok') return { progress: { state: 'settled', output: deniedOutput(wordsOf(outcome).text) } };
+  const output = encodeOutcome(outcome, encode);
+  return 'unshown' in output ? decideOnError(run, call, unshown(outcome, output.unshown)) : { progress: { state: 'settled', output } };
+}
+
+/** The failure of a tool that ran, and whose value the model cannot be shown. */
+function unshown({ callId, toolName, durationMs, attempts, cached, value }: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, message: string): Extract<ToolOutcome, { status: 'error' }> {
+  return { callId, toolName, durationMs, attempts, cached, status: 'error', code: 'INVALID_RESULT', message, details: { ran: true }, value };
 }
 
 function plainOrNull(value: unknown): Json {

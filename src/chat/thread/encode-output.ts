@@ -1,7 +1,7 @@
 import { describeValue } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ToolOutcome } from '../../safety/calls.js';
-import { plainValue, readOutcome, unshownText } from '../../safety/read-outcome.js';
+import { plainValue, unshownText } from '../../safety/read-outcome.js';
 import type { ToolOutput } from './chat-message.js';
 import { cloneMessage, DEEPEST_MESSAGE, isDeeper } from './data-depth.js';
 import { outputSchema } from './message-schema.js';
@@ -37,18 +37,13 @@ export function deniedOutput(reason: string): ToolOutput {
   return Object.freeze({ type: 'execution-denied', reason: cut(reason) });
 }
 
-/** Returns what the model reads of an outcome that needs nobody; `undefined` for those that wait for the user. */
-export function encodeOutcome(outcome: ToolOutcome, encode: Encode): ToolOutput | undefined {
-  if (outcome.status === 'ok' || outcome.status === 'halt') {
-    try {
-      return checked(encode(outcome.value));
-    } catch (error) {
-      return errorOutput(unshownText(outcome.toolName, publicMessage(error)));
-    }
+/** Returns what the model reads of a tool's value; `unshown` is why it cannot be made text or data of. */
+export function encodeOutcome(outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, encode: Encode): ToolOutput | { readonly unshown: string } {
+  try {
+    return checked(encode(outcome.value));
+  } catch (error) {
+    return { unshown: unshownText(outcome.toolName, publicMessage(error)) };
   }
-  const { kind, text } = readOutcome(outcome);
-  if (kind === 'waiting') return undefined;
-  return outcome.status === 'denied' ? deniedOutput(text) : errorOutput(text);
 }
 
 /** What an encoder made that is not ours. @throws TypeError for what is no output: the thread would be refused by every model. */

@@ -67,7 +67,8 @@ export function outcomeToJson(outcome: ToolOutcome): object {
 }
 
 /** The value that models read; users are shown also what JSON does not hold (cycles, big integers, functions), as text of it. */
-function shownValue(outcome: Extract<ToolOutcome, { value: unknown }>): Json {
+function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): Json {
+  if (outcome.status === 'error') return inspect(outcome.value);
   const { data } = readOutcome(outcome);
   return data === undefined ? inspect(outcome.value) : data;
 }

@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { isWriting } from '../../core/enum-order.js';
 import { ToolError } from '../../core/errors.js';
-import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
+import { digestOf, type Json } from '../../core/plain-data.js';
 import type { HealthLog } from '../../providers/health/health-samples.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Approval } from '../../safety/approvals.js';
-import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
-import { isToolResult } from '../../tool/outcome.js';
+import type { OutcomeBody } from '../../safety/calls.js';
 import { renewedTool } from '../../tool/tool-changed.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ApprovalDesk } from '../approval-desk.js';
 import type { ResultCache, Worked } from '../cache/result-cache.js';
 import type { AcceptedInput } from '../call-checker.js';
-import type { ExecuteOptions } from '../executor-options.js';
+import type { CheckedOptions, ExecuteOptions } from '../executor-options.js';
 import type { Budgets } from '../limits/budgets.js';
 import { onAbort } from '../../core/on-abort.js';
 import type { AbandonedCalls } from '../limits/abandoned-calls.js';
 import type { Concurrency, LeavePlace } from '../limits/concurrency.js';
-import { failure } from './failure.js';
+import { failure, thrownFailure } from './failure.js';
 import type { HandlerRunner } from './handler-runner.js';
+import { readResult } from './read-result.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, assertWanted, withDeadline } from './with-deadline.js';
 
@@ -34,6 +34,7 @@ export interface CallWorkerOptions {
   readonly cache: ResultCache;
   readonly health: HealthLog;
   readonly registry: ToolMetadataRegistry;
+  readonly exposeErrors: CheckedOptions['exposeErrors'];
 }
 
 /** A call that may run. */
@@ -158,7 +159,7 @@ export class CallWorker {
     const drop = () => cache.dropAfter(entry);
     let result: OutcomeBody;
     try {
-      const returned = await runner.run({
+      const ended = await runner.run({
         entry,
         input,
         context: running.contextFor(entry.digest, isWriting(entry.accessMode) ? (options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined),
@@ -178,10 +179,13 @@ export class CallWorker {
           work.ended?.();
         },
       });
-      result = readResult(returned, (question, choices) => running.pending('question', entry, raw, question, choices));
+      if (ended.kind === 'threw') this.#renew(entry, ended.error);
+      result =
+        ended.kind === 'threw'
+          ? thrownFailure(ended.error, entry.name, this.#options.exposeErrors)
+          : await readResult(entry, ended.value, (question, choices) => running.pending('question', entry, raw, question, choices));
     } catch (error) {
       result = failure(error);
-      this.#renew(entry, error);
     } finally {
       await drop();
     }
@@ -195,45 +199,4 @@ export class CallWorker {
 function idempotencyKey({ call, options }: RunningCall, entry: ToolEntry, raw: Json): string {
   if (options.conversationId === undefined || call.id === '') return randomUUID();
   return digestOf([options.principal ?? null, options.conversationId, call.id, entry.name, raw]);
-}
-
-/**
- * What a tool's return value says: a plain value is its answer, `undefined` is null, and only results of the helpers are
- * anything else.
- *
- * @throws ToolError `INVALID_RESULT` for a result of another copy of the helpers that does not hold what they promise.
- */
-function readResult(returned: unknown, ask: (question: string, options: readonly string[] | undefined) => PendingQuestion): OutcomeBody {
-  if (!isToolResult(returned)) return { status: 'ok', value: returned === undefined ? null : returned };
-  const result = returned as unknown as Readonly<Record<string, unknown>>;
-  switch (result['status']) {
-    case 'ok':
-      return { status: 'ok', value: result['value'] === undefined ? null : result['value'] };
-    case 'error': {
-      const { details } = result;
-      const message = text(result, 'message');
-      return isPlainObject(details) ? { status: 'error', code: 'EXECUTION_FAILED', message, details } : { status: 'error', code: 'EXECUTION_FAILED', message };
-    }
-    case 'ask_user': {
-      const question = text(result, 'question');
-      const { options } = result;
-      if (options !== undefined && !(Array.isArray(options) && options.every((option) => typeof option === 'string'))) throw malformed('options as a list of texts');
-      const pending = ask(question, options);
-      return options === undefined ? { status: 'ask_user', question, pending } : { status: 'ask_user', question, options: options, pending };
-    }
-    case 'halt':
-      return { status: 'halt', reason: text(result, 'reason'), value: result['value'] === undefined ? null : result['value'] };
-    default:
-      throw malformed('a status of ok, error, ask_user or halt');
-  }
-}
-
-function text(result: Readonly<Record<string, unknown>>, field: string): string {
-  const value = result[field];
-  if (typeof value !== 'string') throw malformed(`${field} as text`);
-  return value;
-}
-
-function malformed(expected: string): ToolError {
-  return new ToolError('INVALID_RESULT', `Expected a tool's result with ${expected}, found another; make results with ok, fail, askUser or halt`);
 }

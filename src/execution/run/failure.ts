@@ -1,6 +1,6 @@
 import { isToolError, TOOL_ERROR_CODES, type ToolError } from '../../core/errors.js';
 import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
-import { publicMessage } from '../../core/public-message.js';
+import { publicMessage, withoutHosts } from '../../core/public-message.js';
 import type { OutcomeBody } from '../../safety/calls.js';
 
 /** Lines of a message that are passed on: the library's own messages take one for each issue. */
@@ -13,6 +13,30 @@ export function failure(error: unknown): OutcomeBody {
     return { status: 'error', code: 'EXECUTION_FAILED', message: publicMessage(error) };
   } catch {
     return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error cannot be read' }; // A hostile getter or proxy.
+  }
+}
+
+/** Characters of a message that is shown as it is. */
+const LONGEST_FULL = 10_000;
+/** Errors of the library that repeat what a service said. */
+const QUOTING: ReadonlySet<unknown> = new Set<ToolError['code']>(['PROVIDERS_EXHAUSTED', 'PROVIDER_UNAVAILABLE']);
+
+/** The outcome of what a tool threw, as far as it may be shown. */
+export function thrownFailure(error: unknown, toolName: string, expose: 'none' | 'public' | 'full'): OutcomeBody {
+  const body = { ...(failure(error) as Extract<OutcomeBody, { status: 'error' }>), origin: 'thrown' as const };
+  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The call was not made.
+  if (expose === 'none') return { status: 'error', code: body.code, message: `${toolName} failed. Its error is not shown; try something else, or ask the user.`, origin: 'thrown' };
+  if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
+  // Typed errors say what their author chose to say.
+  return isToolError(error) && !QUOTING.has(error.code) ? body : { ...body, message: withoutHosts(body.message) };
+}
+
+function fullMessage(error: unknown): string | undefined {
+  try {
+    const message: unknown = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;
+    return typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_FULL) : undefined;
+  } catch {
+    return undefined; // A hostile getter.
   }
 }
 

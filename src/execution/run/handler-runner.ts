@@ -13,7 +13,7 @@ import { isTransient } from '../../providers/run-attempt.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { aborted, withDeadline } from './with-deadline.js';
+import { aborted, withDeadline, type Settled } from './with-deadline.js';
 
 export interface HandlerRunnerOptions {
   readonly clock: Clock;
@@ -73,11 +73,11 @@ export class HandlerRunner {
   }
 
   /**
-   * What the tool returned.
+   * What the tool returned or threw.
    *
-   * @throws ToolError `NOT_EXECUTABLE`, `TIMEOUT` or `ABORTED`; otherwise what the tool threw.
+   * @throws ToolError `TIMEOUT` or `ABORTED`.
    */
-  async run(call: HandlerCall): Promise<unknown> {
+  async run(call: HandlerCall): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
     const { clock } = this.#options;
     const timeoutMs = call.entry.timeoutMs ?? this.#options.timeoutMs;
     let running = 0;
@@ -99,9 +99,8 @@ export class HandlerRunner {
     if (running > 0) call.onLeftRunning();
     switch (settled.kind) {
       case 'returned':
-        return settled.value;
       case 'threw':
-        throw settled.error;
+        return settled;
       case 'timeout':
         throw new ToolError('TIMEOUT', `Expected an answer of ${call.entry.name} within ${timeoutMs} ms, found none; ask for less at once, or give the tool more time`, { details: { timeoutMs } });
       case 'aborted':

@@ -18,13 +18,22 @@ export function errorResult(...texts: readonly string[]): CallToolResult {
   return { isError: true, content: texts.map((text) => ({ type: 'text', text })) };
 }
 
-/** Returns a tool's result: as text, and as structured content where it is an object, held to the output schema. */
-export function answerResult(entry: ToolEntry, { text, data }: { readonly text: string; readonly data: Json }, schemas: OutputSchemas, note?: string): CallToolResult {
-  const notes = note === undefined ? [] : [note];
-  const refusal = schemas.refusalOf(entry, data);
+/** Returns what was not checked by the executor: the user's answer, or the value of a tool that ends the run. */
+export function uncheckedResult(entry: ToolEntry, answer: Answer, schemas: OutputSchemas, note?: string): CallToolResult {
+  const refusal = schemas.refusalOf(entry, answer.data);
+  if (refusal === undefined) return answerResult(entry, answer, schemas, note);
   // The tool did its work: what it gave is shown all the same.
-  if (refusal !== undefined) return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${refusal}. It answered:`, text, ...notes);
-  const content = [text, ...notes].map((each) => ({ type: 'text' as const, text: each }));
+  return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${refusal}. It answered:`, answer.text, ...(note === undefined ? [] : [note]));
+}
+
+interface Answer {
+  readonly text: string;
+  readonly data: Json;
+}
+
+/** Returns a tool's result: as text, and as structured content where it is an object. */
+function answerResult(entry: ToolEntry, { text, data }: Answer, schemas: OutputSchemas, note?: string): CallToolResult {
+  const content = [text, ...(note === undefined ? [] : [note])].map((each) => ({ type: 'text' as const, text: each }));
   const isStructured = isPlainObject(data) || schemas.of(entry) !== undefined;
   return isStructured ? { content, structuredContent: data } : { content };
 }
@@ -33,7 +42,8 @@ export function answerResult(entry: ToolEntry, { text, data }: { readonly text: 
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome, schemas: OutputSchemas): CallToolResult {
   const { kind, text, data, haltReason } = readOutcome(outcome);
   if (kind !== 'result') return errorResult(text);
-  return answerResult(entry, { text, data: data! }, schemas, haltReason === undefined ? undefined : `The tool asks to end here: ${haltReason}`);
+  if (haltReason === undefined) return answerResult(entry, { text, data: data! }, schemas); // The executor held it to the output schema.
+  return uncheckedResult(entry, { text, data: data! }, schemas, `The tool asks to end here: ${haltReason}`);
 }
 
 /**

@@ -35,7 +35,7 @@ export class ProgressRelay {
   follow(callId: string, send: Send): () => Promise<void> {
     const waiting: McpProgress[] = [];
     let sending: Promise<void> | undefined;
-    let last = 0;
+    let last: number | undefined;
     const sendAll = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next).catch(() => undefined); // Nobody is there any more.
       sending = undefined;
@@ -55,11 +55,12 @@ export class ProgressRelay {
   }
 }
 
-function progressOf(told: unknown, last: number): McpProgress | undefined {
+function progressOf(told: unknown, last: number | undefined): McpProgress | undefined {
   const { progress, total, message } = partsOf(told);
   const text = typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_MESSAGE) : undefined;
-  const number = !isNumber(progress) ? last + 1 : progress > last || text === undefined ? progress : last + LEAST_STEP;
-  if (number <= last) return undefined;
+  const rises = (number: number) => (last === undefined ? number >= 0 : number > last);
+  const number = !isNumber(progress) ? (last ?? 0) + 1 : rises(progress) || text === undefined ? progress : (last ?? 0) + LEAST_STEP;
+  if (!rises(number)) return undefined;
   return { progress: number, ...(isNumber(total) && { total }), ...(text !== undefined && { message: text }) };
 }
 

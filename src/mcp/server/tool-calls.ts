@@ -8,7 +8,7 @@ import type { CallContext, PendingApproval, ToolOutcome } from '../../safety/cal
 import type { Approval } from '../../safety/approvals.js';
 import { deniedText } from '../../safety/read-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { answerResult, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
+import { uncheckedResult, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
 import type { ServerSdk } from './import-sdk.js';
 import type { OutputSchemas } from '../output-schemas.js';
 import type { ProgressRelay } from './progress-relay.js';
@@ -83,7 +83,7 @@ export class ToolCalls {
     const answer = Object.hasOwn(accepted, 'answer') ? accepted['answer'] : undefined;
     const isOffered = typeof answer === 'string' && (asked.options === undefined || asked.options.length === 0 || asked.options.includes(answer));
     if (!isOffered) return errorResult(`${entry.name} asked the user, and the answer is none of those it takes. Call again to ask again.`);
-    return answerResult(entry, { text: answer, data: answer }, this.#options.schemas);
+    return uncheckedResult(entry, { text: answer, data: answer }, this.#options.schemas);
   }
 
   async #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Promise<CallToolResult | InputRequiredResult> {

@@ -38,7 +38,8 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
  * Checks the input of one call; the answer is a promise only if the schema's is.
  *
  * The input is copied once before anything looks at it (see `boundInput`), must be an object, and is then given to the
- * schema. Text that holds JSON is not parsed; a missing input is `{}`.
+ * schema. Text that holds JSON is not parsed; a missing input is `{}`, and so is `null`, which models send for no arguments,
+ * if the schema accepts `{}` and does not accept `null` itself.
  *
  * zod and other Standard Schemas parse: `value` is what they return, its plain objects and lists frozen, instances of
  * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`.
@@ -54,14 +55,30 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
   }
   try {
     const raw = boundInput(input);
+    if (raw === null) return checkNull(entry);
     if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: `expected an object of named parameters, found ${kindOf(raw)}` }]); // Text may hold a whole input with its secrets.
-    const schema = entry.inputSchema;
-    if (isStandardSchema(schema)) return parse(entry.name, schema, raw);
-    const issues = compileJsonSchema(entry.inputJsonSchema).check(raw);
-    return issues.length === 0 ? accepted(raw, raw) : refused(invalidInput(entry.name, issues));
+    return askSchema(entry, raw);
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
   }
+}
+
+function askSchema({ name, inputSchema, inputJsonSchema }: ToolEntry, raw: Json): InputCheck | Promise<InputCheck> {
+  if (isStandardSchema(inputSchema)) return parse(name, inputSchema, raw);
+  const issues = compileJsonSchema(inputJsonSchema).check(raw);
+  return issues.length === 0 ? accepted(raw, raw) : refused(invalidInput(name, issues));
+}
+
+function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
+  const orRefused = (check: InputCheck) => (check.ok ? check : refused(invalidInput(entry.name, [{ path: [], message: 'expected an object of named parameters, found null' }])));
+  const orEmpty = (check: InputCheck): InputCheck | Promise<InputCheck> => {
+    if (check.ok) return check;
+    const empty = askSchema(entry, boundInput({}));
+    return empty instanceof Promise ? empty.then(orRefused) : orRefused(empty);
+  };
+  // A schema that takes everything does not ask for null.
+  const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema)) ? askSchema(entry, null) : refused(invalidInput(entry.name, []));
+  return takesNull instanceof Promise ? takesNull.then(orEmpty) : orEmpty(takesNull);
 }
 
 function parse(toolName: string, schema: StandardSchema, raw: Json): InputCheck | Promise<InputCheck> {

@@ -71,12 +71,18 @@ describe('checkInput', () => {
     expect(refused(FIELDS, undefined).message).toBe('The input of sample is refused:\n  path: Expected a value (it is required), got none.');
   });
 
-  it.each([['text that holds JSON', '{"path":"x"}'], ['a list', [{ path: 'x' }]], ['null', null], ['a number', 1]])('refuses %s: parameters have names', (_, input) => {
+  it.each([['text that holds JSON', '{"path":"x"}'], ['a list', [{ path: 'x' }]], ['a number', 1]])('refuses %s: parameters have names', (_, input) => {
     // Without a type the JSON Schema itself would accept all but objects.
     for (const schema of [FIELDS, { properties: {}, required: ['path'] }, z.object({ path: z.string() }), foreign((value) => ({ value }))]) {
       const error = refused(schema, input);
       expect(error.code).toBe('INVALID_INPUT');
       expect(error.message).toMatch(/expected an object of named parameters, found /);
+    }
+  });
+
+  it('refuses null for a tool that requires parameters', () => {
+    for (const schema of [{ properties: {}, required: ['path'] }, z.object({ path: z.string() })]) {
+      expect(refused(schema, null).message).toMatch(/expected an object of named parameters, found null/);
     }
   });
 

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, fail, ToolError, type ToolDefinition, type ToolOutcome } from '../../src/index.js';
+import { readOutcome } from '../../src/safety/read-outcome.js';
+import { anyTool, brief, reader, setup } from './fixtures/executor-setup.js';
+
+const run = async (work: () => unknown, extra: object = {}, options: object = {}): Promise<ToolOutcome> =>
+  setup([reader('read', work, extra)], options).executor.execute({ id: '1', name: 'read' });
+const COUNT = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] };
+
+describe('the answer of a tool with an output schema', () => {
+  it('passes when it is what the schema promises', async () => {
+    expect(brief(await run(() => ({ count: 1 }), { outputSchema: COUNT }))).toBe('ok {"count":1}');
+  });
+
+  it('is given as a zod schema makes it', async () => {
+    const outputSchema = z.object({ count: z.number(), unit: z.string().default('pieces') });
+    expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe('ok {"count":1,"unit":"pieces"}');
+  });
+
+  it.each<[string, object]>([['JSON Schema', COUNT], ['zod', z.object({ count: z.number() })]])('is refused by %s once, with the value for programs and not for models', async (_, outputSchema) => {
+    let runs = 0;
+    const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
+    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', attempts: 1, details: { ran: true, issues: [{ path: ['count'] }] }, value: { count: 'many' } });
+    expect(readOutcome(outcome)).toMatchObject({ kind: 'error', retryable: false, text: expect.stringMatching(/^read ran, but .*\n {2}count: expected number/si) as string });
+    expect(runs).toBe(1);
+  });
+
+  it('is not kept when it is refused', async () => {
+    let runs = 0;
+    const { executor } = setup([reader('read', () => ({ count: runs++ === 0 ? 'many' : 1 }), { outputSchema: COUNT as never, cacheTtlMs: 1_000 })]);
+    expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('error INVALID_RESULT');
+    expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe('ok {"count":1}');
+  });
+});
+
+describe('an answer that JSON cannot hold', () => {
+  const circle: Record<string, unknown> = {};
+  circle['self'] = circle;
+  it.each<[string, unknown]>([['a big integer', 1n], ['a function', () => 1], ['a symbol', Symbol('x')], ['a cycle', circle], ['a Map', new Map()], ['NaN inside', { deep: [Number.NaN] }]])('is refused: %s', async (_, value) => {
+    const outcome = await run(() => value);
+    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', details: { ran: true } });
+    expect((outcome as { value: unknown }).value).toBe(value);
+  });
+});
+
+describe('a failure', () => {
+  it('that a tool reports says so, and models read its details', async () => {
+    const outcome = await run(() => fail('no money', { have: 3 }));
+    expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', message: 'no money', details: { have: 3 }, origin: 'reported' });
+    expect(readOutcome(outcome).text).toBe('no money\nDetails: {"have":3}');
+    const long = readOutcome(await run(() => fail('long', { text: 'x'.repeat(10_000) }))).text;
+    expect(long.length).toBeLessThan(4_200);
+    expect(long.endsWith('…')).toBe(true);
+  });
+
+  it('that a tool throws says so, and its details are for programs', async () => {
+    const outcome = await run(() => { throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } }); }, {}, { maxAttempts: 1 });
+    expect(outcome).toMatchObject({ code: 'LIMIT_EXCEEDED', origin: 'thrown', details: { secret: 1 } });
+    expect(readOutcome(outcome).text).toBe('too much');
+  });
+
+  it('that is none of the tool says neither', async () => {
+    expect(await setup([]).executor.execute({ id: '1', name: 'nobody' })).not.toHaveProperty('origin');
+  });
+
+  const thrown = async (message: string, exposeErrors?: 'none' | 'public' | 'full') => {
+    const outcome = await run(() => { throw new Error(message); }, {}, { maxAttempts: 1, ...(exposeErrors && { exposeErrors }) });
+    return outcome.status === 'error' ? outcome.message : '';
+  };
+
+  it.each([
+    ['getaddrinfo ENOTFOUND db.internal.corp', 'getaddrinfo ENOTFOUND [host]'],
+    ['getaddrinfo ENOTFOUND vault', 'getaddrinfo ENOTFOUND [host]'],
+    ['connect ECONNREFUSED 10.0.0.5:5432', 'connect ECONNREFUSED [host]'],
+    ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED [host]'],
+    ['request to https://api.internal:8443/v1/users failed', 'request to https://[host]/v1/users failed'],
+    ['no route to db-primary:5432', 'no route to [host]'],
+    ['localhost:3000 is busy', '[host] is busy'],
+    ['billing.svc.cluster.local does not answer', '[host] does not answer'],
+    ['the file notes.md of version 1.2.3 is missing in package.json, line 10:5', 'the file notes.md of version 1.2.3 is missing in package.json, line 10:5'],
+    ['the host is not reachable', 'the host is not reachable'],
+  ])('is shown without host names: %s', async (message, shown) => {
+    expect(await thrown(message)).toBe(shown);
+  });
+
+  it('is shown as exposeErrors says', async () => {
+    const message = 'connect ECONNREFUSED 10.0.0.5\npassword=hunter2';
+    expect(await thrown(message, 'none')).toBe('read failed. Its error is not shown; try something else, or ask the user.');
+    expect(await thrown(message, 'public')).toBe('connect ECONNREFUSED [host]');
+    expect(await thrown(message, 'full')).toBe(message);
+  });
+});
+
+describe('null as arguments', () => {
+  const call = async (inputSchema: unknown, input: unknown = null) => {
+    const tool = defineTool({ name: 't', description: 'd', inputSchema: inputSchema as never, accessMode: 'readonly', execute: ((given: unknown) => ({ given })) as never }) as unknown as ToolDefinition;
+    return brief(await setup([tool]).executor.execute({ id: '1', name: 't', input }));
+  };
+
+  it('are none for a tool that requires none', async () => {
+    expect(await call({ type: 'object' })).toBe('ok {"given":{}}');
+    expect(await call(z.object({ a: z.string().default('x') }))).toBe('ok {"given":{"a":"x"}}');
+    expect(await call({})).toBe('ok {"given":{}}');
+  });
+
+  it('are refused by a tool that requires some', async () => {
+    expect(await call(z.object({ a: z.string() }))).toBe('error INVALID_INPUT');
+  });
+
+  it('stay null for a tool that accepts null', async () => {
+    expect(await call(z.object({}).nullable())).toBe('ok {"given":null}');
+    expect(await call({ anyOf: [{ type: 'object' }, { type: 'null' }] })).toBe('ok {"given":null}');
+  });
+
+  it('are the same call as {} for whoever approves it', async () => {
+    const { executor } = setup([anyTool('t', (given) => given, { accessMode: 'write' })]);
+    const held = await executor.execute({ id: '1', name: 't', input: null });
+    if (held.status !== 'approval_required') throw new Error('expected it to be pending');
+    expect(brief(await executor.execute({ id: '1', name: 't', input: {} }, { approval: await executor.approve(held.pending) }))).toBe('ok {}');
+  });
+});
