@@ -1,6 +1,7 @@
 export { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from './core/enums.js';
 export { isToolError, ToolError, type Issue, type ToolErrorCode } from './core/errors.js';
 export { askUser, fail, halt, ok, type ToolResult } from './tool/outcome.js';
+export type { AskUserOptions } from './tool/question.js';
 export { tool, type ToolDecorator } from './tool/tool-decorator.js';
 export { defineTool, type Execute, type ToolDefinition, type ToolEntry } from './tool/tool-definition.js';
 export { toolsFromJson, toolToJson, type CodePart, type RestoredTools, type ToolCode, type ToolHandler, type ToolJson } from './tool/tool-data.js';

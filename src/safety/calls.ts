@@ -2,6 +2,7 @@ import type { DangerLevel } from '../core/enums.js';
 import type { ToolErrorCode } from '../core/errors.js';
 import type { Json } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
+import type { Question } from '../tool/question.js';
 
 /** A call that a model or a program asks for. */
 export interface ToolCall {
@@ -105,10 +106,10 @@ export interface PendingManualCall extends PendingCall {
 }
 
 /** A tool that asked the user something; the answer is its result. */
-export interface PendingQuestion extends PendingCall {
+export interface PendingQuestion extends PendingCall, Question {
   readonly kind: 'question';
-  readonly question: string;
-  readonly options?: readonly string[];
+  /** When the wait ends, for questions with `timeoutMs`: milliseconds since 1970. */
+  readonly expiresAt?: number;
 }
 
 /** Something a run of tools waits for: plain data, the same for a terminal, an MCP client and a stored session. */
@@ -121,7 +122,7 @@ export type ToolOutcome = OutcomeFacts &
     /** The tool failed, or the call could not be run. `message` is for the model; `value` is what the tool gave with an `INVALID_RESULT`, for programs. */
     | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>>; readonly origin?: FailureOrigin; readonly value?: unknown }
     /** The tool wants to know something; the answer is its result. */
-    | { readonly status: 'ask_user'; readonly question: string; readonly options?: readonly string[]; readonly pending: PendingQuestion }
+    | ({ readonly status: 'ask_user'; readonly pending: PendingQuestion } & Question)
     /** The run should end here; `value` is the call's result. */
     | { readonly status: 'halt'; readonly reason: string; readonly value: unknown }
     /** A user or another program answers. */

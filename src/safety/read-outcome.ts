@@ -2,6 +2,7 @@ import type { ToolErrorCode } from '../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { withoutSecrets } from '../core/public-message.js';
 import { freezePlain } from '../tool/input/freeze-plain.js';
+import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 
 /** An outcome in the words that every target uses; frozen. */
@@ -50,7 +51,7 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
     case 'denied':
       return reading('error', deniedText(outcome.toolName, outcome.reason));
     case 'ask_user':
-      return reading('waiting', questionText(outcome.toolName, outcome.question, outcome.options), { pending: outcome.pending });
+      return reading('waiting', questionText(outcome.toolName, outcome), { pending: outcome.pending });
     case 'manual':
       return reading('waiting', manualText(outcome.toolName), { pending: outcome.pending });
     case 'approval_required':
@@ -86,9 +87,13 @@ function manualText(toolName: string): string {
   return `${toolName} is answered by a user or another program, and has no answer yet. Wait for it, or go on without it.`;
 }
 
-function questionText(toolName: string, question: string, options: readonly string[] = []): string {
-  const choice = options.length === 0 ? '' : ` (one of: ${options.join(', ')})`;
-  return `${toolName} asks the user: ${question}${choice} Wait for the answer, which is the result of this call, or ask the user yourself.`;
+function questionText(toolName: string, question: Question): string {
+  return `${toolName} asks the user: ${question.question}${choiceWords(question)} Wait for the answer, which is the result of this call, or ask the user yourself.`;
+}
+
+/** The words for a question whose time is over. */
+export function unansweredText(toolName: string): string {
+  return `${toolName} asked the user, who did not answer in time. Go on without the answer, or ask the user what to do.`;
 }
 
 /**

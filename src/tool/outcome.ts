@@ -1,10 +1,11 @@
 import { cloneFrozen } from '../core/plain-data.js';
+import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
 /** What a tool's `execute` may return instead of a plain value. Only the helpers of this file make one. */
 export type ToolResult<T = unknown> =
   | { readonly status: 'ok'; readonly value: T }
   | { readonly status: 'error'; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
-  | { readonly status: 'ask_user'; readonly question: string; readonly options?: readonly string[] }
+  | ({ readonly status: 'ask_user' } & Question)
   | { readonly status: 'halt'; readonly reason: string; readonly value: T };
 
 /** Marks results made by the helpers, so that a tool whose answer merely looks like one is taken at its word. */
@@ -25,9 +26,16 @@ export function fail(message: string, details?: Readonly<Record<string, unknown>
   return brand(details === undefined ? { status: 'error', message } : { status: 'error', message, details: cloneFrozen(details) });
 }
 
-/** The tool needs a person's answer first; with `options` the person picks one of them. */
-export function askUser(question: string, options?: readonly string[]): ToolResult<never> {
-  return brand(options === undefined ? { status: 'ask_user', question } : { status: 'ask_user', question, options: cloneFrozen(options) });
+/**
+ * The tool needs the user's answer first, which is the call's result: free text, or one of the texts in `options`.
+ *
+ * With `{ choices, multiple, allowOther, timeoutMs }` choices may have labels, several of them may be taken, other answers may
+ * be allowed, and the wait may end.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+ */
+export function askUser(question: string, options?: readonly string[] | AskUserOptions): ToolResult<never> {
+  return brand({ status: 'ask_user', ...makeQuestion(question, options) });
 }
 
 /** The whole run should stop after this call, for `reason`, with `value` as the call's answer. */

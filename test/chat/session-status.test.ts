@@ -92,7 +92,8 @@ describe('a session', () => {
   it('takes a reply as the answer of the only question, and keeps the rest waiting', async () => {
     const { engine } = newCase([{ calls: [call('q', 'choose'), call('m', 'manual')] }, 'done']);
     const { session } = await Session.create().start(engine, 'Go');
-    expect(await codeOf(session.reply(engine, 'green'))).toBe('INVALID_INPUT');
+    const { session: same, result: still, refused } = await session.reply(engine, 'green');
+    expect([same, still.haltedReason, refused?.code, refused?.message]).toEqual([session, 'ask_user', 'INVALID_INPUT', 'Expected one of "red", "blue" as the answer, got "green".']);
     const { session: half, result } = await session.reply(engine, 'red');
     expect([half.status, result.haltedReason, result.pending.map(({ callId }) => callId)]).toEqual(['awaiting_tools', 'manual_tool_calls', ['m']]);
     const { session: last } = await half.submitToolResult('m', 1).session.continue(engine);

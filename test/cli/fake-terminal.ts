@@ -42,7 +42,7 @@ export class FakeTerminal implements Dialog {
 
   err = (text: string): void => void (this.told += `${text}\n`);
 
-  async ask(question: string, { prefill }: AskOptions = {}): Promise<string | undefined> {
+  async ask(question: string, { prefill, signal }: AskOptions = {}): Promise<string | undefined> {
     if (!this.interactive) return undefined;
     this.told += question;
     this.asked.push({ question, prefill });
@@ -50,7 +50,8 @@ export class FakeTerminal implements Dialog {
     this.#isOpen = true;
     await new Promise(setImmediate); // No person answers before others could ask.
     const answer = this.#answers.shift();
-    const text = typeof answer === 'function' ? await answer() : answer;
+    const givenUp = new Promise<undefined>((leave) => (signal?.aborted === true ? leave(undefined) : signal?.addEventListener('abort', () => leave(undefined), { once: true })));
+    const text = await Promise.race([typeof answer === 'function' ? answer() : answer, givenUp]);
     this.#isOpen = false;
     this.told += `${text ?? ''}\n`;
     return text;

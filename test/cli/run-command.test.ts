@@ -9,7 +9,7 @@ import { run } from '../../src/cli/commands/run.js';
 import { shownArguments } from '../../src/cli/execute/ask-to-confirm.js';
 import { runCli } from '../../src/cli/run-cli.js';
 import type { DangerLevel} from '../../src/index.js';
-import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry } from '../../src/index.js';
+import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry, type AskUserOptions } from '../../src/index.js';
 import { digestOf } from '../../src/core/plain-data.js';
 import { CommandLine } from './command-line.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
@@ -231,11 +231,27 @@ describe('--mode', () => {
 });
 
 describe('other outcomes', () => {
-  const asks = (options?: readonly string[]) => defineTool({ ...readonly, name: 'asks', execute: () => askUser('Which one?', options) });
+  const asks = (options?: readonly string[] | AskUserOptions) => defineTool({ ...readonly, name: 'asks', execute: () => askUser('Which one?', options) });
 
   it("hands a tool's question on: the answer is its result", async () => {
     expect(await runTool(asks(), { answers: ['the first'] })).toMatchObject({ code: 0, out: 'the first\n', err: expect.stringContaining('asks asks: Which one?') });
     expect(await runTool(asks(['red', 'blue']), { answers: ['green', '3', '2'] })).toMatchObject({ code: 0, out: 'blue\n' });
+  });
+
+  it('takes numbers, values or labels of choices, several where the tool says so, and other words where it allows them', async () => {
+    const choices = ['red', { value: 'b', label: 'Blue' }];
+    const answers = async (options: AskUserOptions, ...given: string[]) => (await runTool(asks(options), { answers: given })).out.trim();
+    expect(await answers({ choices }, '2')).toBe('b');
+    expect(await answers({ choices }, '1,2', 'Blue')).toBe('b');
+    expect(JSON.parse(await answers({ choices, multiple: true }, '3', 'red,3', '2, 1'))).toEqual(['b', 'red']);
+    expect(JSON.parse(await answers({ choices, multiple: true, allowOther: true }, 'pink, red'))).toEqual(['pink', 'red']);
+    expect(await answers({ choices, allowOther: true }, '1')).toBe('red');
+    expect(await answers({ choices: ['2', '1'] }, '1')).toBe('1');
+    expect((await runTool(asks({ choices, allowOther: true }), { answers: [] })).err).toMatch(/question Which one\?\n {2}- red\n {2}- Blue {2}b/);
+  });
+
+  it('exits with 1 when the time of a question is over', async () => {
+    expect(await runTool(asks({ timeoutMs: 1 }), { answers: [() => new Promise<string>(() => undefined)] })).toMatchObject({ code: 1, err: expect.stringContaining('did not answer in time') });
   });
 
   it('exits with 4 and the question where nobody answers', async () => {

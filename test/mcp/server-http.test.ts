@@ -183,7 +183,28 @@ describe('what travels through a client between question and answer', () => {
     expect(await answer({ answer: 'red' })).toMatchObject({ result: { content: [{ text: 'red' }] } });
     expect(await call(server, 'asks', { other: 1 }, { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } } })).toMatchObject({ result: { isError: true } });
     expect(await call(server, 'asks_anything', {}, { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } } })).toMatchObject({ result: { isError: true } });
-    for (const content of [{ answer: 'green' }, { answer: 5 }, {}, { __proto__: { answer: 'red' } }]) expect(await answer(content)).toMatchObject({ result: { isError: true } });
+    for (const content of [{ answer: 'green' }, { answer: 5 }, {}, { __proto__: { answer: 'red' } }]) {
+      const again = await answer(content);
+      expect(again).toMatchObject({ result: { resultType: 'input_required', inputRequests: { tooldex: { params: { message: expect.stringMatching(/^Expected one of "red", "blue" as the answer, got .*\n\nasks asks: Which colour\?$/) as string } } } } });
+      expect(await call(server, 'asks', {}, { requestState: again['result']!['requestState'], inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } } })).toMatchObject({ result: { content: [{ text: 'red' }] } });
+    }
+  });
+
+  it('asks a question again at most four times, and takes no answer when its time is over', async () => {
+    const clock = new ManualClock();
+    const registry = new ToolMetadataRegistry();
+    let runs = 0;
+    registry.register(defineTool({ name: 'asks', description: 'Asks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => { runs += 1; return askUser('Which?', { choices: ['a'], timeoutMs: 1_000 }); } }));
+    const server = serverOf({ executor: new ToolExecutor({ registry, clock }), clock }, registry);
+    const answered = (requestState: unknown, answer: string) => call(server, 'asks', {}, { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer } } } });
+    const first = (await call(server, 'asks', {}))['result']!['requestState'] as unknown;
+    let last: Record<string, never> = await answered(first, 'b');
+    for (let times = 0; times < 3; times += 1) last = await answered(last['result']!['requestState'], 'b');
+    expect(last).toMatchObject({ result: { resultType: 'input_required' } });
+    expect(await answered(last['result']!['requestState'], 'b')).toMatchObject({ result: { isError: true } });
+    clock.advance(1_000);
+    expect(await answered(first, 'a')).toMatchObject({ result: { isError: true, content: [{ text: expect.stringContaining('did not answer in time') as string }] } });
+    expect(runs).toBe(1);
   });
 
   it('does not run a tool again whose question was answered', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, DangerLevel, defineTool, isToolError, SafetyPolicy, ToolExecutor, type ToolEvent, ToolMetadataRegistry } from '../../src/index.js';
+import { AccessMode, askUser, DangerLevel, defineTool, isToolError, SafetyPolicy, ToolExecutor, type AskUserOptions, type ToolEvent, ToolMetadataRegistry } from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { createDefaultTools } from '../../tools/index.js';
@@ -222,6 +222,29 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(forms).toEqual([
         ['asks asks: Which colour?', { type: 'string', title: 'Answer', enum: ['red', 'blue'] }, ['answer']],
         ['asks_anything asks: Your name?', { type: 'string', title: 'Answer' }, ['answer']],
+      ]);
+    });
+
+    it('is a form of choices with their labels, of several, and of other answers', async () => {
+      const forms: unknown[] = [];
+      const choices = ['red', { value: 'b', label: 'Blue' }];
+      const registry = sampleRegistry();
+      const ask = (name: string, options: AskUserOptions) => registry.register(defineTool({ name, description: 'Asks', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => askUser('Which?', options) }));
+      ask('one', { choices });
+      ask('several', { choices, multiple: true });
+      ask('plain', { choices: ['red'], multiple: true });
+      ask('other', { choices, multiple: true, allowOther: true });
+      const contents = [{ answer: 'b' }, { answer: ['b', 'red'] }, { answer: ['red'] }, { answer: ['b'], other: 'pink' }];
+      const client = await open(serverOf(registry), { answer: ({ requestedSchema }) => ({ action: 'accept', content: contents[forms.push([requestedSchema.properties, requestedSchema.required]) - 1] as never }) });
+      const texts: string[] = [];
+      for (const name of ['one', 'several', 'plain', 'other']) texts.push(textOf(await client.call(name)));
+      expect(texts).toEqual(['b', '["b","red"]', '["red"]', '["b","pink"]']);
+      const titled = [{ const: 'red', title: 'red' }, { const: 'b', title: 'Blue' }];
+      expect(forms).toEqual([
+        [{ answer: { type: 'string', title: 'Answer', oneOf: titled } }, ['answer']],
+        [{ answer: { type: 'array', title: 'Answer', minItems: 1, items: { anyOf: titled } } }, ['answer']],
+        [{ answer: { type: 'array', title: 'Answer', minItems: 1, items: { type: 'string', enum: ['red'] } } }, ['answer']],
+        [{ answer: { type: 'array', title: 'Answer', items: { anyOf: titled } }, other: { type: 'string', title: 'Another answer' } }, undefined],
       ]);
     });
 

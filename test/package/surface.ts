@@ -43,6 +43,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'Approval',
       'ApprovalsOptions',
       'ApprovedCall',
+      'AskUserOptions',
       'Batch',
       'Budget',
       'CallContext',

@@ -21,6 +21,19 @@ describe('the result helpers', () => {
     for (const value of [undefined, null, 'ok', { status: 'ok', value: 1 }]) expect(isToolResult(value)).toBe(false);
   });
 
+  it('ask with choices, which are texts or values with labels', () => {
+    expect(askUser('Which?', { choices: ['a', { value: 'b', label: 'The b' }, { value: 'c' }], multiple: true, allowOther: true, timeoutMs: 30_000 })).toEqual({
+      status: 'ask_user', question: 'Which?', options: ['a', 'b', 'c'],
+      choices: [{ value: 'a', label: 'a' }, { value: 'b', label: 'The b' }, { value: 'c', label: 'c' }], multiple: true, allowOther: true, timeoutMs: 30_000,
+    });
+    expect(askUser('Which?', { timeoutMs: 5 })).toEqual({ status: 'ask_user', question: 'Which?', timeoutMs: 5 });
+    expect(askUser('Which?', {})).toEqual(askUser('Which?'));
+  });
+
+  it.each([{ choices: [] }, { choices: ['a', 'a'] }, { choices: ['a', { value: 'a', label: 'b' }] }, { choices: [''] }, { choices: [5] }, { choices: 'ab' }, { multiple: true }, { timeoutMs: 0 }, { timeout: 5 }, 'ab'])('refuse %j as options of a question', (options) => {
+    expect(() => askUser('Which?', options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+  });
+
   it('copy the details of a failure', () => {
     const details = { path: 'a' };
     const result = fail('no', details);

@@ -1,8 +1,10 @@
 import { ToolError } from '../../core/errors.js';
 import { canonicalJson, describeValue, digestOf, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import type { PendingApproval } from '../../safety/calls.js';
+import type { PendingApproval, PendingQuestion } from '../../safety/calls.js';
+import { unansweredText } from '../../safety/read-outcome.js';
 import { isToolResult } from '../../tool/outcome.js';
+import { readAnswer } from '../../tool/question.js';
 import { withCall, type CallProgress, type CallRecord } from '../chat-state.js';
 import { closeTurn } from '../thread/close-turn.js';
 import type { ToolOutput } from '../thread/chat-message.js';
@@ -13,7 +15,7 @@ import { withChat, type SessionData } from './session-data.js';
 /** What a person or program decides about a call that waits. */
 export type CallDecision =
   | { readonly kind: 'result'; readonly result: unknown }
-  | { readonly kind: 'answer'; readonly answer: string }
+  | { readonly kind: 'answer'; readonly answer: string | readonly string[] }
   | { readonly kind: 'approve'; readonly edited?: { readonly input: unknown }; readonly pendingId?: string | undefined }
   | { readonly kind: 'deny'; readonly reason?: string };
 
@@ -49,6 +51,16 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   return { data: Object.freeze({ ...withChat(data, chat), resolutions }), applied: true };
 }
 
+/** Settles the questions whose time is over: the model reads that the user did not answer. Other calls stay as they are. */
+export function expireQuestions(data: SessionData, now: number): Resolved {
+  const expired = (data.chat.openTurn?.calls ?? []).filter(({ progress }) => progress.state === 'waiting' && progress.pending.kind === 'question' && (progress.pending.expiresAt ?? Infinity) <= now);
+  if (expired.length === 0) return { data, applied: false };
+  const settled = expired.map((call) => ({ call, output: errorOutput(unansweredText(call.toolName)) }));
+  const chat = closeTurn(settled.reduce((before, { call, output }) => withCall(before, call.callId, settledWith(call, output)), data.chat));
+  const resolutions = Object.freeze([...data.resolutions, ...settled.map(({ call: { callId }, output }) => Object.freeze({ callId, digest: digestOf(output) }))]);
+  return { data: Object.freeze({ ...withChat(data, chat), resolutions }), applied: true };
+}
+
 /** Lets a call run again of which nobody knows whether it ran. @throws ToolError `UNKNOWN_CALL`. */
 export function rerunCall(data: SessionData, callId: string): Resolved {
   const call = findCall(data, callId);
@@ -72,7 +84,7 @@ function read(decision: CallDecision): Decision {
     case 'result':
       return { output: outputOfResult(decision.result) };
     case 'answer':
-      if (typeof decision.answer !== 'string') throw new ToolError('INVALID_INPUT', `Expected the answer as text, found ${describeValue(decision.answer)}`);
+      if (![decision.answer].flat().every((each) => typeof each === 'string')) throw new ToolError('INVALID_INPUT', `Expected the answer as text, or as a list of texts, got ${describeValue(decision.answer)}`);
       return { output: encodeValue(decision.answer) };
     case 'deny':
       if (decision.reason !== undefined && typeof decision.reason !== 'string') throw new ToolError('INVALID_INPUT', `Expected the reason as text, found ${describeValue(decision.reason)}`);
@@ -115,8 +127,7 @@ function progressAfter(call: CallRecord, decision: CallDecision, decided: Decisi
       return approved(call, pending, decided, decision.pendingId);
     case 'question':
       if (decision.kind !== 'answer') throw wrong('an answer to the question of the call (answer)');
-      assertOffered(decision.answer, pending.options);
-      return settledWith(call, outputOf(decided));
+      return settledWith(call, answered(pending, decision.answer));
     case 'manual':
       if (decision.kind !== 'result') throw wrong('the result of the call (submitToolResult), which waits for one');
       return settledWith(call, outputOf(decided));
@@ -149,9 +160,10 @@ function approved(call: CallRecord, pending: PendingApproval, decided: Decision,
   return canonicalJson(input) === canonicalJson(call.input) ? { state: 'approved', pending } : { state: 'approved', pending, input };
 }
 
-function assertOffered(answer: string, options: readonly string[] | undefined): void {
-  if (options === undefined || options.includes(answer)) return;
-  throw new ToolError('INVALID_INPUT', `Expected one of ${options.map((option) => JSON.stringify(option)).join(', ')} as the answer, found ${describeValue(answer)}`);
+function answered(question: PendingQuestion, given: string | readonly string[]): ToolOutput {
+  const answer = readAnswer(question, given);
+  if (!answer.ok) throw new ToolError('INVALID_INPUT', answer.message, { details: { callId: question.callId, options: question.options ?? [] } });
+  return encodeValue(answer.value);
 }
 
 function waitingFor({ chat }: SessionData): string {

@@ -13,7 +13,7 @@ import { runnableCalls } from '../loop/run-calls.js';
 import { modelStepOf } from '../model/model-step-of.js';
 import type { ChatMessage } from '../thread/chat-message.js';
 import { closeTurn } from '../thread/close-turn.js';
-import { resolveCall, rerunCall, type CallDecision, type Resolved } from './resolve-call.js';
+import { expireQuestions, resolveCall, rerunCall, type CallDecision, type Resolved } from './resolve-call.js';
 import { closedMessages, newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
 import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot, type SignSnapshotOptions } from './snapshot.js';
 import { changedTools, type ChangedTool } from './changed-tools.js';
@@ -28,6 +28,8 @@ export type Decided =
 export interface Ran {
   readonly session: Session;
   readonly result: ChatResult;
+  /** Why `reply` did not take the text as the answer to the question that waits: the session is as it was. */
+  readonly refused?: ToolError;
 }
 
 export interface RunSessionOptions {
@@ -184,9 +186,18 @@ export class Session {
     return this.#decide(results.map(({ callId, result }) => [callId, { kind: 'result', result }]));
   }
 
-  /** Answers the question of a call; the answer is the call's result. With options it must be one of them. */
-  answer(callId: string, answer: string): Decided {
+  /**
+   * Answers the question of a call; the answer is the call's result. Where choices are offered it is the value or label of one,
+   * or, where several may be taken, a list of them or a text with commas; anything else is refused unless others are allowed.
+   */
+  answer(callId: string, answer: string | readonly string[]): Decided {
     return this.#decide([[callId, { kind: 'answer', answer }]]);
+  }
+
+  /** Ends the wait for the questions whose time is over at `now`, in milliseconds since 1970; `continue` does so by the engine's clock. */
+  expire(now: number): Decided {
+    if (!Number.isFinite(now)) throw new ToolError('INVALID_ARGUMENT', `Expected milliseconds since 1970, got ${describeValue(now)}`);
+    return this.#apply(() => expireQuestions(this.#data, now));
   }
 
   /** Says yes to a call; it runs when the session goes on, if it is still what was shown. */
@@ -212,7 +223,8 @@ export class Session {
   }
 
   /**
-   * Goes on with what the user says. Where the only thing that waits for the user is one question, this is its answer.
+   * Goes on with what the user says. Where the only thing that waits for the user is one question, this is its answer; one
+   * that the question does not take, or that comes too late, is `refused`, and the question waits as before.
    *
    * @throws ToolError `INVALID_STATE` when calls wait for somebody else, or several questions for an answer.
    */
@@ -223,8 +235,11 @@ export class Session {
     const questions = this.pending.filter(({ kind }) => kind === 'question');
     if (questions.length > 1) throw new ToolError('INVALID_STATE', `Expected one question that waits, found ${questions.length}; answer each by its call: answer(callId, text)`);
     const checked = checkEngine(engine);
-    const answered = this.answer(questions[0]!.callId, text);
-    if (!answered.ok) throw answered.error;
+    const { callId } = questions[0]!;
+    const isLate = pendingOf(this.expire(checked.clock.now()).session.#data.chat).every((each) => each.callId !== callId);
+    const answered = this.answer(callId, text);
+    const refused = isLate ? new ToolError('TIMEOUT', 'Expected an answer in the time of the question, got one later. continue(engine) goes on without it.', { details: { callId } }) : answered.ok ? undefined : answered.error;
+    if (refused !== undefined) return { session: this, result: resultOf(this.#data.chat, checked, []), refused };
     if (answered.session.pending.length > 0) return { session: await answered.session.save(), result: resultOf(answered.session.#data.chat, checked, []) };
     return answered.session.#continue(checked, options);
   }
@@ -235,6 +250,8 @@ export class Session {
   }
 
   async #continue(checked: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
+    const { session, applied } = this.expire(checked.clock.now()) as Extract<Decided, { ok: true }>;
+    if (applied) return (await session.save()).#continue(checked, options);
     const onlyRepeatable = this.status === 'awaiting_tools' && this.pending.every((each) => each.kind === 'uncertain' && runnableCalls(this.#data.chat, checked.registry).some(({ callId }) => callId === each.callId));
     if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { chat } = this.#data;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DangerLevel } from '../../core/enums.js';
 import type { Json } from '../../core/plain-data.js';
+import { QUESTION_FIELDS } from '../../tool/question.js';
 import { SCHEMA_LEVELS } from '../../tool/render/render-tool.js';
 import { assistantSchema, messageSchema, outputSchema } from '../thread/message-schema.js';
 import { sessionId } from './session-options.js';
@@ -16,7 +17,7 @@ const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definit
 const pending = z.discriminatedUnion('kind', [
   approval,
   z.strictObject({ kind: z.literal('manual'), ...asked, definitionDigest: z.union([digest, z.literal('')]) }),
-  z.strictObject({ kind: z.literal('question'), ...asked, definitionDigest: digest, question: z.string(), options: z.array(z.string()).optional() }),
+  z.strictObject({ kind: z.literal('question'), ...asked, definitionDigest: digest, ...QUESTION_FIELDS, expiresAt: time.optional() }),
 ]);
 
 const progress = z.discriminatedUnion('state', [

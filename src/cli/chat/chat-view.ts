@@ -7,6 +7,7 @@ import { DangerLevel } from '../../core/enums.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { dangerStyle } from '../axis-columns.js';
+import { choiceLines } from '../execute/answer-question.js';
 import { callBlock, callLines } from '../execute/ask-to-confirm.js';
 import { durationText, STATUS_STYLES } from '../execute/show-outcome.js';
 import { EXIT } from '../exit-codes.js';
@@ -148,7 +149,7 @@ function linesOf(terminal: Terminal, pending: ChatPending): readonly string[] {
   const head = (what: string) => `${paint(terminal, 'bold', plainLine(pending.toolName))}  ${paint(terminal, 'yellow', what)}`;
   switch (pending.kind) {
     case 'question':
-      return [head('asks'), `  ${plainText(pending.question).split('\n').join('\n  ')}`, ...(pending.options ?? []).map((option) => `  - ${plainLine(option)}`)];
+      return [head('asks'), `  ${plainText(pending.question).split('\n').join('\n  ')}`, ...choiceLines(terminal, pending)];
     case 'manual':
       return callBlock(terminal, pending.toolName, paint(terminal, 'yellow', 'is for you to do'), pending.input);
     case 'uncertain':
@@ -156,14 +157,15 @@ function linesOf(terminal: Terminal, pending: ChatPending): readonly string[] {
   }
 }
 
-function hintsOf({ kind, callId }: ChatPending): readonly string[] {
+function hintsOf(pending: ChatPending): readonly string[] {
+  const { kind, callId } = pending;
   const id = /^[\w.:-]+$/.test(callId) ? callId : JSON.stringify(callId);
   switch (kind) {
     case 'approval':
       return [`--approve ${id} or --deny ${id}`];
     case 'question':
     case 'manual':
-      return [`--answer ${id}=…`];
+      return [`--answer ${id}=…${pending.kind === 'question' && pending.multiple === true ? ',…' : ''}`];
     case 'uncertain':
       return [`--answer ${id}=… or --rerun ${id}`];
   }

@@ -4,7 +4,6 @@ import { DangerLevel } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import type { Json } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
-import type { PendingQuestion } from '../../safety/calls.js';
 import { answerQuestion } from '../execute/answer-question.js';
 import { askToConfirm, callBlock } from '../execute/ask-to-confirm.js';
 import { Turns } from '../execute/turns.js';
@@ -127,8 +126,11 @@ async function decide(terminal: Dialog, session: Session, pending: ChatPending, 
       return session.approve(callId, answer);
     }
     case 'question': {
-      const answer = await answerOf(terminal, turns, pending, signal);
-      return answer === undefined ? undefined : session.answer(callId, answer);
+      const { expiresAt } = pending;
+      const left = expiresAt === undefined ? {} : { timeoutMs: Math.max(1, expiresAt - Date.now()) };
+      const outcome = await answerQuestion(terminal, turns, { ...pending, ...left, durationMs: 0, attempts: 1, cached: false, status: 'ask_user', pending }, signal);
+      if (outcome.status === 'ok') return session.answer(callId, outcome.value as string | readonly string[]);
+      return outcome.status === 'error' ? session.expire(expiresAt!) : undefined;
     }
     case 'manual': {
       showCall(terminal, pending, 'you do what it is for, and type what came of it');
@@ -151,13 +153,6 @@ export function jsonOrText(text: string): Json {
   } catch {
     return text;
   }
-}
-
-async function answerOf(terminal: Dialog, turns: Turns, pending: PendingQuestion, signal: AbortSignal): Promise<string | undefined> {
-  const { callId, toolName, question, options } = pending;
-  const asked = { callId, toolName, durationMs: 0, attempts: 1, cached: false, status: 'ask_user', question, ...(options && { options }), pending } as const;
-  const outcome = await answerQuestion(terminal, turns, asked, signal);
-  return outcome.status === 'ok' ? (outcome.value as string) : undefined;
 }
 
 /** An empty line is no result; an empty text is typed as "". */

@@ -36,7 +36,11 @@ export async function runOnce(setup: ChatSetup, opened: Session, prompt: string 
 async function advance({ engine, options, run: usual, keep }: ChatSetup, session: Session, prompt: string | undefined, signal: AbortSignal): Promise<Session> {
   const run = { ...usual, signal };
   const { pending, status, haltedReason, messages } = session;
-  if (prompt !== undefined) return (await session.reply(engine, prompt, run)).session;
+  if (prompt !== undefined) {
+    const { session: replied, refused } = await session.reply(engine, prompt, run);
+    if (refused !== undefined) throw refused;
+    return replied;
+  }
   if (status === 'error') return (await session.retry(engine, run)).session;
   const stands = (status !== 'completed' || haltedReason === 'cancelled') && messages.length > 0;
   if (stands && pending.every(({ kind }) => kind === 'uncertain')) {

@@ -6,6 +6,7 @@ import { readOutcome } from '../../safety/read-outcome.js';
 import { isPersonsNo } from '../exit-codes.js';
 import { plainJson, plainLine, plainText } from '../plain-text.js';
 import { paint, type Style, type Terminal } from '../terminal.js';
+import { choiceLines } from './answer-question.js';
 import { callLines } from './ask-to-confirm.js';
 
 export const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = { ok: 'green', halt: 'green', error: 'red', denied: 'red', ask_user: 'yellow', manual: 'yellow', approval_required: 'yellow' };
@@ -52,7 +53,7 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
     case 'manual':
       return [line('yellow', 'manual', `a person or another program answers calls of ${outcome.toolName}; the call is printed`)];
     case 'ask_user':
-      return [line('yellow', 'question', outcome.question), ...(outcome.options ?? []).map((option) => `  - ${plainText(option)}`)];
+      return [line('yellow', 'question', outcome.question), ...choiceLines(terminal, outcome)];
     case 'approval_required':
       return [
         ...callLines(terminal, outcome.pending),

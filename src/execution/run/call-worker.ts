@@ -183,7 +183,7 @@ export class CallWorker {
       result =
         ended.kind === 'threw'
           ? thrownFailure(ended.error, entry.name, this.#options.exposeErrors)
-          : await readResult(entry, ended.value, (question, choices) => running.pending('question', entry, raw, question, choices));
+          : await readResult(entry, ended.value, (question) => running.pending('question', entry, raw, question));
     } catch (error) {
       result = failure(error);
     } finally {

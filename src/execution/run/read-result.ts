@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isToolError, ToolError, type Issue } from '../../core/errors.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
@@ -7,8 +8,11 @@ import { boundInput } from '../../tool/input/bound-input.js';
 import { formatPath } from '../../tool/input/input-error.js';
 import { standardIssues } from '../../tool/input/standard-issues.js';
 import { isToolResult } from '../../tool/outcome.js';
+import { QUESTION_FIELDS, type Question } from '../../tool/question.js';
 import { isStandardSchema } from '../../tool/schema/standard-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
+
+const QUESTION = z.object(QUESTION_FIELDS);
 
 /** Bytes of an answer's JSON that a schema is given: 16 MiB. */
 const MOST_BYTES = 16 * 2 ** 20;
@@ -24,7 +28,7 @@ const MOST_ISSUES = 20;
  *
  * @throws ToolError `INVALID_RESULT` for a result of another copy of the helpers that does not hold what they promise.
  */
-export async function readResult(entry: ToolEntry, returned: unknown, ask: (question: string, options: readonly string[] | undefined) => PendingQuestion): Promise<OutcomeBody> {
+export async function readResult(entry: ToolEntry, returned: unknown, ask: (question: Question) => PendingQuestion): Promise<OutcomeBody> {
   if (!isToolResult(returned)) return readAnswer(entry, returned);
   const result = returned as unknown as Readonly<Record<string, unknown>>;
   switch (result['status']) {
@@ -36,11 +40,9 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
       return isPlainObject(details) ? { ...failed, details } : failed;
     }
     case 'ask_user': {
-      const question = text(result, 'question');
-      const { options } = result;
-      if (options !== undefined && !(Array.isArray(options) && options.every((option) => typeof option === 'string'))) throw malformed('options as a list of texts');
-      const pending = ask(question, options);
-      return options === undefined ? { status: 'ask_user', question, pending } : { status: 'ask_user', question, options: options, pending };
+      const question = QUESTION.safeParse(result);
+      if (!question.success) throw malformed('a question as text, and its options as askUser makes them');
+      return { status: 'ask_user', ...(question.data as Question), pending: ask(question.data as Question) };
     }
     case 'halt':
       return { status: 'halt', reason: text(result, 'reason'), value: result['value'] === undefined ? null : result['value'] };

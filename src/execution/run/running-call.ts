@@ -7,6 +7,7 @@ import type { CallFacts, ToolEvent } from '../../core/tool-event.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ExecuteOptions } from '../executor-options.js';
 import { failure } from './failure.js';
@@ -120,11 +121,12 @@ export class RunningCall {
   }
 
   pending(kind: 'manual', entry: ToolEntry, input: Json): PendingManualCall;
-  pending(kind: 'question', entry: ToolEntry, input: Json, question: string, options: readonly string[] | undefined): PendingQuestion;
-  pending(kind: 'manual' | 'question', entry: ToolEntry, input: Json, question?: string, options?: readonly string[]): PendingManualCall | PendingQuestion {
+  pending(kind: 'question', entry: ToolEntry, input: Json, question: Question): PendingQuestion;
+  pending(kind: 'manual' | 'question', entry: ToolEntry, input: Json, question?: Question): PendingManualCall | PendingQuestion {
     const { principal, conversationId } = this.#options;
     const facts = { id: randomUUID(), callId: this.#call.id, toolName: entry.name, input, definitionDigest: entry.digest, principal, conversationId, createdAt: this.#clock.now() };
-    return cloneFrozen(kind === 'manual' ? { kind, ...facts } : { kind, ...facts, question, options }) as PendingManualCall | PendingQuestion;
+    const expiry = question?.timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + question.timeoutMs };
+    return cloneFrozen({ kind, ...facts, ...question, ...expiry }) as PendingManualCall | PendingQuestion;
   }
 
   /** The outcome with the facts of the call; told as an event. */

@@ -2,6 +2,7 @@ import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextproto
 import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
+import { choicesOf, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OutputSchemas } from '../output-schemas.js';
 
@@ -12,6 +13,7 @@ const SHOWN_ENDS = 1_024;
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 type Form = ElicitRequestFormParams & { mode: 'form' };
+type Field = Form['requestedSchema']['properties'][string];
 
 /** Returns a failure that the model reads, and can do something about. */
 export function errorResult(...texts: readonly string[]): CallToolResult {
@@ -55,10 +57,29 @@ export function approvalForm({ toolName, danger, reason, input }: PendingApprova
   return form(`Run ${toolName}? Danger: ${danger}. ${reason}\n\n${shownArguments(input)}\n\nAccept runs exactly this call.`, {});
 }
 
-/** Returns the form that asks what a tool wants to know. */
-export function questionForm(toolName: string, question: string, options: readonly string[] | undefined): Form {
-  const choice = options === undefined || options.length === 0 ? {} : { enum: [...new Set(options)] };
-  return form(`${toolName} asks: ${question}`, { answer: { type: 'string', title: 'Answer', ...choice } }, ['answer']);
+/** Returns the form that asks what a tool wants to know; `refused` says why the answer before was none. */
+export function questionForm(toolName: string, question: Question, refused?: string): Form {
+  const choices = choicesOf(question);
+  const isTitled = choices.some(({ value, label }) => value !== label);
+  const titled = choices.map(({ value, label }) => ({ const: value, title: label }));
+  const values = choices.map(({ value }) => value);
+  const title = 'Answer';
+  const text = { type: 'string', title } as const;
+  const one: Field = isTitled ? { ...text, oneOf: titled } : { ...text, enum: values };
+  const least = question.allowOther === true ? {} : { minItems: 1 };
+  const several: Field = isTitled ? { type: 'array', title, ...least, items: { anyOf: titled } } : { type: 'array', title, ...least, items: { type: 'string', enum: values } };
+  const answer = question.multiple === true ? several : one;
+  const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
+  if (choices.length === 0) return form(message, { answer: text }, ['answer']);
+  return question.allowOther === true ? form(message, { answer, other: { type: 'string', title: 'Another answer' } }) : form(message, { answer }, ['answer']);
+}
+
+/** Returns the answer in a form that was sent: the field of choices, and the one for others. */
+export function answerIn(form: Readonly<Record<string, unknown>>, { multiple, allowOther }: Question): unknown {
+  const field = (name: string): unknown => (Object.hasOwn(form, name) ? form[name] : undefined);
+  const [answer, other] = [field('answer'), allowOther === true ? field('other') : undefined];
+  if (typeof other !== 'string' || other.trim() === '') return answer;
+  return multiple === true ? [...(Array.isArray(answer) ? (answer as unknown[]) : []), other] : other;
 }
 
 function form(message: string, properties: Form['requestedSchema']['properties'], required?: string[]): Form {

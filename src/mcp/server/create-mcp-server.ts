@@ -192,7 +192,7 @@ class ToolServer implements McpToolServer {
     const sdk = await importServerSdk();
     const options = this.#options;
     const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf(options, request).principal ?? '' });
-    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, progress: this.#progress, schemas: this.#tools.schemas });
+    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, progress: this.#progress, schemas: this.#tools.schemas, now: () => (options.clock ?? systemClock).now() });
     const parts = { sdk, options, tools: this.#tools, calls, codec };
     const connect = (lasts: boolean): Server => {
       const connection = new Connection(parts, lasts);

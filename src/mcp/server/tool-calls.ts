@@ -6,9 +6,10 @@ import { publicMessage } from '../../core/public-message.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { CallContext, PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import type { Approval } from '../../safety/approvals.js';
-import { deniedText } from '../../safety/read-outcome.js';
+import { deniedText, plainValue, unansweredText } from '../../safety/read-outcome.js';
+import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { uncheckedResult, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
+import { answerIn, approvalForm, errorResult, outcomeResult, questionForm, uncheckedResult } from './call-result.js';
 import type { ServerSdk } from './import-sdk.js';
 import type { OutputSchemas } from '../output-schemas.js';
 import type { ProgressRelay } from './progress-relay.js';
@@ -17,7 +18,10 @@ import type { ProgressRelay } from './progress-relay.js';
 export type AskedBefore =
   /** Without the arguments, which the request carries again: with others the signature of the pending call does not hold. */
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly options?: readonly string[] };
+  | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly question: Question; readonly expiresAt?: number; /** How often it was asked. */ readonly times: number };
+
+/** How often a question is asked while its answers are none that it takes. */
+const MOST_TIMES = 5;
 
 export interface ToolCallsOptions {
   readonly sdk: ServerSdk;
@@ -25,6 +29,8 @@ export interface ToolCallsOptions {
   readonly codec: RequestStateCodec<AskedBefore>;
   readonly progress: ProgressRelay;
   readonly schemas: OutputSchemas;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /** A call as a client makes it. */
@@ -58,7 +64,7 @@ export class ToolCalls {
     const { sdk } = this.#options;
     const answer = sdk.inputResponse(request.mcpReq.inputResponses, ASKED);
     const accepted = answer.kind === 'elicit' && answer.action === 'accept' ? (answer.content ?? {}) : undefined;
-    return before.kind === 'approval' ? this.#afterApproval(call, request, before.pending, accepted !== undefined) : this.#afterQuestion(call, before, accepted);
+    return before.kind === 'approval' ? this.#afterApproval(call, request, before.pending, accepted !== undefined) : this.#afterQuestion(call, request, before, accepted);
   }
 
   async #afterApproval(call: RequestedCall, request: ServerContext, shown: Omit<PendingApproval, 'input'>, yes: boolean): Promise<CallToolResult | InputRequiredResult> {
@@ -77,13 +83,16 @@ export class ToolCalls {
     return this.#run(call, request, shown.callId, approval);
   }
 
-  #afterQuestion({ entry, input }: RequestedCall, asked: Extract<AskedBefore, { kind: 'question' }>, accepted: Readonly<Record<string, unknown>> | undefined): CallToolResult {
+  async #afterQuestion({ entry, input }: RequestedCall, request: ServerContext, asked: Extract<AskedBefore, { kind: 'question' }>, accepted: Readonly<Record<string, unknown>> | undefined): Promise<CallToolResult | InputRequiredResult> {
+    const { now, schemas } = this.#options;
     if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input)) return errorResult(`Expected the call that asked, got another one of ${entry.name}. Call again.`);
     if (accepted === undefined) return errorResult(`${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`);
-    const answer = Object.hasOwn(accepted, 'answer') ? accepted['answer'] : undefined;
-    const isOffered = typeof answer === 'string' && (asked.options === undefined || asked.options.length === 0 || asked.options.includes(answer));
-    if (!isOffered) return errorResult(`${entry.name} asked the user, and the answer is none of those it takes. Call again to ask again.`);
-    return uncheckedResult(entry, { text: answer, data: answer }, this.#options.schemas);
+    if (asked.expiresAt !== undefined && now() >= asked.expiresAt) return errorResult(unansweredText(entry.name));
+    const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
+    // The tool has asked once and is not run again: the question stays.
+    if (!answer.ok && asked.times < MOST_TIMES) return this.#ask(questionForm(entry.name, asked.question, answer.message), { ...asked, times: asked.times + 1 }, request);
+    if (!answer.ok) return errorResult(`${entry.name} asked the user, and the answer is none of those it takes. Call again to ask again.`);
+    return uncheckedResult(entry, plainValue(answer.value), schemas);
   }
 
   async #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Promise<CallToolResult | InputRequiredResult> {
@@ -104,8 +113,9 @@ export class ToolCalls {
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
     }
     if (outcome.status === 'ask_user') {
-      const { question, options } = outcome;
-      return this.#ask(questionForm(entry.name, question, options), { kind: 'question', toolName: entry.name, inputDigest: digestOf(input), ...(options && { options }) }, request);
+      const { question, options, choices, multiple, allowOther, pending: { expiresAt } } = outcome;
+      const asked: Question = { question, ...(options && { options }), ...(choices && { choices }), ...(multiple && { multiple }), ...(allowOther && { allowOther }) };
+      return this.#ask(questionForm(entry.name, asked), { kind: 'question', toolName: entry.name, inputDigest: digestOf(input), question: asked, ...(expiresAt !== undefined && { expiresAt }), times: 1 }, request);
     }
     return outcomeResult(entry, outcome, schemas);
   }

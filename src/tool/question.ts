@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { checkOptions, milliseconds, text, type FieldsOf } from '../core/options.js';
+import { cloneFrozen, describeValue } from '../core/plain-data.js';
+import { expectedGot } from '../core/issues.js';
+
+/** One of the answers a question offers: the value is the answer, the label is what the user reads. */
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** A question to the user as plain data. */
+export interface Question {
+  readonly question: string;
+  /** The values that may be answered, beside others only with `allowOther`; without any the user answers in free text. */
+  readonly options?: readonly string[];
+  /** The same values with what the user reads for each. */
+  readonly choices?: readonly Choice[];
+  /** Whether the answer is a list of one or more values. */
+  readonly multiple?: boolean;
+  /** Whether an answer of the user's own is taken too. */
+  readonly allowOther?: boolean;
+  /** How long the answer is waited for. */
+  readonly timeoutMs?: number;
+}
+
+/** How `askUser` asks. */
+export interface AskUserOptions {
+  /** The answers that are offered: texts, or values with what the user reads for each. */
+  readonly choices?: readonly (string | { readonly value: string; readonly label?: string | undefined })[];
+  /** Whether several choices may be taken; the answer is a list of values then. @default false */
+  readonly multiple?: boolean;
+  /** Whether an answer of the user's own is taken too. @default false */
+  readonly allowOther?: boolean;
+  /** How long the answer is waited for; then the call fails, and the model reads that nobody answered. @default without end */
+  readonly timeoutMs?: number;
+}
+
+const choice = z.union([text, z.strictObject({ value: text, label: text.optional() })], 'a text or { value, label }');
+const OPTIONS = z
+  .strictObject({
+    choices: z.array(choice).min(1).refine((choices) => new Set(choices.map(valueOf)).size === choices.length, 'choices that all have different values').optional(),
+    multiple: z.boolean().optional(),
+    allowOther: z.boolean().optional(),
+    timeoutMs: milliseconds().optional(),
+  } satisfies FieldsOf<AskUserOptions>)
+  .refine(({ choices, multiple }) => multiple !== true || choices !== undefined, 'choices beside multiple');
+
+/** The fields of a question where it comes from outside: another copy of the package, or a stored session. */
+export const QUESTION_FIELDS = {
+  question: z.string(),
+  options: z.array(z.string()).optional(),
+  choices: z.array(z.strictObject({ value: z.string(), label: z.string() })).optional(),
+  multiple: z.boolean().optional(),
+  allowOther: z.boolean().optional(),
+  timeoutMs: z.number().min(0).optional(),
+} satisfies FieldsOf<Question>;
+
+/** Returns a question as `askUser` was told to ask it; a list of texts stands for its choices. @throws ToolError `INVALID_ARGUMENT`. */
+export function makeQuestion(question: string, options: readonly string[] | AskUserOptions | undefined): Question {
+  if (options === undefined) return { question };
+  if (Array.isArray(options)) return { question, options: cloneFrozen(options as readonly string[]) };
+  const { choices, ...rest } = checkOptions(OPTIONS, options, 'options of a question');
+  const offered = choices?.map((each) => ({ value: valueOf(each), label: typeof each === 'string' ? each : (each.label ?? each.value) }));
+  return cloneFrozen({ question, ...(offered && { options: offered.map(({ value }) => value), choices: offered }), ...rest }) as Question;
+}
+
+function valueOf(each: string | { readonly value: string }): string {
+  return typeof each === 'string' ? each : each.value;
+}
+
+/** Returns the choices of a question, each with what the user reads for it; none for a question in free text. */
+export function choicesOf({ choices, options = [] }: Question): readonly Choice[] {
+  return choices ?? [...new Set(options)].map((value) => ({ value, label: value }));
+}
+
+/** An answer as the tool's result, or why it is none. */
+export type Answer = { readonly ok: true; readonly value: string | readonly string[] } | { readonly ok: false; readonly message: string };
+
+/** Reads a user's answer: a value or label of a choice, or a list or text with commas where several may be taken. */
+export function readAnswer(question: Question, answer: unknown): Answer {
+  const { multiple = false, allowOther = false } = question;
+  const offered = choicesOf(question);
+  const pick = (each: string) => (offered.find(({ value }) => value === each) ?? offered.find(({ label }) => label === each))?.value ?? (allowOther && each.trim() !== '' ? each : undefined);
+  const refused: Answer = { ok: false, message: expectedGot(`${answerWords(question)} as the answer`, describeValue(answer)) };
+  if (!multiple) {
+    const value = typeof answer !== 'string' || offered.length === 0 ? answer : pick(answer);
+    return typeof value === 'string' ? { ok: true, value } : refused;
+  }
+  const isOne = typeof answer === 'string' && offered.some(({ value, label }) => value === answer || label === answer);
+  const given: unknown = typeof answer !== 'string' ? answer : isOne ? [answer] : answer.split(',').map((each) => each.trim());
+  if (!Array.isArray(given) || given.length === 0) return refused;
+  const values = given.map((each: unknown) => (typeof each === 'string' ? pick(each) : undefined));
+  return values.includes(undefined) ? refused : { ok: true, value: Object.freeze([...new Set(values as string[])]) };
+}
+
+/** Returns which answers a question takes: `one of "a", "b"`. */
+function answerWords(question: Question): string {
+  const offered = choicesOf(question);
+  if (offered.length === 0) return 'a text';
+  const other = question.allowOther === true ? ', or another text,' : '';
+  return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value }) => JSON.stringify(value)).join(', ')}${other}`;
+}
+
+/** Returns the choices as a model reads them behind the question: ` (one of: a, b)`; nothing where there are none. */
+export function choiceWords(question: Question): string {
+  const offered = choicesOf(question);
+  if (offered.length === 0) return '';
+  const shown = offered.map(({ value, label }) => (value === label ? value : `${value} (${label})`)).join(', ');
+  return ` (${question.multiple === true ? 'one or more' : 'one'} of: ${shown}${question.allowOther === true ? '; or another answer' : ''})`;
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { scriptedModel, Session, type SessionSnapshot } from '../../src/chat.js';
+import { askUser, defineTool, ToolExecutor, ToolMetadataRegistry, type AskUserOptions } from '../../src/index.js';
+import { ManualClock } from '../../src/testing.js';
+
+const CHOICES: AskUserOptions = { choices: ['red', { value: 'b', label: 'Blue' }], multiple: true };
+
+async function asked(options: AskUserOptions) {
+  const clock = new ManualClock(1_000);
+  const registry = new ToolMetadataRegistry();
+  registry.register(defineTool({ name: 'ask', description: 'Asks', inputSchema: {}, accessMode: 'readonly', execute: () => askUser('Which?', options) }));
+  const engine = { executor: new ToolExecutor({ registry, clock }), clock, model: scriptedModel([{ calls: [{ id: 'q', name: 'ask' }] }, 'done']) };
+  const { session } = await Session.create().start(engine, 'Go');
+  return { session, engine, clock };
+}
+
+const resultOf = (session: Session) => session.messages.flatMap((each) => (each.role === 'tool' ? each.content : []))[0];
+const stored = (session: Session) => JSON.parse(JSON.stringify(session)) as SessionSnapshot;
+
+describe('a question with choices', () => {
+  it('waits with everything it takes, also after it was stored, and is answered with a list', async () => {
+    const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
+    const copy = Session.fromJSON(stored(session));
+    expect(copy.pending).toMatchObject([{ kind: 'question', options: ['red', 'b'], choices: [{ value: 'red', label: 'red' }, { value: 'b', label: 'Blue' }], multiple: true, timeoutMs: 500, expiresAt: 1_500 }]);
+    const decided = copy.answer('q', ['Blue', 'red']);
+    expect(decided).toMatchObject({ ok: true, applied: true });
+    expect(decided.session.answer('q', ['Blue', 'red'])).toMatchObject({ ok: true, applied: false });
+    expect(decided.session.answer('q', ['red'])).toMatchObject({ ok: false, error: { code: 'ALREADY_RESOLVED' } });
+    const { session: last } = await decided.session.continue(engine);
+    expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: ['b', 'red'] } });
+  });
+
+  it('refuses what it does not offer, and waits as before', async () => {
+    const { session, engine } = await asked(CHOICES);
+    for (const answer of ['green', ['red', 'green'], [], '']) {
+      const decided = session.answer('q', answer);
+      expect(decided).toMatchObject({ ok: false, session, error: { code: 'INVALID_INPUT', details: { options: ['red', 'b'] } } });
+      if (typeof answer === 'string') expect(await session.reply(engine, answer)).toMatchObject({ session, refused: { code: 'INVALID_INPUT' }, result: { haltedReason: 'ask_user' } });
+    }
+    expect((await session.reply(engine, 'red, Blue')).session.status).toBe('completed');
+  });
+
+  it('is read from a snapshot of before there were choices', async () => {
+    const { session } = await asked({ choices: ['red'] });
+    const { openTurn, ...rest } = stored(session) as unknown as { openTurn: { calls: { progress: { pending: { choices?: unknown } } }[] } };
+    delete openTurn.calls[0]!.progress.pending.choices;
+    const old = Session.fromJSON({ ...rest, openTurn } as unknown as SessionSnapshot);
+    expect([old.answer('q', 'blue').ok, old.answer('q', 'red').ok]).toEqual([false, true]);
+  });
+});
+
+describe('a question with a time', () => {
+  it('waits until then, and the model reads that nobody answered', async () => {
+    const { session, engine, clock } = await asked({ timeoutMs: 500 });
+    await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    expect(session.expire(1_499)).toMatchObject({ ok: true, applied: false, session });
+    clock.advance(500);
+    expect(await session.reply(engine, 'late')).toMatchObject({ session, refused: { code: 'TIMEOUT' } });
+    const { session: last, result } = await session.continue(engine);
+    expect(resultOf(last)).toMatchObject({ output: { type: 'error-text', value: expect.stringMatching(/^ask asked the user, who did not answer in time\./) as string } });
+    expect([result.text, last.answer('q', 'later')]).toMatchObject(['done', { ok: false, error: { code: 'ALREADY_RESOLVED' } }]);
+  });
+
+  it('does not end the wait for a call beside it', async () => {
+    const clock = new ManualClock();
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll([1, undefined].map((timeoutMs, index) => defineTool({ name: `ask${index}`, description: 'Asks', inputSchema: {}, accessMode: 'readonly', execute: () => askUser('Which?', timeoutMs === undefined ? undefined : { timeoutMs }) })));
+    const engine = { executor: new ToolExecutor({ registry, clock }), clock, model: scriptedModel([{ calls: [{ id: 'a', name: 'ask0' }, { id: 'b', name: 'ask1' }] }, 'done']) };
+    const { session } = await Session.create().start(engine, 'Go');
+    expect(session.expire(1)).toMatchObject({ applied: true, session: { status: 'awaiting_user', pending: [{ callId: 'b' }] } });
+    expect(() => session.expire(NaN)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+  });
+});
