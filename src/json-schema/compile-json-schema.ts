@@ -157,6 +157,14 @@ interface Normalized {
   readonly names: Readonly<Record<string, string>>;
 }
 
+/** The schemas behind one dynamic anchor, and a node without checks that stands for all of them where circles are looked for. */
+interface DynamicTargets {
+  readonly others: ReadonlyMap<Resource, SchemaNode>;
+  readonly hub: SchemaNode | undefined;
+}
+
+const NO_TARGETS: DynamicTargets = Object.freeze({ others: new Map<Resource, SchemaNode>(), hub: undefined });
+
 class Builder {
   readonly #document: SchemaDocument;
   readonly #matcherOf: (pattern: string) => Matcher;
@@ -165,6 +173,8 @@ class Builder {
   readonly #refused: Issue[] = [];
   readonly #unchecked = new Map<string, UncheckedPattern>();
   readonly #nodes = new Map<object, SchemaNode>();
+  readonly #dynamic = new Map<string, DynamicTargets>();
+  readonly #hubs: SchemaNode[] = [];
   /** Schemas that are still to be built: chains of references may be longer than recursion is deep. */
   readonly #waiting: (() => void)[] = [];
 
@@ -180,7 +190,7 @@ class Builder {
     const root = this.#node(this.#source, [], this.#document.root);
     // More are appended on the way.
     for (const fill of this.#waiting) if (this.#refused.length < MAX_REFUSED) fill();
-    if (this.#refused.length === 0 && hasCircle(this.#nodes.values())) this.#refused.push({ path: [], message: 'Expected references that step into the value, got one that comes back to itself. Checking would never end.' });
+    if (this.#refused.length === 0 && hasCircle([...this.#nodes.values(), ...this.#hubs])) this.#refused.push({ path: [], message: 'Expected references that step into the value, got one that comes back to itself. Checking would never end.' });
     return { root, refused: this.#refused, unchecked: [...this.#unchecked.values()] };
   }
 
@@ -222,8 +232,8 @@ class Builder {
     if ($ref !== undefined) add(references(here(this.#reference($ref, at('$ref'), home)?.node)));
     if ($dynamicRef !== undefined) {
       const target = this.#reference($dynamicRef, at('$dynamicRef'), home);
-      const others = target === undefined ? new Map<Resource, SchemaNode>() : this.#dynamicTargets(target.anchor, target.resource);
-      for (const each of others.values()) here(each);
+      const { others, hub } = this.#dynamicTargets(target?.anchor, target?.resource);
+      here(hub);
       add(target && dynamicReferences(here(target.node), others));
     }
     if (type !== undefined) add(hasType((Array.isArray(type) ? type : [type]) as readonly string[]));
@@ -306,14 +316,25 @@ class Builder {
     return { ...target, node: this.#node(target.source, target.path, target.resource) };
   }
 
-  /** What a dynamic reference leads to in each resource that it may be reached from; empty when it is an ordinary one. */
-  #dynamicTargets(anchor: string | undefined, resource: Resource): ReadonlyMap<Resource, SchemaNode> {
-    const targets = new Map<Resource, SchemaNode>();
-    if (anchor === undefined || !resource.dynamicAnchors.has(anchor)) return targets;
+  /**
+   * The schemas that a dynamic reference leads to, by the resource it may be reached from; none when it is an ordinary one.
+   *
+   * One table and one hub serve all references to an anchor: thousands of references times thousands of resources would
+   * otherwise take seconds and a gigabyte to write down.
+   */
+  #dynamicTargets(anchor: string | undefined, resource: Resource | undefined): DynamicTargets {
+    if (anchor === undefined || resource?.dynamicAnchors.has(anchor) !== true) return NO_TARGETS;
+    const known = this.#dynamic.get(anchor);
+    if (known !== undefined) return known;
+    const others = new Map<Resource, SchemaNode>();
     for (const each of this.#document.resources) {
       const source = each.dynamicAnchors.get(anchor);
-      if (source !== undefined) targets.set(each, this.#node(source, ['#', anchor], each));
+      if (source !== undefined) others.set(each, this.#node(source, ['#', anchor], each));
     }
+    const hub: SchemaNode = { ...EMPTY, inPlace: [...others.values()] };
+    this.#hubs.push(hub);
+    const targets = { others, hub };
+    this.#dynamic.set(anchor, targets);
     return targets;
   }
 

@@ -95,7 +95,8 @@ export function counts(isKind: (value: Json) => boolean, count: (value: Json) =>
   return (value, run) => {
     if (!isKind(value)) return true;
     const found = count(value);
-    run.spend(found >> 4);
+    // The members of an object are listed to be counted; a list knows its length.
+    run.spend(isKind === isObject ? found : 1);
     return (found >= min && found <= max) || run.fail(found < min ? `at least ${min} ${of}` : `at most ${max} ${of}`, value);
   };
 }

@@ -1,9 +1,10 @@
 import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
-import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind } from './metadata/tool-fields.js';
+import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type SchemaOption } from './metadata/tool-fields.js';
+import { foreignSchemasOf } from './metadata/tool-metadata.js';
 import type { ToolOptions } from './metadata/tool-options.js';
 import { expectedGot, formatIssues, invalidArgument, refusal } from '../core/issues.js';
-import { foreignSchema, isForeign, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
+import { foreignSchema, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './schema/json-schema-of.js';
 import { isStandardSchema, type JsonSchema } from './schema/standard-schema.js';
 import { defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
@@ -22,8 +23,8 @@ export interface ToolJson {
   readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
-  /** Set for tools of MCP servers: the patterns of their schemas are left to the server. */
-  readonly foreignSchemas?: true;
+  /** The schemas that come from an MCP server, which is left to enforce their patterns; missing when there are none. */
+  readonly foreignSchemas?: readonly SchemaOption[];
   /** What the tool has as code: functions, and schemas that may check more than JSON Schema can say. */
   readonly code: readonly CodePart[];
   /** The digest of the tool's entry. */
@@ -70,7 +71,7 @@ export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
     ...(Object.fromEntries(data) as { readonly name: string; readonly description: string }),
     inputSchema: jsonSchemaOf(inputSchema, 'input'),
     ...(outputSchema !== undefined && { outputSchema: jsonSchemaOf(outputSchema, 'output') }),
-    ...(isForeign(inputSchema) && { foreignSchemas: true as const }),
+    ...foreignSchemasOf({ inputSchema, outputSchema }),
     code: Object.freeze(code),
     digest: entryOf(definition).digest,
   });
@@ -159,7 +160,8 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
   const issues: Issue[] = [];
   if (!(Array.isArray(code) && code.every((part) => (PARTS as readonly unknown[]).includes(part)))) issues.push({ path: ['code'], message: expectedGot(`a list of ${PARTS.join(', ')}`, describeValue(code)) });
   if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) issues.push({ path: ['digest'], message: expectedGot('64 hexadecimal digits', describeValue(digest)) });
-  if (foreignSchemas !== undefined && foreignSchemas !== true) issues.push({ path: ['foreignSchemas'], message: expectedGot('true or nothing', describeValue(foreignSchemas)) });
+  const foreign: readonly unknown[] = Array.isArray(foreignSchemas) ? foreignSchemas : [];
+  if (foreignSchemas !== undefined && !(Array.isArray(foreignSchemas) && foreign.every((part) => (SCHEMA_OPTIONS as readonly unknown[]).includes(part)))) issues.push({ path: ['foreignSchemas'], message: expectedGot(`a list of ${SCHEMA_OPTIONS.join(' and ')}`, describeValue(foreignSchemas)) });
   if (typeof options['name'] === 'string' && names.has(options['name'])) issues.push({ path: ['name'], message: expectedGot('a name that no other stored tool has', describeValue(options['name'])) });
   for (const part of FUNCTIONS) if (Object.hasOwn(options, part)) issues.push({ path: [part], message: expectedGot('no function among data', describeValue(options[part])) });
   const data = Object.fromEntries(Object.entries(options).filter(([key]) => !(FUNCTIONS as readonly string[]).includes(key)));
@@ -167,7 +169,7 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
     for (const part of SCHEMA_OPTIONS) {
       if (!Object.hasOwn(data, part)) continue;
       const schema = cloneFrozen(data[part] as Json); // Plain data, no schema with code.
-      data[part] = foreignSchemas === true && isPlainObject(schema) ? foreignSchema(schema) : schema;
+      data[part] = foreign.includes(part) && isPlainObject(schema) ? foreignSchema(schema) : schema;
     }
     const definition = defineTool(data as unknown as ToolDefinition);
     if (issues.length === 0) return { definition, code: code as readonly CodePart[], digest: digest as string };

@@ -98,6 +98,7 @@ const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown]
   ['a schema that refers to itself from two branches, and an input 60 deep', twoBranches, nestedIn(60, (x) => ({ x }), { q: 1 })],
   ['31 schemas inside each other at each of 63 levels', nestedIn(30, (inner) => ({ allOf: [inner] }), { properties: { a: { $ref: '#' } } }), nestedIn(63, (a) => ({ a }))],
   ['256 patterns on 20,000 names', { patternProperties: Object.fromEntries(times(256, (index) => [`^a*${index}$`, {}])) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
+  ['1,500 counts of the 20,000 members of an object', { allOf: times(1_500, () => ({ minProperties: 1 })) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
   ['1,500 times 10,000 objects that must be unique', { allOf: times(1_500, () => ({ uniqueItems: true })) }, times(10_000, (index) => ({ index }))],
 ];
 
@@ -117,6 +118,7 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
   ['the last of 130,000 numbers that does not fit', { items: { type: 'integer' } }, [...times(129_000, () => 1), 1.5], false],
   ['a chain of 500 definitions', definitions(500, (next) => next), 'x', true],
   ['20,000 schemas', { allOf: times(20_000, () => ({})) }, 'x', true],
+  ['2,000 dynamic references to an anchor of 2,000 resources', { allOf: [{ $ref: 'r0' }, ...times(2_000, () => ({ $dynamicRef: 'r0#a' }))], $defs: Object.fromEntries(times(2_000, (index) => [`d${index}`, { $id: `r${index}`, $dynamicAnchor: 'a', type: 'integer' }])) }, 1, true],
   ['1,000 properties', { properties: Object.fromEntries(times(1_000, (index) => [`p${index}`, { type: 'integer' }])), additionalProperties: false }, Object.fromEntries(times(1_000, (index) => [`p${index}`, index])), true],
 ];
 

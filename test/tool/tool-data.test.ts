@@ -164,10 +164,15 @@ describe('stored tools and their code', () => {
     const [again] = toolsFromJson(stored(foreign), { sample: work }).tools;
     expect(uncheckedPatterns(entryOf(again!).inputJsonSchema)).toHaveLength(1);
     expect(uncheckedPatterns(entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema)).toEqual([]);
+    // Of each schema on its own: a tool's own input is enforced beside the output of a server.
+    const mixed = sample({ inputSchema, outputSchema: foreignSchema(inputSchema), execute: work });
+    const { outputSchema, inputSchema: ownInput } = toolsFromJson(stored(mixed), { sample: work }).tools[0]!;
+    expect([uncheckedPatterns(ownInput), uncheckedPatterns(outputSchema!).length]).toEqual([[], 1]);
+    expect(toolsFromJson([{ ...stored(mixed)[0]!, foreignSchemas: undefined }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
     // Patterns cannot be switched off by an edit.
-    expect(toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: true }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
+    expect(toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: ['inputSchema'] }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
     expect(toolsFromJson([{ ...stored(foreign)[0]!, foreignSchemas: undefined }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
-    expect(issuesIn(edited({ foreignSchemas: 'no' }))).toEqual(['foreignSchemas: Expected true or nothing, got "no".']);
+    expect(issuesIn(edited({ foreignSchemas: 'no' }))).toEqual(['foreignSchemas: Expected a list of inputSchema and outputSchema, got "no".']);
   });
 
   it('refuse a schema that cannot be enforced, as every definition does', () => {

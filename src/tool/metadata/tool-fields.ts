@@ -208,6 +208,7 @@ export function optionsOfKind<Kind extends FieldKind>(...kinds: readonly Kind[])
 /** The options that hold functions; all others but the schemas are plain data. */
 export const FUNCTION_OPTIONS = optionsOfKind('function');
 export const SCHEMA_OPTIONS = optionsOfKind('input', 'output');
+export type SchemaOption = (typeof SCHEMA_OPTIONS)[number];
 /** The values that an entry has where its author gave none. */
 export const DEFAULTS = Object.freeze(Object.fromEntries(ROWS.flatMap(([name, { missing }]) => (missing === undefined ? [] : [[name, missing] as const]))));
 

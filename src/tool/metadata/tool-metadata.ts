@@ -7,7 +7,7 @@ import { compileJsonSchema, isForeign } from '../../json-schema/compile-json-sch
 import { jsonSchemaOf } from '../schema/json-schema-of.js';
 import { metadataSchema } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from '../schema/standard-schema.js';
-import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault } from './tool-fields.js';
+import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault, type SchemaOption } from './tool-fields.js';
 import type { ToolOptions } from './tool-options.js';
 
 /**
@@ -58,12 +58,18 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
   // Functions cannot be digested, but that one is there changes what the tool promises.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
   // So is where the schema comes from: it decides which patterns are enforced.
-  const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions, ...(isForeign(inputJsonSchema) && { foreignSchemas: true }) });
+  const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions, ...foreignSchemasOf({ inputSchema: inputJsonSchema, outputSchema: outputJsonSchema }) });
   return {
     execute,
     declared: Object.freeze({ ...declared, ...references }) as unknown as ToolOptions,
     metadata: Object.freeze({ ...data, ...references, inputJsonSchema, digest }) as unknown as ToolMetadata,
   };
+}
+
+/** Names the schemas that come from a server; their patterns are not enforced here. */
+export function foreignSchemasOf(schemas: { readonly [Option in SchemaOption]?: object | undefined }): { readonly foreignSchemas?: readonly SchemaOption[] } {
+  const foreignSchemas = SCHEMA_OPTIONS.filter((option) => schemas[option] !== undefined && isForeign(schemas[option]));
+  return foreignSchemas.length === 0 ? {} : { foreignSchemas: Object.freeze(foreignSchemas) };
 }
 
 interface Separated {
