@@ -1,5 +1,6 @@
 import { Hono, type Context } from 'hono';
 import { CapabilityRegistry } from '../capability/capability-registry.js';
+import { parsePersonas } from '../capability/query/persona-filter.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
@@ -9,7 +10,8 @@ import { sendAnswer } from './answers/send-answer.js';
 import { discoveryOptions, type DiscoveryOptions } from './discovery-options.js';
 import { openApiOf } from './openapi.js';
 import { pageFiles } from './page/page-files.js';
-import { readParameters } from './query/read-parameters.js';
+import { PERSONA, unknownPersona } from './query/personas.js';
+import { readParameters, type Parameters } from './query/read-parameters.js';
 import { EventStream } from './routes/event-stream.js';
 import { Findings } from './routes/findings.js';
 import { findingsRoute, healthRoute, summaryRoute } from './routes/overview-routes.js';
@@ -23,6 +25,7 @@ import { ToolJson } from './wire/tool-json.js';
 const LONGEST_URL = 8_192;
 const ALLOW = 'GET, HEAD';
 
+const EVENT_PARAMETERS: Parameters = new Map([['persona', PERSONA]]);
 const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute, healthRoute];
 
 /**
@@ -47,33 +50,41 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
   const description = JSON.stringify(openApiOf(ROUTES, { needsToken: auth !== undefined }));
 
   const app = new Hono();
-  const answerTo = async (request: Request, answer: (conditions: Conditions) => Answer, isOpen: boolean): Promise<Answer> => {
+  const answerTo = async (request: Request, answer: (conditions: Conditions) => Answer | Promise<Answer>, isOpen: boolean): Promise<Answer> => {
     const cors = corsHeaders(request, allowedOrigins);
     const preflight = isPreflight(request, cors);
     const admission = await guard(request, { isOpen: isOpen || preflight });
     if (!admission.ok) return errorAnswer(admission.status, admission, { ...cors, ...admission.headers });
     if (preflight) return { status: 204, headers: { ...cors, ...PREFLIGHT }, body: null };
     try {
-      return refuseUnreadable(request, cors) ?? answer({ ifNoneMatch: request.headers.get('if-none-match') ?? undefined, extra: cors });
+      return refuseUnreadable(request, cors) ?? (await answer({ ifNoneMatch: request.headers.get('if-none-match') ?? undefined, extra: cors }));
     } catch (error) {
       return refusalOf(error, cors);
     }
   };
   const guarded =
-    (answer: (context: Context, conditions: Conditions) => Answer, { isOpen = false } = {}) =>
+    (answer: (context: Context, conditions: Conditions) => Answer | Promise<Answer>, { isOpen = false } = {}) =>
     async (context: Context): Promise<Response> =>
       sendAnswer(await answerTo(context.req.raw, (conditions) => answer(context, conditions), isOpen), context.env);
 
   for (const route of ROUTES) {
     const answer = guarded((context, conditions) => {
       const query = queryOf(context.req.url);
-      return route.answer({ capabilities, tools, findings, asked: readParameters(query, route.parameters), query, path: context.req.path, name: context.req.param('name') ?? '', conditions });
+      const asked = readParameters(query, route.parameters);
+      const unknown = unknownPersona(capabilities, asked);
+      if (unknown !== undefined) return errorAnswer(404, unknown, conditions.extra);
+      return route.answer({ capabilities, tools, findings, asked, query, path: context.req.path, name: context.req.param('name') ?? '', conditions });
     });
     app.get(route.path, answer);
   }
   const withoutParameters = (context: Context) => readParameters(queryOf(context.req.url), NO_PARAMETERS);
   app.get('/openapi.json', guarded((context, conditions) => (withoutParameters(context), contentAnswer(description, conditions))));
-  app.get('/events', guarded((context, { extra }) => (withoutParameters(context), events.answer(extra, context.req.method !== 'HEAD'))));
+  const listen = guarded((context, { extra }) => {
+    const asked = readParameters(queryOf(context.req.url), EVENT_PARAMETERS);
+    const unknown = unknownPersona(capabilities, asked);
+    return unknown === undefined ? events.answer(extra, context.req.method !== 'HEAD', parsePersonas(asked.all<string>('persona'))) : errorAnswer(404, unknown, extra);
+  });
+  app.get('/events', listen);
   for (const { path, type, body, etag } of page ? pageFiles() : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
   app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, found ${describeValue(context.req.path)}` }, extra)));
   return app;

@@ -34,7 +34,7 @@ export function openApiOf(routes: readonly Route[], { needsToken }: { readonly n
 }
 
 const EVENTS = {
-  summary: 'Changes of the catalogue as server-sent events: `ready` at the start, `change` with every new revision.',
+  summary: 'Changes of the catalogue as server-sent events: `ready` at the start, `change` with every new revision; with a persona, with every one that changes something it has.',
   responses: { 200: { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } }, 503: error('Too many listen already.') },
 };
 
@@ -54,7 +54,7 @@ function operationOf({ path, summary, parameters, content }: Route) {
       200: { description: 'The answer.', headers: { ETag: { schema: { type: 'string' } } }, content: { 'application/json': { schema: content } } },
       304: { description: 'Unchanged since the ETag in If-None-Match.' },
       400: error('An unknown parameter, or a wrong value.'),
-      ...(inPath.length > 0 && { 404: error('No such tool.') }),
+      ...((inPath.length > 0 || parameters.has('persona')) && { 404: error(inPath.length > 0 ? 'No such tool, or no such persona.' : 'No such persona.') }),
     },
   };
 }

@@ -82,6 +82,7 @@ export class SearchIndex {
   /** Indexes what came since the last search as work that pauses; otherwise the next search does it at once. */
   *preparing(): Work<void> {
     yield* this.#index.updating();
+    yield;
     void this.#relatedWords;
   }
 

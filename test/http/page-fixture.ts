@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { TOOL_FIELDS } from '../../src/tool/metadata/tool-fields.js';
+import { FACET_AXES, FacetCounter, valuesOn, type FacetAxis } from '../../src/http/query/facets.js';
 import { pageFiles } from '../../src/http/page/page-files.js';
 
 /** The policy that the page is made for. */
@@ -125,7 +127,7 @@ export class FakeCatalogue {
       return void response.on('close', () => this.#listeners.delete(response));
     }
     const [, list = '', name] = pathname.split('/');
-    if (list === 'search') return send(response, { results: this.#search(searchParams.get('q')!, searchParams.get('persona')) });
+    if (list === 'search') return send(response, this.#search(searchParams));
     if (list === 'tools' && name !== undefined) {
       const tool = this.content.tools.find((each) => each['name'] === decodeURIComponent(name) && each['persona'] === searchParams.get('persona'));
       return tool === undefined ? send(response, { error: { code: 'TOOL_NOT_FOUND', message: `Expected the name of a tool, found "${name}"` } }, 404) : send(response, tool);
@@ -138,17 +140,24 @@ export class FakeCatalogue {
     send(response, { total: items.length, revision: this.#revision, next: end < items.length ? `/${list}?${searchParams.toString()}` : null, [list]: items.slice(start, end) });
   }
 
-  /** Whole words in names and descriptions: enough to have something to show. */
-  #search(query: string, persona: string | null): readonly Item[] {
-    const words = query.toLowerCase().split(/\W+/);
-    return this.content.tools.flatMap((tool) => {
-      if (tool['persona'] !== null && tool['persona'] !== persona) return [];
+  /** Whole words in names and descriptions: enough to have something to show. Filters and counts are those of the server. */
+  #search(parameters: URLSearchParams): Item {
+    const words = parameters.get('q')!.toLowerCase().split(/\W+/);
+    const persona = parameters.get('persona');
+    const isOwn = (tool: Item) => tool['persona'] !== null && tool['persona'] === persona;
+    const searched = this.content.tools.filter((tool) => persona === null || isOwn(tool) || (tool['persona'] === null && !this.content.tools.some((other) => isOwn(other) && other['name'] === tool['name'])));
+    const counter = new FacetCounter(FACET_AXES);
+    const valuesOf = (tool: Item, { key, field }: FacetAxis) => (key === 'health' ? ['no calls'] : valuesOn(tool[TOOL_FIELDS[field].wire]));
+    const results = searched.flatMap((tool) => {
       const matches = words.flatMap((word) => {
         const fields = ['name', 'description'].filter((field) => String(tool[field]).toLowerCase().split(/[\W_]+/).includes(word));
         return fields.length === 0 ? [] : [{ word, fields, related: false }];
       });
-      return matches.length === 0 ? [] : [{ name: tool['name'], persona: tool['persona'], score: matches.length * 3.5, matches, corrections: [] }];
+      const failing = FACET_AXES.filter((axis) => parameters.has(axis.key) && !parameters.getAll(axis.key).some((value) => valuesOf(tool, axis).includes(value)));
+      return matches.length > 0 && counter.add(failing, (axis) => valuesOf(tool, axis)) ? [{ name: tool['name'], persona: tool['persona'], score: matches.length * 3.5, matches, corrections: [] }] : [];
     });
+    const facets = Object.fromEntries(FACET_AXES.map((axis) => [axis.key, Object.fromEntries(counter.of(axis))]));
+    return { results: results.slice(0, Number(parameters.get('limit'))), total: results.length, searched: searched.length, facets };
   }
 }
 

@@ -43,9 +43,9 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     try {
       await page.getByText('3 of 3 tools', { exact: true }).waitFor();
       await page.getByRole('searchbox').fill('count the words');
-      await page.getByText('1 of 2 shared tools', { exact: true }).waitFor();
+      await page.getByText('2 of 3 tools', { exact: true }).waitFor();
       expect(await page.locator('.row-why .why').allInnerTexts()).toContainEqual(expect.stringMatching(/^name .*count/));
-      await page.getByRole('link', { name: 'count_words' }).click();
+      await page.getByRole('link', { name: 'count_words' }).first().click();
       await page.getByRole('complementary', { name: 'Tool count_words' }).getByRole('rowheader', { name: 'text' }).waitFor();
       await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
       manifests.write('functions.json', [entry('count_words', { description: 'Counts every word.' }), entry('send_letter', { side_effects: 'write' }), entry('count_letters')]);

@@ -53,12 +53,26 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
   it('searches while somebody types, and says which words were found in which field, with the score', async () => {
     const page = await open();
     await page.getByRole('searchbox', { name: 'Search tools' }).fill('files git');
-    await shows(page, '4 of 6 shared tools');
-    expect(await names(page)).toEqual(['git_diff', 'git_push', 'read_file', 'delete_file']);
+    await shows(page, '5 of 7 tools');
+    expect(await names(page)).toEqual(['git_diff', 'git_push', 'read_file', 'delete_file', 'read_file']);
+    expect(await page.locator('.row').filter({ hasText: 'as Atlas may' }).getByText('Atlas', { exact: true }).isVisible()).toBe(true);
     const reasons = page.locator('.row-why');
     expect(await reasons.nth(0).locator('.why').allInnerTexts()).toEqual(['description files', 'name git']);
     expect(await reasons.nth(0).locator('.score').textContent()).toBe('7.00');
     expect(await reasons.nth(1).locator('.why').allInnerTexts()).toEqual(['name git']);
+  });
+
+  it('lets the server filter and count what it finds, and says how many more there are than it shows', async () => {
+    const many = await FakeCatalogue.start({ tools: Array.from({ length: 450 }, (_, number) => wireTool(`tool_${String(number).padStart(3, '0')}`, { category: number < 300 ? 'early' : 'late' })) });
+    watched = await openPage(browser, `${many.url}#/tools?q=tool`);
+    const { page } = watched;
+    await shows(page, '450 of 450 tools, the best 200 shown');
+    expect([await countOf(page, 'Category', 'early'), await countOf(page, 'Category', 'late')]).toEqual([300, 150]);
+    await choice(page, 'Category', 'late').check();
+    await shows(page, '150 of 450 tools');
+    expect((await names(page)).slice(0, 2)).toEqual(['tool_300', 'tool_301']);
+    await page.context().close();
+    await many.stop();
   });
 
   it('says so when nothing fits', async () => {
@@ -93,7 +107,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
 
   it('keeps the focus on a filter that was chosen, and chosen values that are left without tools', async () => {
     const page = await open('#/tools?q=web');
-    await shows(page, '1 of 6 shared tools');
+    await shows(page, '1 of 7 tools');
     await choice(page, 'Category', 'web').focus();
     await page.keyboard.press('Space');
     await page.waitForURL(/category=web/);
@@ -118,7 +132,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     await shows(page, '7 of 7 tools');
     await page.keyboard.press('/');
     await page.keyboard.type('files');
-    await shows(page, '3 of 6 shared tools');
+    await shows(page, '4 of 7 tools');
     await page.keyboard.press('ArrowDown');
     await hasFocus(page, 'git_diff');
     await page.keyboard.press('j');
@@ -175,7 +189,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
   it('searches for an example request when it is clicked', async () => {
     const page = await open('#/tools/read_file');
     await page.getByRole('button', { name: 'what is in these files' }).click();
-    await shows(page, '3 of 6 shared tools');
+    await shows(page, '4 of 7 tools');
     expect(await page.getByRole('searchbox').inputValue()).toBe('what is in these files');
   });
 

@@ -22,7 +22,7 @@ describe('GET /tools/:name', () => {
     expect((await (await sample()).json(path)).name).toBe('gam.ma');
   });
 
-  it.each(['/tools/constructor', '/tools/__proto__', '/tools/toString', '/tools/%00', '/tools/%ff', '/tools/only_atlas', '/tools/..%2ftools', '/tools/a%2fb', '/tools/%E0%A4%A', `/tools/${'a'.repeat(4_000)}`])('knows no tool under %s', async (path) => {
+  it.each(['/tools/constructor', '/tools/__proto__', '/tools/toString', '/tools/%00', '/tools/%ff', '/tools/only_atlas?persona=Nova', '/tools/..%2ftools', '/tools/a%2fb', '/tools/%E0%A4%A', `/tools/${'a'.repeat(4_000)}`])('knows no tool under %s', async (path) => {
     const response = await (await sample()).get(path);
     expect(response.status).toBe(404);
     expect(((await response.json()) as Json).error.code).toBe('TOOL_NOT_FOUND');
@@ -34,7 +34,7 @@ describe('GET /search', () => {
     const { json } = await sample();
     const answer = await json('/search?q=what+did+we+earn');
     expect(answer).toMatchObject({ query: 'what did we earn', persona: null, revision: 1, truncated: false });
-    expect(answer.results[0]!).toMatchObject({ name: 'alpha', persona: null, matches: [{ word: 'earn', fields: ['examples'], related: false }] });
+    expect(answer.results[0]!).toMatchObject({ name: 'alpha', persona: null, compatibility: { persona: null, matches_request: true }, matches: [{ word: 'earn', fields: ['examples'], related: false }] });
     expect(answer.results[0]!.score).toBeGreaterThan(0);
     expect(answer.results[0]!.explanation).toContain('"earn" in examples');
     expect(answer.count).toBe(answer.results.length);
@@ -45,12 +45,13 @@ describe('GET /search', () => {
     expect((await json('/search?q=revneue')).results[0]!.corrections).toEqual([{ word: 'revneue', read_as: 'revenue' }]);
   });
 
-  it('searches what a persona sees, and within filters', async () => {
+  it('searches the tools of everybody, or what a persona may call, and within filters', async () => {
     const { json } = await sample();
-    const found = async (query: string) => (await json(`/search?q=alpha+beta+gam.ma+only_atlas&${query}`)).results.map(({ name, persona }) => `${name}@${persona ?? 'shared'}`).sort();
-    expect(await found('')).toEqual(['alpha@shared', 'beta@shared', 'gam.ma@shared']);
+    const found = async (query: string) => (await json(`/search?q=alpha+beta+gam.ma+only_atlas+only_nova&${query}`)).results.map(({ name, persona }) => `${name}@${persona ?? 'shared'}`).sort();
+    expect(await found('')).toEqual(['alpha@Atlas', 'alpha@shared', 'beta@shared', 'gam.ma@shared', 'only_atlas@Atlas', 'only_nova@Nova']);
     expect(await found('persona=Atlas')).toEqual(['alpha@Atlas', 'beta@shared', 'gam.ma@shared', 'only_atlas@Atlas']);
-    expect(await found('max_danger=medium')).toEqual(['alpha@shared', 'beta@shared']);
+    expect(await found('persona=Atlas&persona=-shared')).toEqual(['alpha@Atlas', 'only_atlas@Atlas']);
+    expect(await found('max_danger=medium&persona=shared')).toEqual(['alpha@shared', 'beta@shared']);
     expect(await found('limit=1')).toHaveLength(1);
   });
 

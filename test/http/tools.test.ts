@@ -68,7 +68,6 @@ describe('GET /tools', () => {
     ['persona=Atlas', without('only_nova@Nova')],
     ['persona=Atlas&persona=-shared', ['alpha@Atlas', 'only_atlas@Atlas']],
     ['persona=atlas,-shared', ['alpha@Atlas', 'only_atlas@Atlas']],
-    ['persona=ghost', ['alpha@shared', 'beta@shared', 'gam.ma@shared']],
     ['persona=-atlas', without('alpha@Atlas', 'only_atlas@Atlas')],
     ['provider=primary', ['alpha@shared', 'alpha@Atlas']],
     ['provider=PRIMARY&provider=backup', ['alpha@shared']],

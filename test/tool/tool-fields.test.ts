@@ -136,7 +136,7 @@ describe('a tool with every option', () => {
     const parameters = paths['/tools']!.get.parameters.map(({ name }) => name);
     const conditions = rows.flatMap(([, { filter, most }]) => [filter, most].flatMap((each) => (each === undefined ? [] : [each.param])));
     expect(parameters).toEqual(expect.arrayContaining(conditions));
-    expect(parameters.filter((name) => !conditions.includes(name)).sort()).toEqual(['available', 'cursor', 'fields', 'limit', 'min_success_rate', 'persona', 'require_calls', 'requires_approval']);
+    expect(parameters.filter((name) => !conditions.includes(name)).sort()).toEqual(['available', 'cursor', 'fields', 'health', 'limit', 'min_success_rate', 'persona', 'require_calls', 'requires_approval']);
   });
 
   it('is shown to a model with what models read, at every level', () => {

@@ -23,7 +23,7 @@ export const SECURITY_HEADERS: AnswerHeaders = Object.freeze({
   'cross-origin-opener-policy': 'same-origin',
 });
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** What a request says that an answer depends on. */
 export interface Conditions {
@@ -63,6 +63,7 @@ function matches(ifNoneMatch: string, etag: string): boolean {
 export type WireErrorCode =
   | 'INVALID_ARGUMENT'
   | 'TOOL_NOT_FOUND'
+  | 'PERSONA_NOT_FOUND'
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'HOST_NOT_ALLOWED'

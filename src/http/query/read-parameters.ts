@@ -25,6 +25,11 @@ export class Asked {
     return this.#values.get(name) as readonly T[] | undefined;
   }
 
+  /** The same request with some of its parameters alone. */
+  only(names: readonly string[]): Asked {
+    return new Asked(new Map([...this.#values].filter(([name]) => names.includes(name))));
+  }
+
   one<T>(name: string): T | undefined {
     return this.all<T>(name)?.[0];
   }

@@ -2,18 +2,14 @@ import { Priority } from '../../core/enums.js';
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import type { ToolQuery } from '../../capability/query/tool-query.js';
+import { toolHealthWire } from '../../capability/wire/capability-summary.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
 import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/metadata/tool-fields.js';
+import { healthLevelOf, HEALTH_LEVELS, type HealthLevel } from '../wire/health-level.js';
 import { oneOf, share, text, trueOrFalse, versionRange, type Parameter } from './parameter.js';
 import type { Asked } from './read-parameters.js';
 
-const personas = text('Whose: a persona, with what is shared; `-shared` leaves that out, `-name` a persona. Several mean any of them.');
-export const PERSONA: Parameter<string> = {
-  ...personas,
-  expected: `names of personas, or -shared: ${personas.expected}`,
-  read: (value) => (value.split(',').every((name) => /^\s*[-!]?\s*[^\s\-!]/.test(name)) ? personas.read(value) : undefined),
-};
 export const AVAILABLE = trueOrFalse('Whether it can be used now.');
 export const HEALTH_PARAMETERS: readonly (readonly [string, Parameter])[] = [
   ['min_success_rate', share('At least this share of the last calls succeeded. What was never called is not left out.')],
@@ -49,6 +45,7 @@ export const TOOL_FILTER_PARAMETERS: readonly (readonly [string, Parameter])[] =
   ...CONDITIONS.map(({ param, parameter }) => [param, parameter] as const),
   ['available', AVAILABLE],
   ['requires_approval', trueOrFalse("Whether calls need approval.")],
+  ['health', oneOf(HEALTH_LEVELS, 'How the last calls went; any of these.')],
   ...HEALTH_PARAMETERS,
 ];
 
@@ -62,9 +59,13 @@ export interface WantedTools {
 export function wantedTools(asked: Asked): WantedTools {
   const filter: ToolFilter = given(asked, undefined);
   const needsApproval = asked.one<boolean>('requires_approval');
+  const levels = asked.all<HealthLevel>('health');
   return {
     query: { ...given(asked, 'query'), ...commonQuery(asked), ...healthQuery(asked), ...(Object.keys(filter).length === 0 ? {} : { filter }) },
-    accepts: needsApproval === undefined ? undefined : ({ entry }) => requiresApproval(entry) === needsApproval,
+    accepts:
+      needsApproval === undefined && levels === undefined
+        ? undefined
+        : ({ entry, health }) => (needsApproval === undefined || requiresApproval(entry) === needsApproval) && (levels === undefined || levels.includes(healthLevelOf(toolHealthWire(health).tool))),
   };
 }
 

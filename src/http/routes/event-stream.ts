@@ -1,4 +1,5 @@
-import type { CapabilityRegistry } from '../../capability/capability-registry.js';
+import type { CapabilityChange, CapabilityRegistry } from '../../capability/capability-registry.js';
+import { ownerMatches, type PersonaFilter } from '../../capability/query/persona-filter.js';
 import type { Clock } from '../../core/clock.js';
 import { errorAnswer, SECURITY_HEADERS, type Answer, type AnswerHeaders } from '../answers/answer.js';
 
@@ -11,7 +12,7 @@ const RETRY_MS = 2_000;
 
 /**
  * Tells clients of changes, as server-sent events: `ready` at the start and `change` with every new revision, each with
- * `{"revision": …}` as data and the revision as id.
+ * `{"revision": …}` as data and the revision as id. Who asks for a persona is told of what is shared and what is its own.
  *
  * It listens to the registry only while somebody listens to it.
  */
@@ -19,7 +20,7 @@ export class EventStream {
   readonly #capabilities: CapabilityRegistry;
   readonly #clock: Clock;
   readonly #most: number;
-  readonly #clients = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  readonly #clients = new Map<ReadableStreamDefaultController<Uint8Array>, PersonaFilter>();
   #stop: (() => void) | undefined;
 
   constructor(capabilities: CapabilityRegistry, clock: Clock, most: number) {
@@ -32,21 +33,21 @@ export class EventStream {
     return this.#clients.size;
   }
 
-  answer(extra: AnswerHeaders, withBody: boolean): Answer {
+  answer(extra: AnswerHeaders, withBody: boolean, personas: PersonaFilter): Answer {
     if (this.#clients.size >= this.#most) {
       return errorAnswer(503, { code: 'TOO_MANY_LISTENERS', message: `Expected at most ${this.#most} listeners at a time, found one more; ask again later` }, { ...extra, 'retry-after': '10' });
     }
     const headers = { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no', ...extra };
-    return { status: 200, headers, body: withBody ? this.#open() : null };
+    return { status: 200, headers, body: withBody ? this.#open(personas) : null };
   }
 
-  #open(): ReadableStream<Uint8Array> {
+  #open(personas: PersonaFilter): ReadableStream<Uint8Array> {
     let client: ReadableStreamDefaultController<Uint8Array>;
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           client = controller;
-          this.#clients.add(client);
+          this.#clients.set(client, personas);
           this.#stop ??= this.#listen();
           client.enqueue(encode(`retry: ${RETRY_MS}\n${eventText('ready', this.#capabilities.revision)}`));
         },
@@ -57,7 +58,7 @@ export class EventStream {
   }
 
   #listen(): () => void {
-    const stopListening = this.#capabilities.onChange(({ revision }) => this.#send(eventText('change', revision)));
+    const stopListening = this.#capabilities.onChange((change) => this.#send(eventText('change', change.revision), (personas) => concerns(change, personas)));
     let stopBeat: () => void;
     const beat = () => {
       stopBeat = this.#clock.after(HEARTBEAT_MS, () => {
@@ -72,9 +73,10 @@ export class EventStream {
     };
   }
 
-  #send(text: string): void {
+  #send(text: string, isFor: (personas: PersonaFilter) => boolean = () => true): void {
     const bytes = encode(text);
-    for (const client of [...this.#clients]) {
+    for (const [client, personas] of [...this.#clients]) {
+      if (!isFor(personas)) continue;
       if ((client.desiredSize ?? 0) > 0) client.enqueue(bytes);
       else {
         this.#drop(client);
@@ -89,6 +91,12 @@ export class EventStream {
     this.#stop?.();
     this.#stop = undefined;
   }
+}
+
+/** Whether a change is of something that these personas have. One that names nothing changed findings alone, and may be anybody's. */
+function concerns({ added, edited, removed }: CapabilityChange, personas: PersonaFilter): boolean {
+  const changed = [...added, ...edited, ...removed];
+  return changed.length === 0 || changed.some(({ owner }) => ownerMatches(personas, owner));
 }
 
 function eventText(event: string, revision: number): string {

@@ -1,7 +1,8 @@
-import { contentAnswer } from '../answers/answer.js';
+import { parsePersonas } from '../../capability/query/persona-filter.js';
+import { contentAnswer, JSON_TYPE, taggedAnswer } from '../answers/answer.js';
+import { ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
 import { openObject } from './content-schemas.js';
 import { NO_PARAMETERS, type Route } from './route.js';
-import { ONE_PERSONA } from './tool-routes.js';
 
 export const summaryRoute: Route = {
   path: '/summary',
@@ -19,10 +20,13 @@ export const summaryRoute: Route = {
 
 export const findingsRoute: Route = {
   path: '/findings',
-  summary: 'What to mend: entries of manifests that were left out or refer to what is not there, and what lint says of the tools.',
-  parameters: NO_PARAMETERS,
-  content: openObject(['count', 'revision', 'findings']),
-  answer: ({ findings, conditions }) => contentAnswer(findings.json, conditions),
+  summary: 'What to fix: entries of manifests that were left out or refer to what is not there, and what lint says of the tools.',
+  parameters: new Map([['persona', PERSONA]]),
+  content: openObject(['count', 'total', 'revision', 'findings']),
+  answer: async ({ findings: looked, asked, conditions }) => {
+    const { body, etag } = await looked.write(parsePersonas(asked.all<string>('persona')), personasAsked(asked));
+    return taggedAnswer(body, etag, JSON_TYPE, conditions);
+  },
 };
 
 export const healthRoute: Route = {

@@ -27,7 +27,7 @@ export interface Route {
   readonly parameters: Parameters;
   /** JSON Schema of the answer's content. */
   readonly content: Readonly<Record<string, unknown>>;
-  readonly answer: (request: RouteRequest) => Answer;
+  readonly answer: (request: RouteRequest) => Answer | Promise<Answer>;
 }
 
 export const NO_PARAMETERS: Parameters = new Map();

@@ -1,21 +1,17 @@
+import type { CapabilityTool } from '../../capability/capability-items.js';
+import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
 import { contentAnswer } from '../answers/answer.js';
 import { piecesAnswer } from '../answers/json-pieces.js';
 import { LIST_END, listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
-import { namesOf, text, type Parameter } from '../query/parameter.js';
-import { PERSONA, TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
+import { namesOf, wrongParameter } from '../query/parameter.js';
+import { ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
+import { TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
 import { DETAIL_FIELDS, LIST_FIELDS } from '../wire/tool-json.js';
 import { listSchema, openObject } from './content-schemas.js';
 import type { Route } from './route.js';
-
-const persona = text('For whom: a persona, which sees its own in place of what is shared.', { repeatable: false });
-export const ONE_PERSONA: Parameter<string> = {
-  ...persona,
-  expected: `the name of one persona (filters such as -shared are for lists): ${persona.expected}`,
-  read: (value) => (/^\s*[-!]|,/.test(value) ? undefined : persona.read(value)),
-};
 
 export const toolsRoute: Route = {
   path: '/tools',
@@ -27,10 +23,11 @@ export const toolsRoute: Route = {
     const found = toolsOf(capabilities, wantedTools(asked));
     const page = pageOf(found, asked, revision);
     const start = listStart({ name: 'tools', path, query, total: found.length, revision, page });
+    const personas = personasAsked(asked);
     const fields = asked.all<readonly string[]>('fields');
-    if (fields === undefined) return piecesAnswer(start, page.items.map((tool) => tools.write(tool)), LIST_END, conditions);
+    if (fields === undefined) return piecesAnswer(start, page.items.map((tool) => tools.write(tool, personas)), LIST_END, conditions);
     const chosen = [...new Set(fields.flat())];
-    return contentAnswer(`${start}${page.items.map((tool) => tools.writeFields(tool, chosen)).join(',')}${LIST_END}`, conditions);
+    return contentAnswer(`${start}${page.items.map((tool) => tools.writeFields(tool, chosen, personas)).join(',')}${LIST_END}`, conditions);
   },
 };
 
@@ -41,8 +38,15 @@ export const toolRoute: Route = {
   content: openObject([...LIST_FIELDS, ...DETAIL_FIELDS]),
   answer: ({ capabilities, tools, asked, name, conditions }) => {
     const persona = asked.one<string>('persona');
-    const tool = capabilities.tool(name, persona);
-    if (tool === undefined) throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a tool ${persona === undefined ? 'that is shared (persona= asks for those of a persona)' : `of ${describeValue(persona)} or shared`}, found ${describeValue(name)}`);
-    return contentAnswer(tools.writeDetail(tool), conditions);
+    const tool = capabilities.tool(name, persona) ?? (persona === undefined ? onlyTool(capabilities, name) : undefined);
+    if (tool === undefined) throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a tool${persona === undefined ? '' : ` of ${describeValue(persona)} or a shared one`}, got ${describeValue(name)}.`);
+    return contentAnswer(tools.writeDetail(tool, personasAsked(asked)), conditions);
   },
 };
+
+/** The tool of this name when only one persona has one; whose is meant is asked when there are several. */
+function onlyTool(capabilities: CapabilityRegistry, name: string): CapabilityTool | undefined {
+  const owned = capabilities.tools({ filter: { name } });
+  if (owned.length > 1) throw wrongParameter('persona', `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool of this name`, 'none');
+  return owned[0];
+}

@@ -7,6 +7,7 @@ import { requiresApproval } from '../../registry/derived-sets.js';
 import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName, type FieldOn } from '../../tool/metadata/tool-fields.js';
 import type { ToolAuth, ToolProvider } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
+import { compatibilityFor } from '../query/personas.js';
 import { jsonPiece, type JsonPiece } from '../answers/json-pieces.js';
 import { picked } from './work-wire.js';
 
@@ -14,7 +15,7 @@ type Health = CapabilityTool['health'];
 type AuthStatus = CapabilityTool['authStatus'];
 
 /** The values that an entry does not have under the field's name; `undefined` is written as `null`. */
-const VALUES: Readonly<Record<Exclude<FieldOn<'list' | 'detail'>, keyof ToolEntry> | 'inputSchema' | 'idempotencyKey' | 'available', (tool: CapabilityTool) => unknown>> = {
+const VALUES: Readonly<Record<Exclude<FieldOn<'list' | 'detail'>, keyof ToolEntry | 'compatibility'> | 'inputSchema' | 'idempotencyKey' | 'available', (tool: CapabilityTool) => unknown>> = {
   owner: ({ owner }) => owner,
   inputSchema: ({ entry }) => entry.inputJsonSchema,
   costUnit: ({ manifest }) => manifest?.cost_unit,
@@ -52,7 +53,8 @@ const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
   axes: (value) => (value as ToolEntry['inferred']).map((axis) => TOOL_FIELDS[axis].wire),
 };
 
-function valueOf(tool: CapabilityTool, name: FieldName): unknown {
+/** Returns the value of a field as it is sent. */
+export function valueOf(tool: CapabilityTool, name: FieldName): unknown {
   const value = Object.hasOwn(VALUES, name) ? VALUES[name as keyof typeof VALUES](tool) : tool.entry[name as keyof ToolEntry];
   const form = FORMS[TOOL_FIELDS[name].kind];
   return form === undefined ? value : form(value);
@@ -80,6 +82,8 @@ interface Written {
   readonly available: boolean;
   readonly authStatus: AuthStatus;
   readonly health: Health;
+  /** As JSON. */
+  readonly compatibility: string;
   readonly piece: JsonPiece;
 }
 
@@ -96,25 +100,26 @@ export class ToolJson {
   readonly #health = new WeakMap<Health, string>();
 
   /** A tool with all fields of a list. */
-  write(tool: CapabilityTool): JsonPiece {
+  write(tool: CapabilityTool, personas: readonly string[]): JsonPiece {
     const { available, authStatus, health } = tool;
+    const compatibility = compatibilityJson(tool, personas);
     const before = this.#written.get(tool);
-    if (before !== undefined && before.health === health && before.available === available && isSame(before.authStatus, authStatus)) return before.piece;
-    const piece = jsonPiece(`${this.#fixedOf(tool).whole},"available":${available},${fieldJson('auth_status', authStatus)},${this.#healthJson(health)}}`);
-    this.#written.set(tool, { available, authStatus, health, piece });
+    if (before !== undefined && before.health === health && before.available === available && before.compatibility === compatibility && isSame(before.authStatus, authStatus)) return before.piece;
+    const piece = jsonPiece(`${this.#fixedOf(tool).whole},"available":${available},${fieldJson('auth_status', authStatus)},${this.#healthJson(health)},${compatibility}}`);
+    this.#written.set(tool, { available, authStatus, health, compatibility, piece });
     return piece;
   }
 
   /** A tool with some fields of a list. */
-  writeFields(tool: CapabilityTool, fields: readonly string[]): string {
+  writeFields(tool: CapabilityTool, fields: readonly string[], personas: readonly string[]): string {
     const fixed = this.#fixedOf(tool);
-    return `{${fields.map((field) => fixed.fields.get(field) ?? this.#liveField(tool, field)).join(',')}}`;
+    return `{${fields.map((field) => fixed.fields.get(field) ?? this.#liveField(tool, field, personas)).join(',')}}`;
   }
 
   /** Everything that is told of a tool. */
-  writeDetail(tool: CapabilityTool): string {
+  writeDetail(tool: CapabilityTool, personas: readonly string[]): string {
     const details = DETAILS.map(([name, { wire }]) => fieldJson(wire, valueOf(tool, name)));
-    const live = [this.#liveField(tool, 'available'), this.#liveField(tool, 'auth_status'), fieldJson('health', healthWithSamples(tool))];
+    const live = [...['available', 'auth_status', 'compatibility'].map((field) => this.#liveField(tool, field, personas)), fieldJson('health', healthWithSamples(tool))];
     return `${[this.#fixedOf(tool).whole, ...details, ...live].join(',')}}`;
   }
 
@@ -128,7 +133,8 @@ export class ToolJson {
     return fixed;
   }
 
-  #liveField(tool: CapabilityTool, field: string): string {
+  #liveField(tool: CapabilityTool, field: string, personas: readonly string[]): string {
+    if (field === 'compatibility') return compatibilityJson(tool, personas);
     if (field === 'available') return `"available":${tool.available}`;
     return field === 'health' ? this.#healthJson(tool.health) : fieldJson('auth_status', tool.authStatus);
   }
@@ -149,6 +155,10 @@ function healthWithSamples({ health, samples }: CapabilityTool): ToolHealthWire 
 
 function samplesWire(samples: CapabilityTool['samples']['tool']): readonly SampleWire[] {
   return samples.map(({ at, success, latencyMs }) => ({ at: at / 1_000, success, latency_ms: latencyMs }));
+}
+
+function compatibilityJson({ owner, entry }: CapabilityTool, personas: readonly string[]): string {
+  return fieldJson('compatibility', compatibilityFor(personas, owner, entry.personaAllowlist));
 }
 
 function isSame(a: AuthStatus, b: AuthStatus): boolean {

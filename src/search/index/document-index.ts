@@ -113,16 +113,24 @@ export class DocumentIndex {
       this.#entries.push(entry);
       yield;
     }
-    let from = this.#segments.at(-1)?.endDocument ?? 0;
-    if (from === this.#store.documents) return;
-    while (this.#segments.length > 0) {
-      const last = this.#segments.at(-1)!;
-      if ((this.#store.documents - from) * 2 < last.endDocument - last.firstDocument) break;
+    const end = this.#store.documents;
+    const kept = [...this.#segments];
+    const known = kept.at(-1)?.endDocument ?? 0;
+    if (known === end) return;
+    let from = known;
+    while (kept.length > 0) {
+      const last = kept.at(-1)!;
+      if ((end - from) * 2 < last.endDocument - last.firstDocument) break;
       from = last.firstDocument;
-      this.#segments.pop();
+      kept.pop();
     }
-    this.#segments.push(new Postings(this.#store, this.#vocabulary.stemOfWord, this.#vocabulary.stemCount, from, this.#store.documents));
+    const [store, { stemOfWord, stemCount }] = [this.#store, this.#vocabulary];
+    const segment = yield* Postings.of(store, stemOfWord, stemCount, from, end);
+    // A search that came meanwhile has indexed everything itself.
+    if (this.#store !== store || (this.#segments.at(-1)?.endDocument ?? 0) !== known) return;
+    this.#segments = [...kept, segment];
     this.#version++;
+    yield;
   }
 
   #startAfresh(): void {

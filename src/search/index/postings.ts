@@ -1,3 +1,4 @@
+import type { Work } from '../../core/clock.js';
 import { FIELDS, RANKING } from '../ranking/parameters.js';
 import { SEARCH_FIELDS } from './tool-text.js';
 import { fieldOf, PIECE_END, wordOf, type TokenStore } from './token-store.js';
@@ -39,16 +40,27 @@ export class Postings {
   readonly endDocument: number;
   /** Stem s has the places `#offsets[s]` up to `#offsets[s + 1]`. */
   readonly #offsets: Uint32Array;
-  readonly documents: Uint32Array;
-  readonly impacts: Uint8Array;
+  documents = new Uint32Array(0);
+  impacts = new Uint8Array(0);
 
-  constructor(store: TokenStore, stemOfWord: Uint32Array, stems: number, firstDocument: number, endDocument: number) {
+  private constructor(stems: number, firstDocument: number, endDocument: number) {
     this.firstDocument = firstDocument;
     this.endDocument = endDocument;
-    const { tokens, starts } = store;
-    const lastDocument = new Int32Array(stems).fill(-1);
     this.#offsets = new Uint32Array(stems + 1);
-    for (let document = firstDocument; document < endDocument; document++) {
+  }
+
+  /** Makes the postings of a range of documents, with a pause after each. */
+  static *of(store: TokenStore, stemOfWord: Uint32Array, stems: number, firstDocument: number, endDocument: number): Work<Postings> {
+    const postings = new Postings(stems, firstDocument, endDocument);
+    yield* postings.#count(store, stemOfWord, stems);
+    yield* postings.#fill(store, stemOfWord, stems);
+    return postings;
+  }
+
+  *#count({ tokens, starts }: TokenStore, stemOfWord: Uint32Array, stems: number): Work<void> {
+    const lastDocument = new Int32Array(stems).fill(-1);
+    for (let document = this.firstDocument; document < this.endDocument; document++) {
+      yield;
       for (let at = starts[document]!; at < starts[document + 1]!; at++) {
         const word = wordOf(tokens[at]!);
         if (word === PIECE_END || lastDocument[stemOfWord[word]!] === document) continue;
@@ -59,15 +71,15 @@ export class Postings {
     for (let stem = 0; stem < stems; stem++) this.#offsets[stem + 1]! += this.#offsets[stem]!;
     this.documents = new Uint32Array(this.#offsets[stems]!);
     this.impacts = new Uint8Array(this.#offsets[stems]!);
-    this.#fill(store, stemOfWord, stems);
   }
 
-  #fill({ tokens, starts }: TokenStore, stemOfWord: Uint32Array, stems: number): void {
+  *#fill({ tokens, starts }: TokenStore, stemOfWord: Uint32Array, stems: number): Work<void> {
     const next = this.#offsets.slice(0, stems);
     const sums = new Float64Array(stems);
     const weights = new Float64Array(FIELD_COUNT);
     const present: number[] = [];
     for (let document = this.firstDocument; document < this.endDocument; document++) {
+      yield;
       const from = starts[document]!;
       const to = starts[document + 1]!;
       occurrenceWeights(tokens, from, to, weights);

@@ -2,11 +2,11 @@ import { Api } from './data/api.js';
 import { Catalogue } from './data/catalogue.js';
 import { Changes, type Connection } from './data/changes.js';
 import { Latest } from './data/latest.js';
-import type { WireHit } from './data/wire.js';
+import type { WireSearch } from './data/wire.js';
 import { listenToKeys } from './dom/keyboard.js';
 import { replaceContent } from './dom/replace-content.js';
 import { applyTheme, nextTheme, rememberedTheme, type Theme } from './dom/theme.js';
-import { AXES, PAGE_ONLY_AXES } from './state/axes.js';
+import { AXES } from './state/axes.js';
 import { formatRoute, parseRoute, withFilter, type Route } from './state/route.js';
 import { selectRows, visibleTo } from './state/select-rows.js';
 import { filtersView } from './views/filters-view.js';
@@ -34,7 +34,7 @@ export class App {
   readonly #expanded = new Set<string>();
   #route: Route = parseRoute(location.hash);
   #theme = rememberedTheme();
-  #searched: { readonly query: string; readonly persona: string | null; readonly hits: readonly WireHit[] | null; readonly problem: string | null } | undefined;
+  #searched: { readonly question: string; readonly found: WireSearch | null; readonly problem: string | null } | undefined;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #lastQuestion = '';
 
@@ -116,22 +116,23 @@ export class App {
   }
 
   #searchIfNeeded(again: boolean): void {
-    const { query, persona } = this.#route;
-    if (query.trim() === '') {
+    if (this.#route.query.trim() === '') {
       this.#search.cancel();
       this.#searched = undefined;
       return;
     }
-    if (!again && this.#searched?.query === query && this.#searched.persona === persona) return;
-    const show = (hits: readonly WireHit[] | null, problem: string | null) => {
-      this.#searched = { query, persona, hits, problem };
+    const parameters = questionOf(this.#route);
+    const question = parameters.toString();
+    if (!again && this.#searched?.question === question) return;
+    const show = (found: WireSearch | null, problem: string | null) => {
+      this.#searched = { question, found, problem };
       this.#render();
     };
     // Until the answer comes, the list of the question before stays.
-    this.#searched = { hits: null, problem: null, ...this.#searched, query, persona };
+    this.#searched = { found: null, problem: null, ...this.#searched, question };
     this.#search.ask(
-      (signal) => this.#api.search(query, persona, signal),
-      (hits) => show(hits, null),
+      (signal) => this.#api.search(parameters, signal),
+      (found) => show(found, null),
       (error) => show(null, error instanceof Error ? error.message : String(error)),
     );
   }
@@ -154,16 +155,13 @@ export class App {
     const route = this.#route;
     const { state } = this.#catalogue;
     const { status, clear, json, filters, toggleFilters } = this.#shell;
-    const { rows, facets } = selectRows(visible, this.#searched?.hits ?? null, route);
+    const { rows, total, of, facets } = selectRows(visible, this.#searched?.found ?? null, route);
     const question = formatRoute({ ...route, name: null, owner: null });
     const problem = state.problem ?? this.#searched?.problem ?? null;
     const loading = state.status === 'loading' && state.total > state.tools.length ? ` – ${state.tools.length.toLocaleString('en')} of ${state.total.toLocaleString('en')} loaded` : '';
     const chosen = [...route.filters.values()].reduce((sum, values) => sum + values.size, 0);
-    // The interface searches among what somebody sees; whoever is nobody in particular sees what is shared.
-    const searchesShared = route.persona === null && this.#searched !== undefined && visible.some(({ persona }) => persona !== null);
-    const all = searchesShared ? visible.filter(({ persona }) => persona === null).length : visible.length;
-    status.textContent = problem ?? `${rows.length.toLocaleString('en')} of ${all.toLocaleString('en')} ${searchesShared ? 'shared ' : ''}tools${loading}`;
-    status.title = searchesShared ? 'Choose a persona to search its own tools as well' : '';
+    const best = total > rows.length && this.#searched?.found != null ? `, the best ${rows.length.toLocaleString('en')} shown` : '';
+    status.textContent = problem ?? `${total.toLocaleString('en')} of ${of.toLocaleString('en')} tools${best}${loading}`;
     status.classList.toggle('problem', problem !== null);
     clear.hidden = chosen === 0;
     toggleFilters.textContent = chosen === 0 ? 'Filters' : `Filters (${chosen})`;
@@ -207,13 +205,18 @@ export class App {
   }
 }
 
-/** The same question to the HTTP interface, for programs. */
-function apiAddress({ query, persona, filters }: Route): string {
-  const parameters = new URLSearchParams(query === '' ? {} : { q: query });
+/** The route's question in the words of the HTTP interface. */
+function questionOf({ query, persona, filters }: Route): URLSearchParams {
+  const parameters = new URLSearchParams(query.trim() === '' ? {} : { q: query });
   if (persona !== null) parameters.set('persona', persona);
-  for (const { key } of AXES) if (!PAGE_ONLY_AXES.has(key)) for (const value of filters.get(key) ?? []) parameters.append(key, value);
-  const search = parameters.toString();
-  return `${query === '' ? 'tools' : 'search'}${search === '' ? '' : `?${search}`}`;
+  for (const { key } of AXES) for (const value of filters.get(key) ?? []) parameters.append(key, value);
+  return parameters;
+}
+
+/** Where programs ask the same. */
+function apiAddress(route: Route): string {
+  const parameters = questionOf(route);
+  return `${parameters.has('q') ? 'search' : 'tools'}${parameters.size === 0 ? '' : `?${parameters.toString()}`}`;
 }
 
 function emptyWords(status: string, chosen: number, query: string): string {

@@ -1,5 +1,5 @@
 import { fieldsOn } from '../../../../tool/metadata/tool-fields.js';
-import type { WireFinding, WireHit, WireJob, WireSkill, WireTool, WireToolDetail } from './wire.js';
+import type { WireFinding, WireJob, WireSearch, WireSkill, WireTool, WireToolDetail } from './wire.js';
 
 /** The fields of `WireTool`, to be asked for. */
 const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
@@ -48,9 +48,10 @@ export class Api {
     return this.#json(`tools/${encodeURIComponent(name)}${query}`, signal);
   }
 
-  async search(query: string, persona: string | null, signal: AbortSignal): Promise<readonly WireHit[]> {
-    const parameters = new URLSearchParams({ q: query, limit: String(MOST_HITS), ...(persona === null ? {} : { persona }) });
-    return (await this.#json<{ readonly results: readonly WireHit[] }>(`search?${parameters.toString()}`, signal)).results;
+  /** @param parameters the request and the filters, as the interface calls them. */
+  search(parameters: URLSearchParams, signal: AbortSignal): Promise<WireSearch> {
+    const whole = new URLSearchParams([...parameters, ['limit', String(MOST_HITS)], ['facets', 'true']]);
+    return this.#json(`search?${whole.toString()}`, signal);
   }
 
   async skills(): Promise<readonly WireSkill[]> {

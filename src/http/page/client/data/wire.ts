@@ -1,4 +1,4 @@
-import type { AuthStatusWire, JobWire, SkillWire, ToolHealthWire } from '../../../../capability/wire/wire-types.js';
+import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../../../capability/wire/wire-types.js';
 import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadata/tool-fields.js';
 
 /**
@@ -40,6 +40,7 @@ interface KindsOnWire {
   readonly input: unknown;
   readonly auth: unknown;
   readonly authStatus: AuthStatusWire;
+  readonly compatibility: CompatibilityWire;
   readonly providers: readonly ProviderSpec[];
   readonly health: ToolHealthWire;
 }
@@ -53,6 +54,17 @@ type FieldsOn<Target extends FieldTarget> = {
 export type WireTool = FieldsOn<'row'>;
 /** A tool with everything that is known of it. */
 export type WireToolDetail = FieldsOn<'list' | 'detail'>;
+
+/** The best tools for a request, and how many there are. */
+export interface WireSearch {
+  readonly results: readonly WireHit[];
+  /** The tools that have a word of the request and pass the filters. */
+  readonly total: number;
+  /** The tools that were searched. */
+  readonly searched: number;
+  /** By axis and value, how many tools it would leave. */
+  readonly facets: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
 
 /** A tool that fits a request, and why. */
 export interface WireHit {

@@ -1,6 +1,7 @@
 import { fieldsOn, valuesOf, type FieldKind } from '../../../../tool/metadata/tool-fields.js';
 import type { WireTool } from '../data/wire.js';
-import { healthLevelOf, HEALTH_LEVELS } from './health-level.js';
+import { valuesOn } from '../../../query/facets.js';
+import { healthLevelOf, HEALTH_LEVELS } from '../../../wire/health-level.js';
 
 /** One way to tell tools apart. */
 export interface Axis {
@@ -11,7 +12,7 @@ export interface Axis {
   /** The order of its values, where they have one; others are ordered by how many tools have them. */
   readonly order?: readonly string[];
   /** Whether all chosen values must hold, as the interface has it, rather than one. */
-  readonly all?: true;
+  readonly all: boolean;
   /** What people read instead of the value. */
   readonly words?: Readonly<Record<string, string>>;
 }
@@ -31,7 +32,7 @@ export const AXES: readonly Axis[] = fieldsOn('axis')
       label: capitalized(kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!),
       valuesOf: name === 'health' ? (tool) => [healthLevelOf(tool.health.tool)] : (tool) => valuesOn(tool[wire as keyof WireTool]),
       ...(order === undefined ? {} : { order }),
-      ...(filter?.all === undefined ? {} : { all: true }),
+      all: filter?.all === true,
       ...(words === undefined ? {} : { words: { true: words[0], false: words[1] } }),
     };
   })
@@ -43,14 +44,4 @@ function placeOf({ key }: Axis): number {
 
 function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** The filter that only the page has: the interface filters by `min_success_rate`. */
-export const PAGE_ONLY_AXES: ReadonlySet<string> = new Set(['health']);
-
-/** Returns the values of a field: none, one or several, each as a text; what has a name, by its name. */
-export function valuesOn(value: unknown): readonly string[] {
-  if (value === null || value === undefined || value === '') return [];
-  if (!Array.isArray(value)) return [typeof value === 'string' ? value : JSON.stringify(value)];
-  return [...new Set(value.map((each: unknown) => (typeof each === 'object' && each !== null && 'name' in each ? String(each.name) : String(each))))];
 }

@@ -1,5 +1,6 @@
-import type { WireHit, WireTool } from '../data/wire.js';
-import { AXES } from './axes.js';
+import { FacetCounter } from '../../../query/facets.js';
+import type { WireHit, WireSearch, WireTool } from '../data/wire.js';
+import { AXES, type Axis } from './axes.js';
 import type { Route } from './route.js';
 
 /** A tool in the list, with why it was found when something was asked. */
@@ -10,12 +11,16 @@ export interface Row {
 
 /** The values of one axis, and how many tools each would leave with the other filters as they are. */
 export interface Facet {
-  readonly axis: (typeof AXES)[number];
+  readonly axis: Axis;
   readonly values: readonly { readonly value: string; readonly count: number; readonly chosen: boolean }[];
 }
 
 export interface Selected {
+  /** Of a search the best; there may be more. */
   readonly rows: readonly Row[];
+  /** How many tools there are with these filters, and how many they were chosen among. */
+  readonly total: number;
+  readonly of: number;
   readonly facets: readonly Facet[];
 }
 
@@ -44,35 +49,25 @@ export function visibleTo(tools: readonly WireTool[], persona: string | null): r
   });
 }
 
-/** Narrows tools down to what was asked and chosen, and counts what every other choice would leave. */
-export function selectRows(tools: readonly WireTool[], hits: readonly WireHit[] | null, route: Route): Selected {
-  const chosen = AXES.map(({ key }) => route.filters.get(key));
-  const counts = AXES.map(() => new Map<string, number>());
-  const rows: Row[] = [];
-  for (const row of asked(tools, hits)) {
-    const values = AXES.map((axis) => axis.valuesOf(row.tool));
-    const failing = AXES.flatMap((axis, index) => (chosen[index] === undefined || holds(axis.all === true, values[index]!, chosen[index]) ? [] : [index]));
-    if (failing.length === 0) rows.push(row);
-    // Another value of the only axis that says no would let it in; a further one, where all must hold, would not.
-    if (failing.length > 1 || failing.some((index) => AXES[index]!.all)) continue;
-    for (const index of failing.length === 1 ? failing : AXES.keys()) {
-      for (const value of new Set(values[index])) counts[index]!.set(value, (counts[index]!.get(value) ?? 0) + 1);
-    }
+/** Narrows tools down to what was chosen, and counts what every other choice would leave. What was searched for, the server has narrowed and counted. */
+export function selectRows(tools: readonly WireTool[], found: WireSearch | null, route: Route): Selected {
+  const facetsOf = (countsOf: (axis: Axis) => ReadonlyMap<string, number>) => AXES.map((axis) => ({ axis, values: facetValues(axis.order, countsOf(axis), route.filters.get(axis.key)) }));
+  if (found !== null) {
+    const byKey = new Map(tools.map((tool) => [keyOfTool(tool.name, tool.persona), tool]));
+    const rows = found.results.flatMap((hit) => {
+      const tool = byKey.get(keyOfTool(hit.name, hit.persona));
+      return tool === undefined ? [] : [{ tool, hit }];
+    });
+    return { rows, total: found.total, of: found.searched, facets: facetsOf(({ key }) => new Map(Object.entries(found.facets[key] ?? {}))) };
   }
-  return { rows, facets: AXES.map((axis, index) => ({ axis, values: facetValues(axis.order, counts[index]!, chosen[index]) })) };
+  const counter = new FacetCounter(AXES);
+  const chosen = AXES.filter(({ key }) => route.filters.has(key));
+  const rows = tools.filter((tool) => counter.add(chosen.filter(({ all, key, valuesOf }) => !holds(all, valuesOf(tool), route.filters.get(key)!)), ({ valuesOf }) => valuesOf(tool)));
+  return { rows: rows.map((tool) => ({ tool, hit: null })), total: rows.length, of: tools.length, facets: facetsOf((axis) => counter.of(axis)) };
 }
 
 function holds(all: boolean, values: readonly string[], chosen: ReadonlySet<string>): boolean {
   return all ? [...chosen].every((value) => values.includes(value)) : values.some((value) => chosen.has(value));
-}
-
-function asked(tools: readonly WireTool[], hits: readonly WireHit[] | null): readonly Row[] {
-  if (hits === null) return tools.map((tool) => ({ tool, hit: null }));
-  const byKey = new Map(tools.map((tool) => [keyOfTool(tool.name, tool.persona), tool]));
-  return hits.flatMap((hit) => {
-    const tool = byKey.get(keyOfTool(hit.name, hit.persona));
-    return tool === undefined ? [] : [{ tool, hit }];
-  });
 }
 
 /** Chosen values stay even when no tool is left that has them: they must be there to be taken back. */

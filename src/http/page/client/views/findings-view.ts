@@ -26,7 +26,7 @@ export function findingsView(findings: readonly WireFinding[], references: Refer
 
 function findingRow(finding: WireFinding, { route, ownerOfTool }: References): HTMLElement {
   const name = finding.name ?? null;
-  const owner = name === null ? undefined : ownerOfTool(name);
+  const owner = name === null ? undefined : (finding.persona ?? ownerOfTool(name));
   return element(
     'li',
     { class: 'finding' },

@@ -1,6 +1,6 @@
 import type { MetricsWire, WireTool } from '../data/wire.js';
 import { element, type Child } from '../dom/element.js';
-import { healthLevelOf } from '../state/health-level.js';
+import { healthLevelOf } from '../../../wire/health-level.js';
 
 /** What `factMarks` shows, in its order. */
 export const FACT_HEADS = ['Access', 'Danger', 'Cost', 'Health'] as const;

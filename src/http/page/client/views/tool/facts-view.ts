@@ -1,7 +1,7 @@
 import { fieldsOn } from '../../../../../tool/metadata/tool-fields.js';
 import type { WireToolDetail } from '../../data/wire.js';
 import { element } from '../../dom/element.js';
-import { valuesOn } from '../../state/axes.js';
+import { valuesOn } from '../../../../query/facets.js';
 
 /** A tool's metadata by name; what its author did not write is marked as inferred. */
 export function factsView(tool: WireToolDetail): HTMLElement {

@@ -1,0 +1,62 @@
+import type { CapabilityTool } from '../../capability/capability-items.js';
+import type { CapabilityRegistry } from '../../capability/capability-registry.js';
+import { allowsPersona, personaKey } from '../../capability/manifest/persona.js';
+import { parsePersonas } from '../../capability/query/persona-filter.js';
+import { compatibilityOf } from '../../capability/wire/capability-summary.js';
+import type { CompatibilityWire } from '../../capability/wire/wire-types.js';
+import { describeValue } from '../../core/plain-data.js';
+import { expectedGot, suggestNames } from '../../core/issues.js';
+import type { WireError } from '../answers/answer.js';
+import { text, type Parameter } from './parameter.js';
+import type { Asked } from './read-parameters.js';
+
+// The rule of every route: without a persona, everything of everybody; with one, what is shared and what is its own. Each
+// item says by `compatibility` whether the persona may use it. A persona that the catalogue does not know is refused.
+
+const personas = text('Whose: a persona, with what is shared; `-shared` leaves that out, `-name` a persona. Several mean any of them.');
+export const PERSONA: Parameter<string> = {
+  ...personas,
+  expected: `names of personas, or -shared: ${personas.expected}`,
+  read: (value) => (value.split(',').every((name) => /^\s*[-!]?\s*[^\s\-!]/.test(name)) ? personas.read(value) : undefined),
+};
+
+const persona = text('For whom: a persona, which sees its own in place of what is shared.', { repeatable: false });
+export const ONE_PERSONA: Parameter<string> = {
+  ...persona,
+  expected: `the name of one persona (filters such as -shared are for lists): ${persona.expected}`,
+  read: (value) => (/^\s*[-!]|,/.test(value) ? undefined : persona.read(value)),
+};
+
+/** `shared` stands where a name is expected for what nobody owns. */
+const SHARED = 'shared';
+const MOST_NAMED = 10;
+
+/** Returns the personas that a request is for, as they are compared; none when it is for nobody in particular. */
+export function personasAsked(asked: Asked): readonly string[] {
+  return [...parsePersonas(asked.all<string>('persona')).wanted].filter((name) => name !== SHARED);
+}
+
+/** Returns the refusal of a persona, wanted or left out, that the catalogue does not know; `undefined` when it knows all. */
+export function unknownPersona({ personas: known }: CapabilityRegistry, asked: Asked): WireError | undefined {
+  const { wanted, excluded } = parsePersonas(asked.all<string>('persona'));
+  const keys = new Set([SHARED, ...known.map(personaKey)]);
+  const found = [...wanted, ...excluded].find((name) => !keys.has(name));
+  if (found === undefined) return undefined;
+  const suggested = suggestNames(found, known);
+  const named = known.slice(0, MOST_NAMED).join(', ');
+  const advice = suggested.length > 0 ? `Did you mean ${suggested.join(' or ')}?` : known.length === 0 ? 'The catalogue has none.' : `There are ${named}${known.length > MOST_NAMED ? ' and others' : ''}.`;
+  const expected = 'the name of a persona of the catalogue';
+  return { code: 'PERSONA_NOT_FOUND', message: expectedGot(`persona as ${expected}`, describeValue(found), advice), parameter: 'persona', expected, found: found.slice(0, 60) };
+}
+
+/** Returns whether and why an item fits those that ask: any of them, or nobody in particular. */
+export function compatibilityFor(personas: readonly string[], owner: string | null, allowlist: readonly string[] | undefined): CompatibilityWire {
+  const each = (personas.length === 0 ? [null] : personas).map((name) => compatibilityOf(owner, allowlist, name));
+  return each.find(({ matches_request: matches }) => matches) ?? each[0]!;
+}
+
+/** Returns whether any of those that ask may call a tool under its name: its own in place of the shared one, and no tool that is only for others. */
+export function mayCall(capabilities: CapabilityRegistry, personas: readonly string[]): (tool: CapabilityTool) => boolean {
+  if (personas.length === 0) return () => true;
+  return (tool) => personas.some((name) => capabilities.tool(tool.name, name) === tool && allowsPersona(tool.entry.personaAllowlist, name));
+}
