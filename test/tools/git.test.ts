@@ -120,6 +120,15 @@ describe('git_blame', () => {
     expect(await blame({ revision: 'nowhere' })).toMatchObject({ status: 'error' });
   });
 
+  it.each(['blame.ignoreRevsFile', 'mailmap.file'])('shows nothing of a file outside the root that the repository names as %s', async (setting) => {
+    const email = git('log', '-1', '--format=%ae').toString().trim();
+    await writeFile(join(outside, 'config'), `LEAKED <${email}>\n`);
+    git('config', setting, join(outside, 'config'));
+    const blamed = await blame();
+    expect(blamed).toMatchObject({ lines: [{ author: 'Ada' }, {}] });
+    expect(JSON.stringify(blamed)).not.toContain('LEAKED');
+  });
+
   it('does not follow a link out of the root', async () => {
     await writeFile(join(outside, 'secret'), 'secret\n');
     await symlink(join(outside, 'secret'), join(root, 'link'));

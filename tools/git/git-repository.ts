@@ -23,7 +23,7 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['diff.autoRefreshIndex', 'false'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
-  ['blame.ignoreRevsFile', ''],
+  ['mailmap.file', ''],
   ['commit.gpgSign', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],

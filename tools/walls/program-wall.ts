@@ -62,6 +62,10 @@ export interface ProgramResult {
  * It decides which programs start, with which environment, where, and for how long. What an allowed program then does
  * with its arguments is beyond it: allowing an interpreter allows everything the interpreter can do.
  *
+ * The environment of programs is chosen, but this process keeps its own, and the system lets programs of the same user read it:
+ * on Linux an allowed program that reads files sees it in `/proc/<pid>/environ`. Secrets that programs must not have do not
+ * belong into the environment of the agent; or run programs as another user or in a container.
+ *
  * A program and all of its process group are killed when the call ends. A descendant that left the group (`setsid`, or
  * `detached` in Node) is not found and lives on: Node has no means to hold it. The call does not wait for it, and what
  * it writes is no longer read. Where that matters, run the whole agent in a container.
