@@ -10,7 +10,7 @@ Exit codes:
   1    a tool failed, or a file of tools did not load
   2    wrong usage: an unknown tool, or input that is refused
   3    denied by the policy
-  4    a person's yes, answer or work is needed and was not given
+  4    the approval, answer or work of a user is needed and was not given
   130  interrupted
 Of several calls the highest counts.`;
 
@@ -21,10 +21,10 @@ Exit codes:
   1    something differs: a tool is new, changed, removed or cannot be pinned
   2    wrong usage, or a lock file that is missing or refused
   3    a server could not be asked, and the others differ in nothing
-  4    a person's yes is needed and was not given
+  4    approval is needed and was not given
   130  interrupted`;
 
-/** What an outcome means to whoever started the program. */
+/** Returns the exit code of an outcome. */
 export function exitCodeOf(outcome: ToolOutcome): number {
   switch (outcome.status) {
     case 'ok':
@@ -34,7 +34,7 @@ export function exitCodeOf(outcome: ToolOutcome): number {
       // A tool that ran may throw errors of these codes, too; then it is the tool that failed.
       return outcome.attempts === 0 && (outcome.code === 'INVALID_INPUT' || outcome.code === 'LIMIT_EXCEEDED' || outcome.code === 'TOOL_NOT_FOUND') ? EXIT.usage : EXIT.findings;
     case 'denied':
-      return isPersonsNo(outcome) ? EXIT.unconfirmed : EXIT.denied;
+      return isDeniedByUser(outcome) ? EXIT.unconfirmed : EXIT.denied;
     case 'ask_user':
     case 'manual':
     case 'approval_required':
@@ -42,7 +42,7 @@ export function exitCodeOf(outcome: ToolOutcome): number {
   }
 }
 
-/** Whether a call was asked about and refused by a person, not by the policy. */
-export function isPersonsNo(outcome: ToolOutcome): boolean {
+/** Returns whether a user denied a call, and not the policy. */
+export function isDeniedByUser(outcome: ToolOutcome): boolean {
   return outcome.status === 'denied' && outcome.rule === 'confirmation';
 }

@@ -39,7 +39,7 @@ export interface ExecutionOptions {
   readonly timeoutMs?: number;
 }
 
-/** Of `--yes` without a level: new files, not lost ones. */
+/** The level of `--yes` without one: it covers new files, not lost ones. */
 const USUAL_YES = DangerLevel.MEDIUM;
 /** An allow-list is no word of a command line: there the one tool is named anyway. */
 const MODES = POLICY_MODES.filter((mode) => mode !== 'allow-list');
@@ -64,7 +64,7 @@ function milliseconds(text: string): number {
   return ms;
 }
 
-/** As whom calls are made: whoever sees the tools of a persona also calls as it. */
+/** Returns the persona that calls are made as: a user who sees its tools also calls as it. */
 export function personaOf({ persona }: Readonly<Record<string, unknown>>): { readonly persona?: string } {
   return typeof persona === 'string' ? { persona } : {};
 }
@@ -115,14 +115,14 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
-/** A whole number, 0 included. */
+/** Returns a whole number, 0 included. */
 export function wholeNumber(text: string): number {
   const number = Number(text);
   if (text.trim() === '' || !Number.isInteger(number) || number < 0) throw new InvalidArgumentError('Expected a whole number.');
   return number;
 }
 
-/** A whole number of at least 1. */
+/** Returns a whole number of at least 1. */
 export function positiveInteger(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('Expected a whole number of at least 1.');

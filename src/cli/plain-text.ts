@@ -21,7 +21,7 @@ export function plainJson(value: unknown, indent?: number): string {
   return plainText(JSON.stringify(value, null, indent) ?? 'null');
 }
 
-/** A text in which everything can be seen: what somebody says yes to must not hide anything. */
+/** Returns a text in which everything can be seen: what a user approves must not hide anything. */
 export function seenText(text: string): string {
   return text.replace(UNSEEN, writtenOut);
 }

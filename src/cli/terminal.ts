@@ -11,7 +11,7 @@ export interface Terminal {
   err(text: string): void;
   /** Whether colours are wanted. */
   readonly color: boolean;
-  /** Characters a line; tables are fitted to it. Infinite where no person is reading: there nothing is cut. */
+  /** Characters a line; tables are fitted to it. Infinite where no user is reading: there nothing is cut. */
   readonly columns: number;
 }
 
@@ -23,15 +23,15 @@ export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A terminal at which somebody may sit. */
+/** A terminal at which a user may sit. */
 export interface Dialog extends Terminal {
   /** Whether questions are seen and can be answered. */
   readonly interactive: boolean;
-  /** A line that a person types, without its end; `undefined` where nobody answers: not interactive, end of input, or taken back. */
+  /** Asks for a line that a user types, without its end; `undefined` where nobody answers: not interactive, end of input, or taken back. */
   ask(question: string, options?: AskOptions): Promise<string | undefined>;
   /** All of standard input. @throws ToolError `INVALID_ARGUMENT` for more bytes, or what is no UTF-8. */
   readInput(maxBytes: number): Promise<string>;
-  /** Calls the function when the person interrupts the program (Ctrl-C), until the returned function is called. */
+  /** Calls the function when the user interrupts the program (Ctrl-C), until the returned function is called. */
   onInterrupt(listener: () => void): () => void;
 }
 

@@ -7,7 +7,7 @@ import type { ChatCommandOptions, ChatSetup } from './chat-setup.js';
 import { jsonOrText } from './converse.js';
 
 /**
- * Takes the decisions of the command line, goes on as far as it goes without a person, and lists what it waits for.
+ * Takes the decisions of the command line, goes on as far as it goes without a user, and lists what is pending.
  *
  * @throws ToolError for decisions that are refused, and for a prompt where something else waits.
  */
@@ -47,7 +47,7 @@ async function advance({ engine, options, run: usual, keep }: ChatSetup, session
     try {
       return (await session.continue(engine, run)).session;
     } catch (error) {
-      // Calls whose outcome nobody knows, and that are not run again unasked.
+      // Calls whose outcome nobody knows, and that do not run again without a decision.
       if (pending.length === 0 || !isToolError(error, 'INVALID_STATE')) throw error;
     }
   }
@@ -58,7 +58,7 @@ async function advance({ engine, options, run: usual, keep }: ChatSetup, session
 
 type Decisions = Pick<ChatCommandOptions, 'answer' | 'approve' | 'deny' | 'rerun'>;
 
-/** Whether the command line decides about calls. */
+/** Returns whether the command line decides about calls. */
 export function hasDecisions({ answer, approve, deny, rerun }: Decisions): boolean {
   return [answer, approve, deny, rerun].some((each) => each !== undefined);
 }

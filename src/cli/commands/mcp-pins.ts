@@ -32,7 +32,7 @@ export type ListServers = (settings: McpSettings, options: { readonly signal: Ab
 /** A server could not be asked, and nothing else was found. Findings count more: a server that is down must not hide them. */
 const EXIT_UNREACHABLE = 3;
 
-/** Most columns of what is shown for a yes. */
+/** The most columns of what is shown for approval. */
 const MOST_COLUMNS = 100;
 const STYLES: Readonly<Record<PinFinding['kind'], Style>> = { new: 'yellow', changed: 'red', removed: 'yellow', invalid: 'red', unreachable: 'red' };
 
@@ -88,9 +88,9 @@ function tell(terminal: Terminal, action: PinsAction, found: readonly PinFinding
 async function approve(terminal: Dialog, pins: DefinitionPins, found: readonly PinFinding[], file: string, { json = false, yes = false }: PinsOptions, signal: AbortSignal): Promise<number> {
   const approvable = found.filter(({ kind }) => kind !== 'invalid' && kind !== 'unreachable');
   for (const finding of found) for (const line of shownWhole(terminal, finding)) terminal.err(line);
-  if (approvable.length > 0 && !yes && !(await saysYes(terminal, approvable.length, signal))) {
+  if (approvable.length > 0 && !yes && !(await isApproved(terminal, approvable.length, signal))) {
     if (signal.aborted) return EXIT.interrupted;
-    terminal.err(terminal.interactive ? 'nothing is approved' : 'expected somebody who says yes, found no terminal; look at it (tooldex mcp pins diff) and repeat it with --yes');
+    terminal.err(terminal.interactive ? 'nothing is approved' : 'expected a terminal at which a user approves, got none; look at it (tooldex mcp pins diff) and repeat it with --yes');
     if (json) terminal.out(plainJson({ approved: [], pinned: pins.size, findings: found }, 2));
     return EXIT.unconfirmed;
   }
@@ -107,7 +107,7 @@ async function approve(terminal: Dialog, pins: DefinitionPins, found: readonly P
   return exitCodeOf(rest);
 }
 
-async function saysYes(terminal: Dialog, count: number, signal: AbortSignal): Promise<boolean> {
+async function isApproved(terminal: Dialog, count: number, signal: AbortSignal): Promise<boolean> {
   const answer = await terminal.ask(`Approve ${count === 1 ? 'this' : `these ${count}`}? [y/N] `, { signal });
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }

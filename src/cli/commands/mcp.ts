@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { Writable, type Readable } from 'node:stream';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ToolError } from '../../core/errors.js';

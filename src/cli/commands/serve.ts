@@ -1,5 +1,4 @@
 import { relative, resolve } from 'node:path';
-import packageJson from '../../../package.json' with { type: 'json' };
 import { CapabilityRegistry, type CapabilityChange } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';

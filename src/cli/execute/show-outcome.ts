@@ -3,7 +3,7 @@ import type { Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
-import { isPersonsNo } from '../exit-codes.js';
+import { isDeniedByUser } from '../exit-codes.js';
 import { plainJson, plainLine, plainText } from '../plain-text.js';
 import { paint, type Style, type Terminal } from '../terminal.js';
 import { choiceLines } from './answer-question.js';
@@ -49,7 +49,7 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
     case 'error':
       return [line('red', 'error', outcome.message)];
     case 'denied':
-      return [isPersonsNo(outcome) ? line('yellow', 'not run', 'the question was not answered with a yes') : line('red', 'denied', `${outcome.reason} (${outcome.rule})`)];
+      return [isDeniedByUser(outcome) ? line('yellow', 'not run', 'the question was not answered with a yes') : line('red', 'denied', `${outcome.reason} (${outcome.rule})`)];
     case 'manual':
       return [line('yellow', 'manual', `a person or another program answers calls of ${outcome.toolName}; the call is printed`)];
     case 'ask_user':

@@ -37,7 +37,7 @@ const MAKER = /^(?:(?:create|make|build|get|load|define)(?:[A-Z_]\w*?)?_?)?(?:to
  * Different tools of one name are all in the answer.
  */
 export async function toolsOfModule(module: object): Promise<ModuleTools> {
-  const values = await Promise.all(exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? value() : value)));
+  const values = await Promise.all(exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? await value() : value)));
   const exported = [...objectsIn(values)];
   const tools: FoundTool[] = [];
   const refused: RefusedClass[] = [];
