@@ -97,7 +97,7 @@ describe('tooldex run', () => {
       const { code, out } = await runTool(defineTool({ ...readonly, name: 'any', execute: () => value }), { flags: { json: true } });
       expect([code, JSON.parse(out).value]).toEqual([0, value]);
     }
-    expect(await runTool(defineTool({ ...readonly, name: 'any', execute: () => circle }))).toMatchObject({ code: 0, out: expect.stringContaining('1n') });
+    expect(await runTool(defineTool({ ...readonly, name: 'any', execute: () => circle }))).toMatchObject({ code: 1, out: expect.stringContaining('1n') });
   });
 
   it('shows the whole outcome as JSON, also of a call that did not run', async () => {
