@@ -99,6 +99,7 @@ const schema = z.strictObject({
   clock: clock.default(systemClock),
   principal: z.string().optional(),
   scopes: texts,
+  flags: texts,
   persona: z.string().optional(),
   conversationId: z.string().optional(),
 } satisfies FieldsOf<ChatEngine>);

@@ -159,8 +159,8 @@ export class CallChecker {
   }
 }
 
-function frameOf({ principal, scopes, persona, conversationId, mode }: CallContext): string {
-  return canonicalJson({ principal, scopes, persona, conversationId, mode });
+function frameOf({ principal, scopes, flags, persona, conversationId, mode }: CallContext): string {
+  return canonicalJson({ principal, scopes, flags, persona, conversationId, mode });
 }
 
 /**

@@ -4,9 +4,12 @@ import { matchesPattern } from './name-pattern.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { EffectiveDanger } from './effective-danger.js';
 import type { CallContext, PolicyMode } from './calls.js';
+import { flagsOfCall } from './required-flags.js';
 
 /** What the checks know beside the call. */
 export interface CheckFrame {
+  /** Of the call, as the tool's schema gives it. */
+  readonly input: unknown;
   readonly modes: readonly PolicyMode[];
   readonly allow: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -21,7 +24,7 @@ export interface Refused {
 type Check = (entry: ToolEntry, danger: EffectiveDanger, context: CallContext, frame: CheckFrame) => Refused | undefined;
 
 /** What no rule can loosen, in the order in which it is asked. */
-const CHECKS: readonly Check[] = [personaCheck, credentialsCheck, scopesCheck, allowListCheck, readOnlyCheck];
+const CHECKS: readonly Check[] = [personaCheck, credentialsCheck, scopesCheck, flagsCheck, allowListCheck, readOnlyCheck];
 
 /** The first reason for which a call is refused whatever the rules say. */
 export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
@@ -58,6 +61,14 @@ function scopesCheck(entry: ToolEntry, _: EffectiveDanger, { scopes = [] }: Call
   const missing = (entry.auth.scopes ?? []).filter((scope) => !scopes.includes(scope));
   if (missing.length === 0) return undefined;
   return { rule: 'missing-scopes', reason: `${entry.name} needs the scopes ${missing.join(', ')}, which the call's context does not have` };
+}
+
+function flagsCheck(entry: ToolEntry, _: EffectiveDanger, { flags = [] }: CallContext, { input }: CheckFrame): Refused | undefined {
+  const needed = flagsOfCall(entry, input);
+  if (needed === 'malformed') return { rule: 'missing-flags', reason: `what ${entry.name} says under requires_flags is neither a list of flags nor one for each operation` };
+  const missing = needed.filter((flag) => !flags.includes(flag));
+  if (missing.length === 0) return undefined;
+  return { rule: 'missing-flags', reason: `${entry.name} needs the flags ${missing.join(', ')}, which the call's context does not have` };
 }
 
 function allowListCheck(entry: ToolEntry, _: EffectiveDanger, __: CallContext, { modes, allow }: CheckFrame): Refused | undefined {

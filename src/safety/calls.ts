@@ -20,6 +20,8 @@ export interface CallContext {
   readonly principal?: string;
   /** What the principal may reach; compared with the scopes that a tool's `auth` asks for. */
   readonly scopes?: readonly string[];
+  /** The settings that are on; compared with what a manifest says under `requires_flags`. */
+  readonly flags?: readonly string[];
   /** Under which persona the agent acts; compared with `personaAllowlist`. */
   readonly persona?: string;
   readonly conversationId?: string;

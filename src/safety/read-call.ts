@@ -36,17 +36,20 @@ function readOnce(value: unknown, copies: Map<unknown, unknown>): unknown {
 }
 
 /** The frame of a call as it is now, frozen. */
-export function readContext({ principal, scopes, persona, conversationId, mode }: CallContext): CallContext {
-  const context = { principal, scopes: Array.isArray(scopes) ? Object.freeze([...(scopes as readonly string[])]) : scopes, persona, conversationId, mode };
+export function readContext({ principal, scopes, flags, persona, conversationId, mode }: CallContext): CallContext {
+  const frozen = <T>(list: T) => (Array.isArray(list) ? Object.freeze([...(list as readonly unknown[])]) : list);
+  const context = { principal, scopes: frozen(scopes), flags: frozen(flags), persona, conversationId, mode };
   return Object.freeze(context) as CallContext;
 }
 
 /** Returns what is wrong with a context; `undefined` when nothing is. Scopes given as one text would contain the scopes that are parts of it. */
-export function wrongContext({ principal, scopes, persona, conversationId, mode }: CallContext): string | undefined {
+export function wrongContext({ principal, scopes, flags, persona, conversationId, mode }: CallContext): string | undefined {
   for (const [field, value] of Object.entries({ principal, persona, conversationId })) {
     if (value !== undefined && typeof value !== 'string') return expectedGot(`the context's ${field} as a string`, describeValue(value));
   }
-  if (scopes !== undefined && !(Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string'))) return expectedGot("the context's scopes as a list of strings", describeValue(scopes));
+  for (const [field, list] of Object.entries({ scopes, flags })) {
+    if (list !== undefined && !(Array.isArray(list) && list.every((each) => typeof each === 'string'))) return expectedGot(`the context's ${field} as a list of strings`, describeValue(list));
+  }
   if (mode !== undefined && !POLICY_MODES.includes(mode)) return expectedGot(`one of ${POLICY_MODES.join(', ')} as the context's mode`, describeValue(mode));
   return undefined;
 }

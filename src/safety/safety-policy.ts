@@ -41,7 +41,7 @@ const optionsSchema = z.strictObject({
 /**
  * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask a person) or `deny`.
  *
- * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes and mode allow it (no
+ * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes, flags and mode allow it (no
  * rule loosens these); the rules, in order; otherwise writes, dangerous calls and tools that require consent are to be
  * confirmed, and everything else is allowed. It never throws: what it cannot judge it denies.
  *
@@ -106,7 +106,7 @@ export class SafetyPolicy implements Policy {
     const wrong = wrongContext(context);
     if (wrong !== undefined) return { verdict: 'deny', rule: 'invalid-context', reason: wrong, danger: danger.level };
     const modes = context.mode === undefined ? [this.#mode] : [this.#mode, context.mode];
-    const refused = refusedByCheck(entry, danger, context, { modes, allow: this.#allow, env: this.#env });
+    const refused = refusedByCheck(entry, danger, context, { input: call.input, modes, allow: this.#allow, env: this.#env });
     if (refused !== undefined) return { verdict: 'deny', ...refused, danger: danger.level };
     const open = this.#byRules(call, entry, context, danger) ?? this.#byAxes(entry, danger);
     if (open.verdict === 'confirm' && modes.includes('unattended')) {

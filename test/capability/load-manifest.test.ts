@@ -16,7 +16,7 @@ const namesOf = ({ entries }: Awaited<ReturnType<typeof loadManifest>>) => entri
 
 async function refused(source: ManifestSource): Promise<ToolManifestValidationError> {
   const error: unknown = await loadManifest(source).then(() => undefined, (thrown: unknown) => thrown);
-  if (error instanceof ToolManifestValidationError) return error;
+  if (error instanceof ToolManifestValidationError && error.name === 'ToolManifestValidationError') return error;
   throw new Error('expected a ToolManifestValidationError', { cause: error });
 }
 

@@ -81,6 +81,7 @@ describe('an entry of a manifest', () => {
     [{ auth: { required: true, scopes: 'read write  read' } }, { auth: { required: true, scopes: ['read', 'write'] } }],
     [{ auth: { required: true, scopes: ['read', ' write ', 'read', ''] } }, { auth: { required: true, scopes: ['read', 'write'] } }],
     [{ auth: { required: true, env: 'KEY' } }, { auth: { required: true, env: { KEY: 'required' } } }],
+    [{ authentication: { required: true, env: 'KEY', scopes: ['read'] } }, { auth: { required: true, env: { KEY: 'required' }, scopes: ['read'] } }],
     [{ auth: { required: false, env: 'KEY' } }, { auth: { required: false, env: { KEY: 'optional' } } }],
     [{ auth: { required: true, envs: { first: 'ONE', second: 'TWO' } } }, { auth: { required: true, env: { ONE: 'optional', TWO: 'optional' } } }],
     [{ auth: { required: true, envs: { KEY: { required: false, providers: ['p'] } } } }, { auth: { required: true, env: { KEY: 'optional' } } }],

@@ -91,6 +91,26 @@ describe('a refresh', () => {
     expect([owned(registry.tools()), registry.findings]).toEqual([['n@Nova'], []]);
   });
 
+  it('keeps the findings of the content that stays in use', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('wrong', { default_timeout: -1 })] });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    const findings = registry.findings.length;
+    expect(findings).toBeGreaterThan(0);
+    for (const broken of ['[{', 'null']) {
+      tree.write('functions.json', broken);
+      await registry.refresh();
+      expect(registry.findings.map(({ kind }) => kind).sort()).toEqual([...Array<string>(findings).fill('invalid'), 'unreadable']);
+    }
+  });
+
+  it('does not speak of good content of a file that never had any', async () => {
+    const tree = new ManifestTree({ 'functions.json': '[{' });
+    const registry = await CapabilityRegistry.load({ root: tree.root });
+    tree.write('functions.json', 'null');
+    await registry.refresh();
+    expect(registry.findings.map(({ message }) => message)).toEqual([expect.not.stringContaining('stays in use') as string]);
+  });
+
   it('keeps everything when the folder is gone, and says so', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a')], 'personas/Nova/functions.json': [toolEntry('n')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });

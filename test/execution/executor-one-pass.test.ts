@@ -197,6 +197,7 @@ describe('a checked call', () => {
     ['another principal', { principal: 'ada' }, { principal: 'bob' }],
     ['no principal', { principal: 'ada' }, {}],
     ['another persona', { persona: 'clerk' }, { persona: 'admin' }],
+    ['other flags', { flags: ['read'] }, { flags: ['read', 'write'] }],
     ['other scopes', { scopes: ['read'] }, { scopes: ['read', 'write'] }],
     ['another mode', { mode: 'default' }, { mode: 'read-only' }],
     ['another conversation', { conversationId: 'a' }, { conversationId: 'b' }],

@@ -80,6 +80,18 @@ describe('the other routes', () => {
     expect((await json(first.next!)).jobs[0]!.name).toBe('Nightly');
   });
 
+  it('say that the catalogue is degraded while a file cannot be read', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('alpha', { requires_flags: { create: ['may.write'] } })] });
+    const capabilities = await CapabilityRegistry.load({ root: tree.root });
+    const app = createDiscoveryApp(capabilities, { page: false });
+    const json = async (path: string) => (await app.request(`http://localhost${path}`, { headers: { host: 'localhost' } })).json();
+    expect(await json('/tools/alpha')).toMatchObject({ requires_flags: { create: ['may.write'] } });
+    expect(await json('/health')).toMatchObject({ status: 'ok' });
+    tree.write('functions.json', '[{');
+    await capabilities.refresh();
+    expect(await json('/health')).toMatchObject({ status: 'degraded', tools: 1 });
+  });
+
   it('sum up a persona, count, and describe themselves', async () => {
     const { json } = await sample();
     expect(await json('/summary?persona=Atlas')).toMatchObject({ revision: 1, persona: 'Atlas', tools: { length: 5 }, skills: { length: 2 }, jobs: [{ name: 'Daily' }] });

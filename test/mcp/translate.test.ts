@@ -100,8 +100,21 @@ describe('a translated tool', () => {
   });
 
   it('is only for the persona of its server', () => {
-    expect(optionsOf({ name: 't', persona_allowlist: ['Everybody'] }, { persona: 'Atlas' }).personaAllowlist).toEqual(['Atlas']);
+    expect(optionsOf({ name: 't' }, { persona: 'Atlas' }).personaAllowlist).toEqual(['Atlas']);
   });
+
+  it.each([
+    [{}, ['Atlas', 'Nova'], ['Atlas', 'Nova']],
+    [{}, [], []],
+    [{ persona: 'nova' }, [' Atlas', 'Nova'], ['nova']],
+    [{ persona: 'Echo' }, ['Nova'], []],
+    [{ persona_allowlist: ['atlas', 'Echo'] }, ['Atlas', 'Nova'], ['atlas']],
+    [{ persona_allowlist: ['Atlas'] }, undefined, ['Atlas']],
+  ])('of a server with %j that lists %j is only for %j', (settings, own, allowed) => {
+    expect(optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist).toEqual(allowed);
+  });
+
+  it('is for nobody where its list of personas is none', () => expect(optionsOf({ name: 't', persona_allowlist: 'everybody' }).personaAllowlist).toEqual([]));
 
   it('has the server’s title, hints and _meta as data, and nothing else of it', () => {
     const tool = { name: 't', title: ' Find\u200b it ', annotations: { readOnlyHint: true, title: 'x', text: 'y' }, _meta: { ui: { page: 1 } }, icons: ['data:,'], execute: 'x', dangerLevel: 'safe', requiresConsent: false };

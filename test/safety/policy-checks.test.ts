@@ -53,6 +53,38 @@ describe('scopes', () => {
   it('given as one text hold nothing, though it contains their names', () => expect(decide({ scopes: 'repository administrator' })).toMatchObject({ verdict: 'deny', rule: 'invalid-context' }));
 });
 
+describe('flags of a manifest', () => {
+  const OPERATIONS = { type: 'object', properties: { operation: { type: 'string', enum: ['list', 'create', 'delete'] }, title: { type: 'string' } } };
+  const decide = (requires_flags: unknown, context: object, input: object = {}, inputSchema: object = OPERATIONS) => decisionOn({ ...READ, inputSchema, metadata: { requires_flags } }, input, { rules: ALLOW_ALL }, context);
+
+  it('must all be on in the context of the call, whatever the rules say', () => {
+    for (const required of [['a', 'b'], { read: ['a', 'b'] }, { read: ['a'], write: ['b'] }]) {
+      expect(decide(required, { flags: ['b', 'c', 'a'] }).verdict).toBe('allow');
+      for (const flags of [undefined, [], ['a'], ['A', 'B'], ['a,b']]) expect(decide(required, { flags })).toMatchObject({ verdict: 'deny', rule: 'missing-flags', reason: expect.stringContaining('b') as string });
+    }
+    expect(decide('a', { flags: ['a'] }).verdict).toBe('allow');
+    expect(decide('a', {}).verdict).toBe('deny');
+  });
+
+  it('of operations count for the operation that the input names in a field with all of them', () => {
+    const required = { create: ['write'], delete: ['write', 'delete'] };
+    const verdict = (input: object, ...flags: string[]) => decide(required, { flags }, input).verdict;
+    expect([verdict({ operation: 'list' }), verdict({ operation: 'create' }, 'write'), verdict({ operation: 'delete' }, 'write', 'delete')]).toEqual(['allow', 'allow', 'allow']);
+    expect([verdict({ operation: 'create' }), verdict({ operation: 'delete' }, 'write'), verdict({}, 'write'), verdict({ title: 'list' }, 'write'), verdict({ operation: 'other' }, 'write')]).toEqual(Array(5).fill('deny'));
+  });
+
+  it('of operations count for every call where two fields might name the operation', () => {
+    const twice = { type: 'object', properties: { ...OPERATIONS.properties, other: OPERATIONS.properties.operation } };
+    expect(decide({ create: ['write'] }, {}, { operation: 'list', other: 'create' }, twice)).toMatchObject({ verdict: 'deny', rule: 'missing-flags' });
+  });
+
+  it('that cannot be read are met by no call', () => {
+    for (const malformed of [1, true, [1], [''], { read: 'a' }, { read: [1] }]) expect(decide(malformed, { flags: ['a', '1'] })).toMatchObject({ verdict: 'deny', rule: 'missing-flags' });
+  });
+
+  it('given as one text hold nothing', () => expect(decide(['a'], { flags: 'a' })).toMatchObject({ verdict: 'deny', rule: 'invalid-context' }));
+});
+
 describe('the modes', () => {
   it('combine with the one of the call: both hold', () => {
     const policy = policyOver([{ name: 'read', ...READ }, { name: 'write', accessMode: 'write' }], { mode: 'allow-list', allow: ['write', 'read'] });

@@ -53,7 +53,7 @@ const OPTIONS = {
   cacheKey: () => 1,
   conflictKeys: () => [],
   available: () => true,
-  metadata: { strict: true, cost_unit: 'mark-costUnit', safety_level: 'high', requires_flags: 1, policy_flags: 1, quota_hints: 1, returns: 1, skill_bindings: 1, idempotency_guidance: 1, notes: 1, other: 'secret-of-metadata' },
+  metadata: { strict: true, cost_unit: 'mark-costUnit', safety_level: 'high', requires_flags: ['flag'], policy_flags: 1, quota_hints: 1, returns: 1, skill_bindings: 1, idempotency_guidance: 1, notes: 1, other: 'secret-of-metadata' },
 } as const satisfies Required<ToolOptions>;
 
 const tool = defineTool(OPTIONS as unknown as ToolOptions);

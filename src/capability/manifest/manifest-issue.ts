@@ -23,6 +23,7 @@ const MOST_LISTED = 10;
 
 /** Manifests that were refused, with everything that is wrong in them; its code is `INVALID_MANIFEST`. */
 export class ToolManifestValidationError extends ToolError {
+  override readonly name = 'ToolManifestValidationError';
   /** Every error of every file, in the order of the files. */
   readonly errors: readonly ManifestIssue[];
 

@@ -36,6 +36,8 @@ export interface FileContent {
 interface Held {
   readonly hash: string;
   readonly content: FileContent;
+  /** What the file said when it was last in order, if it ever was. */
+  readonly good: FileContent | undefined;
 }
 
 interface Parsed {
@@ -86,9 +88,10 @@ export class FileCache {
     const hash = 'fault' in read ? read.fault : createHash('sha256').update(read.text).digest('hex');
     if (before?.hash === hash && !force) return before;
     const { content, broken } = 'fault' in read ? unreadableFile(file, read.fault) : this.#parse(file, read.text);
-    if (!broken || before === undefined) return { hash, content };
+    const good = broken ? before?.good : content;
+    if (!broken || good === undefined) return { hash, content, good };
     const findings = content.findings.map((finding) => Object.freeze({ ...finding, message: `${finding.message}; its last good content stays in use` }));
-    return { hash, content: Object.freeze({ ...before.content, findings: Object.freeze(findings) }) };
+    return { hash, content: Object.freeze({ ...good, findings: Object.freeze([...findings, ...good.findings]) }), good };
   }
 
   #parse(file: CapabilityFile, text: string): Parsed {

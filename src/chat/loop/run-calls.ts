@@ -68,13 +68,14 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
     if (event.type !== 'call-progress' || event.conversationId !== run.conversationId || !started.has(event.callId)) return;
     run.tell({ type: 'tool-progress', turn, callId: event.callId, toolName: event.toolName, progress: event.progress });
   });
-  const { principal, scopes, persona, policyMode, context } = engine;
+  const { principal, scopes, flags, persona, policyMode, context } = engine;
   try {
     await executor.executeAll(
       calls.map((call) => ({ id: call.callId, name: call.toolName, input: argumentsOf(call) })),
       {
         ...(principal !== undefined && { principal }),
         ...(scopes !== undefined && { scopes }),
+        ...(flags !== undefined && { flags }),
         ...(persona !== undefined && { persona }),
         ...(policyMode !== undefined && { mode: policyMode }),
         ...(context !== undefined && { context }),

@@ -77,6 +77,7 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 const OPTIONS: Readonly<Record<keyof ExecuteOptions, readonly [what: string, (value: unknown) => boolean]>> = {
   principal: ['a string', isText],
   scopes: ['a list of strings', (value) => Array.isArray(value) && value.every(isText)],
+  flags: ['a list of strings', (value) => Array.isArray(value) && value.every(isText)],
   persona: ['a string', isText],
   conversationId: ['a string', isText],
   mode: ['a mode of the policy', isText],

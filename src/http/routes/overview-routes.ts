@@ -36,6 +36,8 @@ export const healthRoute: Route = {
   content: openObject(['status', 'revision', 'tools', 'skills', 'jobs', 'findings']),
   answer: ({ capabilities, conditions }) => {
     const { revision, findings } = capabilities;
-    return contentAnswer(JSON.stringify({ status: 'ok', revision, tools: capabilities.tools().length, skills: capabilities.skills().length, jobs: capabilities.jobs().length, findings: findings.length }), conditions);
+    // What cannot be read now is served as it was read last.
+    const status = findings.some(({ kind, severity }) => kind === 'unreadable' && severity === 'error') ? 'degraded' : 'ok';
+    return contentAnswer(JSON.stringify({ status, revision, tools: capabilities.tools().length, skills: capabilities.skills().length, jobs: capabilities.jobs().length, findings: findings.length }), conditions);
   },
 };

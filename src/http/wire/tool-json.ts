@@ -4,6 +4,7 @@ import type { SampleWire, ToolHealthWire } from '../../capability/wire/wire-type
 import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import type { Priority } from '../../core/enums.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
+import { requiredFlags } from '../../safety/required-flags.js';
 import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName, type FieldOn } from '../../tool/metadata/tool-fields.js';
 import type { ToolAuth, ToolProvider } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -23,6 +24,7 @@ const VALUES: Readonly<Record<Exclude<FieldOn<'list' | 'detail'>, keyof ToolEntr
   safetyLevel: ({ safetyLevel }) => safetyLevel,
   authScopes: ({ authScopes }) => authScopes,
   idempotencyKey: ({ entry, manifest }) => picked(manifest?.idempotency_key, ['required', 'scope', 'guidance']) ?? entry.idempotencyKey ?? false,
+  requiresFlags: ({ entry }) => requiredFlags(entry),
   capabilityTags: ({ capabilityTags }) => capabilityTags,
   source: ({ source }) => source,
   available: ({ available }) => available,

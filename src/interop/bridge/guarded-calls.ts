@@ -31,7 +31,7 @@ export interface CallExecutor {
 }
 
 const name = z.string().optional();
-const contextShape = { principal: name, scopes: z.array(z.string()).optional(), persona: name, conversationId: name, mode: z.enum(POLICY_MODES).optional() };
+const contextShape = { principal: name, scopes: z.array(z.string()).optional(), flags: z.array(z.string()).optional(), persona: name, conversationId: name, mode: z.enum(POLICY_MODES).optional() };
 
 /** The options that the tools of all frameworks take. */
 export const bridgeShape = { ...contextShape, ...levelShape };
@@ -41,8 +41,8 @@ export const storeOption = withMethods<StateStore>('a StateStore', 'compareAndSe
 
 /** Returns who calls, of checked options; without what was not given. */
 export function contextOf(options: z.output<z.ZodObject<typeof contextShape>>): CallContext {
-  const { principal, scopes, persona, conversationId, mode } = options;
-  return Object.fromEntries(Object.entries({ principal, scopes, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
+  const { principal, scopes, flags, persona, conversationId, mode } = options;
+  return Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
 }
 
 export interface GuardedCallsOptions {

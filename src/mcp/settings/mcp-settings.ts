@@ -53,6 +53,8 @@ export interface McpServerSettings {
   readonly denyTools: readonly string[];
   /** The only persona that gets the tools. */
   readonly persona?: string;
+  /** The only personas whose calls may use the tools; a tool's own list can only shorten it. */
+  readonly personaAllowlist?: readonly string[];
   /** Whether its tools' hints are believed when they loosen something. @default false */
   readonly trusted: boolean;
   readonly overrides: McpToolOverrides;

@@ -24,6 +24,7 @@ export function readServer(name: string, given: unknown, defaults: ServerDefault
   const times = readTimes(fields);
   const { allowTools, denyTools = [] } = readFilters(fields);
   const persona = fields.read({ persona: label });
+  const personaAllowlist = fields.read({ persona_allowlist: names, personaAllowlist: names });
   const trusted = fields.read({ trusted: flag }) ?? false;
   const overrides = { ...defaults.overrides, ...readOverrides(fields), ...without({ idempotencyKey: fields.read({ idempotency_key: flagOrNeed, idempotencyKey: flagOrNeed }) }) };
   for (const contradiction of contradictionsIn({ name, description: name, ...overrides, sideEffects: effectsOf(overrides) })) fields.fault(contradiction);
@@ -37,7 +38,7 @@ export function readServer(name: string, given: unknown, defaults: ServerDefault
     healthCheckIntervalMs: times.healthCheckIntervalMs ?? defaults.healthCheckIntervalMs,
     ...without({ allowTools }),
     denyTools,
-    ...without({ persona }),
+    ...without({ persona, personaAllowlist }),
     trusted,
     overrides,
     ...without({ auth }),
@@ -73,14 +74,14 @@ export function readOverrides(fields: FieldReader): McpToolOverrides {
 
 /** Credentials may be described in an `auth` of their own, beside it, or both; scopes of both count. */
 function readAuth(fields: FieldReader, path: Issue['path'], issues: Issue[]): McpServerAuth | undefined {
-  const own = fields.raw('auth');
+  const own = fields.raw('auth', 'authentication');
   const beside = {
     required: fields.read({ auth_required: flag, authRequired: flag }),
     type: fields.read({ auth_type: label, authType: label }),
     scopes: fields.read({ scopes, scope: scopes }),
     env: fields.readSecret({ auth_env: variableNames, authEnv: variableNames }),
   };
-  const inner = new FieldReader(own === undefined ? {} : own.value, [...path, 'auth'], issues);
+  const inner = new FieldReader(own === undefined ? {} : own.value, [...path, own?.name ?? 'auth'], issues);
   const required = inner.read({ required: flag }) ?? beside.required;
   const type = inner.read({ type: label, scheme: label }) ?? beside.type;
   const allScopes = [...new Set([...(inner.read({ scopes, scope: scopes }) ?? []), ...(beside.scopes ?? [])])];

@@ -13,7 +13,7 @@ import { cleanText } from './foreign-text.js';
  * since a foreign server has no business with names in our environment.
  */
 export function mergeAuth(tool: Readonly<Record<string, unknown>>, server: McpServerAuth | undefined): ToolAuth {
-  const own = isPlainObject(tool['auth']) ? tool['auth'] : {};
+  const own = [tool['auth'], tool['authentication']].find(isPlainObject) ?? {};
   const says = [tool['requires_authentication'], own['required']].filter((value) => typeof value === 'boolean');
   const serverScopes = server?.scopes ?? [];
   const scopes = scopesIn(own).slice(0, LIMITS.listLength - serverScopes.length);

@@ -33,7 +33,7 @@ const MOST_CAPABILITIES = 64;
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
 /** Everything of a definition that is looked at. Icons and the like are not: one with its picture inside may be large. */
-const FIELDS = ['name', 'title', 'description', 'inputSchema', 'input_schema', 'parameters', 'outputSchema', 'output_schema', 'annotations', '_meta', 'version', 'capabilities', 'auth', 'requires_authentication'] as const;
+const FIELDS = ['name', 'title', 'description', 'inputSchema', 'input_schema', 'parameters', 'outputSchema', 'output_schema', 'annotations', '_meta', 'version', 'capabilities', 'auth', 'authentication', 'requires_authentication', 'persona_allowlist', 'personaAllowlist'] as const;
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
@@ -76,13 +76,24 @@ export function translateMcpTool(tool: unknown, server: McpServerSettings, engin
     timeoutMs: server.timeoutMs,
     auth: mergeAuth(raw, server.auth),
     ...(capabilities.length > 0 ? { capabilities } : {}),
-    ...(server.persona === undefined ? {} : { personaAllowlist: [server.persona] }),
+    ...allowlistOf(raw, server),
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
   // The schemas are frozen already, and a copy would not be marked as foreign.
   const schemas = { inputSchema: input.schema, ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}) };
   return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes) });
+}
+
+/** Returns the personas that all agree on: the server's, those of its settings, and those of the tool; a list that is none allows nobody. */
+function allowlistOf({ persona_allowlist: own, personaAllowlist: alias }: Raw, { persona, personaAllowlist }: McpServerSettings): Pick<ToolOptions, 'personaAllowlist'> {
+  const given = [own, alias].filter((list) => list !== undefined).map((list) => (Array.isArray(list) ? (list as readonly Json[]).slice(0, LIMITS.listLength).map(labelOf).filter((each) => each !== undefined) : []));
+  const lists = [...(persona === undefined ? [] : [[persona]]), ...(personaAllowlist === undefined ? [] : [personaAllowlist]), ...given];
+  const [first, ...others] = lists;
+  if (first === undefined) return {};
+  const keyOf = (each: string) => each.trim().toLowerCase();
+  const allowed = new Map(first.map((each) => [keyOf(each), each.trim()]));
+  return { personaAllowlist: [...allowed].filter(([key]) => others.every((list) => list.some((each) => keyOf(each) === key))).map(([, each]) => each) };
 }
 
 function readDefinition(tool: unknown): { readonly raw: Raw; readonly toolName: string } | { readonly refused: string; readonly toolName?: string } {

@@ -7,7 +7,7 @@ export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'object' | 'input' | 'output' | 'function'
   | 'priority' | 'accessMode' | 'dangerLevel' | 'executionCategory' | 'costTier' | 'safetyLevel' | 'sideEffects'
-  | 'idempotency' | 'auth' | 'providers' | 'any' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
+  | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
  * A place that shows a field: what a `model` reads, a key of a `manifest`, an HTTP `list` or only the `detail` of one tool,
@@ -175,7 +175,7 @@ export const TOOL_FIELDS = {
   health: { wire: 'health', kind: 'health', from: 'catalogue', on: ['list', 'row', 'axis'], about: 'How the last calls went.', label: 'health', live: true },
   compatibility: { wire: 'compatibility', kind: 'compatibility', from: 'catalogue', on: ['list'], about: 'Whether and why the persona that asks may use the tool.', live: true },
   strict: { wire: 'strict', kind: 'flag', from: 'manifest', on: CARRIED, about: 'Whether models shall follow the parameters to the letter; carried along.' },
-  requiresFlags: { wire: 'requires_flags', kind: 'any', from: 'manifest', on: CARRIED, about: 'Settings that must be on for some operations; carried along.' },
+  requiresFlags: { wire: 'requires_flags', kind: 'flags', from: 'manifest', on: ['manifest', 'detail', 'show'], label: 'needs flags', about: 'The flags that the context of a call must have: a list, or one for each operation. Calls without them are denied.' },
   policyFlags: { wire: 'policy_flags', kind: 'any', from: 'manifest', on: CARRIED, about: 'Facts for policies of the application; carried along.' },
   quotaHints: { wire: 'quota_hints', kind: 'any', from: 'manifest', on: CARRIED, about: 'Bounds that the tool keeps; carried along.' },
   returns: { wire: 'returns', kind: 'any', from: 'manifest', on: CARRIED, about: 'The form of the answer; carried along.' },

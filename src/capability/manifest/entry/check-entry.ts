@@ -110,6 +110,7 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['cache_ttl_ms', 'cache_ttl'],
   ['cost', 'cost_per_call'],
   ['consent', 'requires_consent'],
+  ['authentication', 'auth'],
 ]);
 
 /** A look-up with a memory and a bound, for one file. */

@@ -93,6 +93,7 @@ const KINDS = {
   auth,
   providers: list(provider),
   any: z.unknown(),
+  flags: z.union([text(), labels, mapOf(labels)], { error: 'a list of flags, or an object with a list of flags for each operation' }),
 } satisfies { readonly [Kind in FieldKind]?: z.ZodType };
 
 type Fields = typeof TOOL_FIELDS;
@@ -151,6 +152,11 @@ export function unwrapEntry(raw: Plain): UnwrappedEntry {
   const inside = wrapped;
   const twice = Object.keys(inside).filter((key) => Object.hasOwn(beside, key) && JSON.stringify(beside[key]) !== JSON.stringify(inside[key]));
   return { fields: { ...beside, ...inside }, inside: new Set(Object.keys(inside)), twice };
+}
+
+/** Returns an entry whose `auth` stands under the name that others give it, `authentication`, with `auth`; `undefined` for others. */
+export function withAuth({ authentication, ...fields }: Plain): Plain | undefined {
+  return isPlainObject(authentication) && !Object.hasOwn(fields, 'auth') ? { ...fields, auth: authentication } : undefined;
 }
 
 /** The draft that editors know best. */

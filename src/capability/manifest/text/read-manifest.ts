@@ -3,7 +3,7 @@ import { cloneFrozen, describeValue, isPlainObject } from '../../../core/plain-d
 import type { Execute, ToolDefinition } from '../../../tool/tool-definition.js';
 import { checkEntry, createSuggester, type EntryFinding, type Suggester } from '../entry/check-entry.js';
 import { defineEntry, KEY_OF_OPTION } from '../entry/define-entry.js';
-import { unwrapEntry, type ManifestEntry, type UnwrappedEntry } from '../entry/manifest-entry.js';
+import { unwrapEntry, withAuth, type ManifestEntry, type UnwrappedEntry } from '../entry/manifest-entry.js';
 import type { ManifestIssue } from '../manifest-issue.js';
 import { parseJsonText, pointerOf, type JsonText, type Path } from './json-text.js';
 
@@ -103,12 +103,14 @@ class ManifestReader {
     }
     const unwrapped = unwrapEntry(raw);
     // Numbers beyond all bounds are told already.
-    const fields = cloneFinite(unwrapped.fields);
-    if (fields === undefined) return undefined;
+    const cloned = cloneFinite(unwrapped.fields);
+    if (cloned === undefined) return undefined;
+    const renamed = withAuth(cloned);
+    const fields = renamed ?? cloned;
     const findings = [...this.#wrapperFaults(unwrapped), ...checkEntry(fields, this.#suggest), ...this.#duplicate(fields, index)];
     const wrong = new Set(findings.filter(({ severity }) => severity === 'error').map(({ path }) => path[0]));
     const { definition, faults } = define(fields as ManifestEntry, wrong, executeOf);
-    for (const finding of [...findings, ...faults]) this.#say(index, raw, { ...finding, path: placeIn(unwrapped, finding.path) });
+    for (const finding of [...findings, ...faults]) this.#say(index, raw, { ...finding, path: placeIn(unwrapped, renamed !== undefined && finding.path[0] === 'auth' ? ['authentication', ...finding.path.slice(1)] : finding.path) });
     if (definition === undefined) return undefined;
     return Object.freeze({ index, line: this.#text.positionAt([...this.#base, index]).line, entry: fields as ManifestEntry, definition });
   }
