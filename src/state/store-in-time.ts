@@ -81,7 +81,7 @@ export class StoreInTime implements StateStore {
         if (waiting) settle();
         else this.#recover();
       };
-      operation.then((value) => end(() => resolve(value)), (error: unknown) => end(() => reject(error as Error)));
+      operation.then((value) => end(() => resolve(value)), (error: unknown) => end(() => reject(error)));
     });
   }
 

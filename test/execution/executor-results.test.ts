@@ -94,7 +94,7 @@ describe('a failure', () => {
 
 describe('null as arguments', () => {
   const call = async (inputSchema: unknown, input: unknown = null) => {
-    const tool = defineTool({ name: 't', description: 'd', inputSchema: inputSchema as never, accessMode: 'readonly', execute: ((given: unknown) => ({ given })) as never }) as unknown as ToolDefinition;
+    const tool = defineTool({ name: 't', description: 'd', inputSchema: inputSchema as never, accessMode: 'readonly', execute: ((given: unknown) => ({ given })) }) as unknown as ToolDefinition;
     return brief(await setup([tool]).executor.execute({ id: '1', name: 't', input }));
   };
 

@@ -195,7 +195,7 @@ export function cacheFrame({ cacheKey }: ToolEntry, input: unknown, { principal,
   const own: ToolContext = Object.freeze({ ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }), ...(context !== undefined && { context }) });
   let key: unknown;
   try {
-    key = cacheKey === undefined ? (context ?? null) : cacheKey(input as never, own);
+    key = cacheKey === undefined ? (context ?? null) : cacheKey(input, own);
   } catch (cause) {
     throw new TypeError('its cacheKey failed', { cause });
   }

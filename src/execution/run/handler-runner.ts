@@ -94,7 +94,7 @@ export class HandlerRunner {
     };
     const settled = await withDeadline<unknown>((signal) => this.#start(call, signal, timeoutMs, work), { clock, timeoutMs, signal: call.signal });
     // Work that ends as soon as it hears its signal has ended with the call.
-    for (let turn = 0; turn < TURNS && running > 0 && settled.kind !== 'returned'; turn++) await undefined;
+    for (let turn = 0; turn < TURNS && running > 0 && settled.kind !== 'returned'; turn++) await Promise.resolve();
     answered = true;
     if (running > 0) call.onLeftRunning();
     switch (settled.kind) {
