@@ -116,6 +116,42 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
+  it.each([
+    ['the other first', ['goodbye', 'hello']],
+    ['the other last', ['hello', 'goodbye']],
+  ])('do not run a call that shares its id with one of another input: the user saw only one of both (%s)', async (_, texts) => {
+    const { tools, written } = setUp();
+    const model = new MockLanguageModelV3({ doGenerate: [calling(...texts.map((text) => ['w1', 'write', { text }] as const)), saying('oh')] });
+    const first = await generateText({ model, tools, messages: [ask] });
+    await generateText({ model, tools, messages: answered(first.response.messages, true) });
+    expect(written).toEqual([]);
+    expect(told(model)).toContainEqual({ type: 'error-text', value: expect.stringContaining('needs approval') });
+  });
+
+  it('do not run a call that was added to the messages under the id of an approved one', async () => {
+    const { tools, written } = setUp();
+    const part = (text: string) => ({ type: 'tool-call' as const, toolCallId: 'w1', toolName: 'write', input: { text } });
+    const messages: ModelMessage[] = [
+      { role: 'assistant', content: [part('hello'), { type: 'tool-approval-request', approvalId: 'a1', toolCallId: 'w1' }] },
+      { role: 'assistant', content: [part('goodbye')] },
+      { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'a1', approved: true }] },
+    ];
+    for (const text of ['goodbye', 'hello']) await expect(Promise.resolve(tools['write']!.execute!({ text }, { toolCallId: 'w1', messages }))).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    expect(written).toEqual([]);
+  });
+
+  it('run an approved call whose id was used for a call that has its result', async () => {
+    const { tools, written } = setUp();
+    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'one' }]), calling(['w1', 'write', { text: 'two' }]), saying('done')] });
+    let messages: ModelMessage[] = [ask];
+    for (let turn = 0; turn < 3; turn++) {
+      const { response, content } = await generateText({ model, tools, messages });
+      const responses = content.flatMap((made) => (made.type === 'tool-approval-request' ? [{ type: 'tool-approval-response' as const, approvalId: made.approvalId, approved: true }] : []));
+      messages = [...messages, ...response.messages, ...(responses.length > 0 ? [{ role: 'tool' as const, content: responses }] : [])];
+    }
+    expect(written).toEqual(['one', 'two']);
+  });
+
   it('do not run under an approval when the tool was replaced meanwhile', async () => {
     const { tools, written, registry } = setUp();
     const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('oh')] });

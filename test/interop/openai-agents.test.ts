@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, defineTool, fail, SafetyPolicy, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { toOpenAIAgentsTools } from '../../src/interop/openai-agents/to-openai-agents-tools.js';
+import { MemoryStateStore } from '../../src/state.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
 
@@ -120,5 +121,54 @@ describe('tools in @openai/agents', () => {
     await write!.invoke(approved, input, { toolCall: { callId: 'c1' } });
     expect(await write!.invoke(approved, input, { toolCall: { callId: 'c1' } })).toContain('got one that has run its call already');
     expect(written).toEqual(['hello']);
+  });
+
+  it.each([
+    ['the other first', ['goodbye', 'hello'], false],
+    ['the other last', ['hello', 'goodbye'], false],
+    ['the other first, from a stored state', ['goodbye', 'hello'], true],
+  ])('do not run under an approval when calls with different inputs share its id: %s', async (_, texts, stored) => {
+    const { agentWith, runner, written } = setUp();
+    const model = scripted(texts.map((text) => call('w1', 'write', { text })), said('oh'));
+    const agent = agentWith(model);
+    const first = await runner.run(agent, 'please');
+    const state = stored ? await RunState.fromString(agent, first.state.toString()) : (first.state as never);
+    state.approve(state.getInterruptions().find(({ rawItem }) => JSON.stringify(rawItem).includes('hello'))!);
+    await runner.run(agent, state);
+    expect(written).toEqual([]);
+    expect(results(model)).toContainEqual(['w1', expect.stringContaining('got calls with different inputs')]);
+  });
+
+  it('do not run another input under an id that was approved before', async () => {
+    const { agentWith, runner, written } = setUp();
+    const model = scripted([call('w1', 'write', { text: 'hello' })], [call('w1', 'write', { text: 'goodbye' })], said('oh'));
+    const agent = agentWith(model);
+    const { state, interruptions } = await runner.run(agent, 'please');
+    state.approve(interruptions[0]!);
+    await runner.run(agent, state);
+    expect(written).toEqual(['hello']);
+  });
+
+  it('run each call of a tool whose calls were all approved at once', async () => {
+    const { agentWith, runner, written } = setUp();
+    const agent = agentWith(scripted([call('w1', 'write', { text: 'hello' })], [call('w2', 'write', { text: 'goodbye' })], said('done')));
+    const { state, interruptions } = await runner.run(agent, 'please');
+    state.approve(interruptions[0]!, { alwaysApprove: true });
+    await runner.run(agent, state);
+    expect(written).toEqual(['hello', 'goodbye']);
+  });
+
+  it('run an approved call of other tools only when they share the store in which it was asked about', async () => {
+    for (const shared of [true, false]) {
+      const { registry, executor, agentWith, runner, written } = setUp();
+      const store = new MemoryStateStore();
+      const agent = () => agentWith(scripted([call('w1', 'write', { text: 'hello' })], said('written')), toOpenAIAgentsTools(registry, { executor, ...(shared && { store }) }));
+      const other = agentWith(scripted(said('written')), toOpenAIAgentsTools(registry, { executor, ...(shared && { store }) }));
+      const first = await runner.run(agent(), 'please');
+      const state = await RunState.fromString(other, first.state.toString());
+      state.approve(state.getInterruptions()[0]!);
+      await runner.run(other, state);
+      expect(written).toEqual(shared ? ['hello'] : []);
+    }
   });
 });

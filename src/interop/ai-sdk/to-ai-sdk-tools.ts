@@ -149,27 +149,30 @@ async function needsApproval(entry: ToolEntry, call: ToolCall, policy: Policy, c
 }
 
 /**
- * The id of the approval of exactly this call, if the messages end with one.
+ * Returns the id of the approval of exactly this call, if the messages end with one.
  *
  * As for the AI SDK, only answers in the last message count, one no outweighs all approvals, and the call and the question
- * must be in the messages before. Here the arguments must also be those that the model asked for.
+ * must be in the messages before. Here the arguments must also be those that the model asked for, in the one call of this id
+ * that has no result yet: of two calls with one id the AI SDK shows the user one and may run the other.
  */
 function approvalIn(messages: unknown, toolName: string, toolCallId: string, input: unknown): string | undefined {
   if (!Array.isArray(messages)) return undefined;
   const last: unknown = messages.at(-1);
   if (!isRecord(last) || last['role'] !== 'tool') return undefined;
-  const asked = partsOf(messages, 'assistant');
-  const questions = new Set(asked.filter((part) => part['type'] === 'tool-approval-request' && part['toolCallId'] === toolCallId).map((part) => part['approvalId']));
-  const answers = partsOf([last], 'tool').filter((part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']));
-  const call = asked.findLast((part) => part['type'] === 'tool-call' && part['toolCallId'] === toolCallId);
+  const before: readonly unknown[] = messages.slice(0, -1);
+  const answered = before.findLastIndex((message) => partsOf(message, 'tool').some((part) => part['type'] === 'tool-result' && part['toolCallId'] === toolCallId));
+  const open = before.slice(answered + 1).flatMap((message) => partsOf(message, 'assistant')).filter((part) => part['toolCallId'] === toolCallId);
+  const [call, ...others] = open.filter((part) => part['type'] === 'tool-call');
+  if (call === undefined || others.length > 0 || call['toolName'] !== toolName || !isSameInput(call['input'], input)) return undefined;
+  const questions = new Set(open.filter((part) => part['type'] === 'tool-approval-request').map((part) => part['approvalId']));
+  const answers = partsOf(last, 'tool').filter((part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']));
   if (answers.length === 0 || !answers.every((answer) => answer['approved'] === true)) return undefined;
-  if (call === undefined || call['toolName'] !== toolName || !isSameInput(call['input'], input)) return undefined;
   const id = answers[0]!['approvalId'];
   return typeof id === 'string' ? id : undefined;
 }
 
-function partsOf(messages: readonly unknown[], role: string): readonly Readonly<Record<string, unknown>>[] {
-  return messages.flatMap((message) => (isRecord(message) && message['role'] === role && Array.isArray(message['content']) ? (message['content'] as unknown[]).filter(isRecord) : []));
+function partsOf(message: unknown, role: string): readonly Readonly<Record<string, unknown>>[] {
+  return isRecord(message) && message['role'] === role && Array.isArray(message['content']) ? (message['content'] as unknown[]).filter(isRecord) : [];
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

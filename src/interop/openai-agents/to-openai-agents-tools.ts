@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
-import { isToolError } from '../../core/errors.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
+import { digestOf } from '../../core/plain-data.js';
 import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -16,7 +18,7 @@ export interface OpenAIAgentsToolsOptions extends ExportOptions, CallContext {
   readonly executor: CallExecutor;
   /** Asked beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
-  /** Where approvals that ran their call are remembered, for 24 days. @default these tools' memory */
+  /** Where it is remembered what users were asked about, and which approvals ran their call, for 24 days. Runs that go on with other tools or in another process need one that both share. @default these tools' memory */
   readonly store?: StateStore;
 }
 
@@ -48,8 +50,9 @@ const schema = z.strictObject({ ...bridgeShape, executor: executorOption, policy
 /**
  * The tools as function tools of `@openai/agents`, by the names that models can be given (`a.b` becomes `a__b`).
  *
- * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor, once. Results are
- * text, and so is what is told of a call that failed, was denied or waits for an answer: the model reads it and the run goes
+ * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor, once, with the
+ * input that was asked about. The runner knows approvals by the id of the call alone: when calls with different inputs were
+ * asked about under one id, none of them runs. Results are text, and so is what is told of a call that failed, was denied or waits for an answer: the model reads it and the run goes
  * on. A call that needs no approval runs as it was checked and decided over before. The package itself is not loaded.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
@@ -60,11 +63,11 @@ export function toOpenAIAgentsTools(input: ExportInput, options: OpenAIAgentsToo
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const context = contextOf(rest);
   const calls = new GuardedCalls({ executor, policy, context });
-  const redeem = (callId: string, name: string) => redeemApproval(store, 'openai-agents', [context.conversationId ?? null, callId, name]);
-  return exported.map((tool) => toTool(tool, names.encode(tool.entry.name)!, calls, redeem));
+  const questions = new Questions(store, context.conversationId);
+  return exported.map((tool) => toTool(tool, names.encode(tool.entry.name)!, calls, questions));
 }
 
-function toTool({ entry, rendered }: ExportedTool, name: string, calls: GuardedCalls, redeem: (callId: string, name: string) => Promise<void>): OpenAIAgentsTool {
+function toTool({ entry, rendered }: ExportedTool, name: string, calls: GuardedCalls, questions: Questions): OpenAIAgentsTool {
   const callOf = (input: unknown, id = randomUUID() as string): ToolCall => ({ id, name: entry.name, input: typeof input === 'string' ? parsed(input) : input });
   return {
     type: 'function',
@@ -74,13 +77,26 @@ function toTool({ entry, rendered }: ExportedTool, name: string, calls: GuardedC
     strict: false,
     deferLoading: false,
     // A manual call is a user's work already.
-    needsApproval: async (context, input, callId) => !entry.manual && calls.needsApproval(callOf(input, callId), context),
+    needsApproval: async (context, input, callId) => {
+      if (entry.manual) return false;
+      const call = callOf(input, callId);
+      if (!(await calls.needsApproval(call, context))) return false;
+      await questions.remember(name, call);
+      return true;
+    },
     invoke: async (context, input, { toolCall, signal } = {}) => {
       const call = callOf(input, toolCall?.callId);
-      const approved = toolCall !== undefined && context.isToolApproved({ toolName: name, callId: toolCall.callId }) === true;
+      const isApproved = (callId: string) => context.isToolApproved({ toolName: name, callId }) === true;
+      const approved = toolCall !== undefined && isApproved(toolCall.callId);
       if (approved) {
-        const used = await redeem(toolCall.callId, name).then(() => undefined, (error: unknown) => error);
-        if (isToolError(used)) return used.message;
+        try {
+          // Whoever approved every call of the tool was not asked about this one.
+          if (!isApproved(randomUUID())) await questions.assertAsked(name, call);
+          await questions.redeem(name, call);
+        } catch (error) {
+          if (isToolError(error)) return error.message;
+          throw error;
+        }
       }
       const outcome = await calls.run(entry, call, { owner: context, approved, signal });
       signal?.throwIfAborted();
@@ -89,6 +105,43 @@ function toTool({ entry, rendered }: ExportedTool, name: string, calls: GuardedC
     isEnabled: () => Promise.resolve(true),
   };
 }
+
+/** What users were asked about, with its input: the runner's approvals know only the id and the tool of a call. */
+class Questions {
+  readonly #store: StateStore;
+  readonly #conversationId: string | null;
+
+  constructor(store: StateStore, conversationId: string | undefined) {
+    this.#store = store;
+    this.#conversationId = conversationId ?? null;
+  }
+
+  async remember(toolName: string, call: ToolCall): Promise<void> {
+    const [key, digest, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs }];
+    if ((await this.#store.compareAndSet(key, undefined, digest, lifetime)) === true) return;
+    const before = await this.#store.get(key);
+    if (before !== undefined && before !== digest) await this.#store.compareAndSet(key, before, AMBIGUOUS, lifetime);
+  }
+
+  /** @throws ToolError `INVALID_APPROVAL` unless this input is all that was asked about under the id of the call. */
+  async assertAsked(toolName: string, call: ToolCall): Promise<void> {
+    const asked = await this.#store.get(this.#key(toolName, call));
+    if (asked === undefined) throw new ToolError('INVALID_APPROVAL', 'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.');
+    if (asked === AMBIGUOUS) throw new ToolError('INVALID_APPROVAL', 'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.');
+    if (asked !== digestOf(call.input ?? {})) throw new ToolError('INVALID_APPROVAL', 'Expected the input that was asked about, got another. Nothing was run; call again with a new id.');
+  }
+
+  /** Uses up the approval of an id, whatever the input: a second input under it was not approved. */
+  redeem(toolName: string, { id }: ToolCall): Promise<void> {
+    return redeemApproval(this.#store, 'openai-agents', [this.#conversationId, id, toolName]);
+  }
+
+  #key(toolName: string, { id }: ToolCall): string {
+    return `openai-agents-question:${digestOf([this.#conversationId, id, toolName])}`;
+  }
+}
+
+const AMBIGUOUS = 'ambiguous';
 
 /** What a model wrote as arguments; text that is no JSON stays text, and is refused as an input. */
 function parsed(input: string): unknown {
