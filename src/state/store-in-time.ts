@@ -81,7 +81,8 @@ export class StoreInTime implements StateStore {
         if (waiting) settle();
         else this.#recover();
       };
-      operation.then((value) => end(() => resolve(value)), (error: unknown) => end(() => reject(error)));
+      // What the store rejected with is passed on as it is.
+      operation.then((value) => end(() => resolve(value)), () => end(() => resolve(operation)));
     });
   }
 
