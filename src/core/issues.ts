@@ -82,11 +82,19 @@ const EXPECTED: Readonly<Record<string, string>> = {
   int: 'a whole number',
 };
 
-/** The kind of a value and nothing of the value: for fields that may hold a secret. */
+/** Returns the kind of a value and nothing of the value: for fields that may hold a secret. */
 export function kindOf(value: unknown): string {
-  if (typeof value === 'string') return value.trim() === '' ? 'a blank string' : 'another string';
-  if (typeof value === 'number') return 'a number';
-  return describeValue(value);
+  switch (typeof value) {
+    case 'string':
+      return value.trim() === '' ? 'a blank string' : 'a string';
+    case 'number':
+    case 'bigint':
+      return 'a number';
+    case 'boolean':
+      return 'true or false';
+    default:
+      return describeValue(value);
+  }
 }
 
 /** Facts about a refinement that its message does not hold; given to zod as `params`. */

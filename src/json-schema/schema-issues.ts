@@ -1,4 +1,5 @@
 import type { Issue } from '../core/errors.js';
+import { kindOf } from '../core/issues.js';
 import { describeValue, type Json } from '../core/plain-data.js';
 import type { Path } from './schema-document.js';
 
@@ -85,21 +86,6 @@ export function describeField(path: Path, value: unknown): string {
 /** Whether a name on the way to a field looks like that of a secret. */
 export function isSecretPath(path: Path): boolean {
   return path.some((step) => typeof step === 'string' && isSecretName(step));
-}
-
-/** A value's kind, and nothing of what it holds. */
-export function kindOf(value: unknown): string {
-  switch (typeof value) {
-    case 'string':
-      return 'a text';
-    case 'number':
-    case 'bigint':
-      return 'a number';
-    case 'boolean':
-      return 'true or false';
-    default:
-      return describeValue(value);
-  }
 }
 
 function isSecretName(name: string): boolean {

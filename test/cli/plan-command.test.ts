@@ -35,7 +35,7 @@ describe('tooldex plan', () => {
   it('shows which inputs and tools would be refused, and what --yes and the mode change', async () => {
     const { code, out } = await plan([{ name: 'read_file', input: { pth: 1 } }, { name: 'read_fil' }]);
     expect(code).toBe(0);
-    expect(out).toMatch(/refused .*path: expected string/);
+    expect(out).toMatch(/refused .*path: Expected string/);
     expect(out).toMatch(/deny .*did you mean read_file/);
     expect((await plan([write('a.txt')], ['--yes'])).out).toMatch(/allow {4}--yes medium covers it/);
     expect((await plan([write('a.txt', { overwrite: true })], ['--yes'])).out).toMatch(/confirm {2}write_file/);

@@ -70,7 +70,7 @@ describe('options', () => {
 
   it('that are secret never show their value', () => {
     const error = refusalOf({ token: 'hunter2' });
-    expect(error.message).toContain('token: Expected 16 characters, got another string. Make them with openssl rand.');
+    expect(error.message).toContain('token: Expected 16 characters, got a string. Make them with openssl rand.');
     expect(JSON.stringify(error)).not.toContain('hunter2');
   });
 });

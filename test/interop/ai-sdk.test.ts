@@ -232,7 +232,7 @@ describe('tools in the AI SDK', () => {
     const model = new MockLanguageModelV3({ doGenerate: [calling(['1', 'math__add', { a: 'two' }], ['2', 'math__add', '{"a": 1'], ['3', 'constructor', {}]), saying('sorry')] });
     await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(2) });
     expect(told(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('a: expected number') },
+      { type: 'error-text', value: expect.stringContaining('a: Expected number') },
       { type: 'error-text' },
       { type: 'error-text', value: expect.stringContaining("unavailable tool 'constructor'") },
     ]);

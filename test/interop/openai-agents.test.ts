@@ -51,7 +51,7 @@ describe('tools in @openai/agents', () => {
     const answers = new Map(results(model) as [string, string][]);
     expect(answers.get('1')).toBe('{"sum":3}');
     expect(answers.get('2')).toBe('no luck today');
-    expect(answers.get('3')).toContain('a: expected number');
+    expect(answers.get('3')).toContain('a: Expected number');
     expect(answers.get('5')).toBe('{"type":"image","image":"x"}');
     expect(model.requests[0]!.tools[0]).toMatchObject({ type: 'function', name: 'math__add', strict: false, parameters: { type: 'object', required: ['a'] } });
   });
@@ -85,7 +85,7 @@ describe('tools in @openai/agents', () => {
     for (const policy of [undefined, new SafetyPolicy({ registry })]) {
       const [, write] = toOpenAIAgentsTools(registry, { executor, ...(policy && { policy }) });
       expect(await write!.needsApproval(context, { text: 7 }, '1')).toBe(false);
-      expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain('text: expected string');
+      expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain('text: Expected string');
     }
   });
 
@@ -100,8 +100,8 @@ describe('tools in @openai/agents', () => {
     const { registry, executor } = setUp();
     const [add] = toOpenAIAgentsTools(registry, { executor });
     const context = { isToolApproved: () => undefined };
-    expect(await add!.invoke(context, '{"a":', { toolCall: { callId: '1' } })).toContain('expected an object of named parameters');
-    expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain('a: expected number');
+    expect(await add!.invoke(context, '{"a":', { toolCall: { callId: '1' } })).toContain('Expected an object of named parameters');
+    expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain('a: Expected number');
   });
 
   it('tell the model what the policy denies', async () => {

@@ -105,13 +105,13 @@ describe('settings that are wrong', () => {
   it('are refused with everything that is wrong at once', () => {
     const issues = issuesIn({ enabled: 'perhaps', deny_tool: ['x'], servers: { 'a.b': { command: 'x' }, c: { transport: 'carrier-pigeon', url: 'http://x' }, d: { comand: 'x' }, e: 7 } });
     expect(issues).toEqual([
-      'enabled: expected true or false, found "perhaps"',
-      'deny_tool: expected only known settings, found "deny_tool"; did you mean deny_tools?',
-      'servers/a.b: expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), found another; rename it',
-      'servers/c/transport: expected a transport: stdio, http, sse or websocket, found "carrier-pigeon"',
-      'servers/d/url: expected a command or a url, found neither',
-      'servers/d/comand: expected only known settings, found "comand"; did you mean command?',
-      'servers/e: expected an object of settings, found a number',
+      'enabled: Expected true or false, got "perhaps".',
+      'deny_tool: Expected a known option, got "deny_tool". Did you mean "deny_tools"?',
+      'servers/a.b: Expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), got another. Rename it.',
+      'servers/c/transport: Expected a transport: stdio, http, sse or websocket, got "carrier-pigeon".',
+      'servers/d/url: Expected a command or a url, got neither.',
+      'servers/d/comand: Expected a known option, got "comand". Did you mean "command"?',
+      'servers/e: Expected an object of settings, got a number.',
     ]);
   });
 

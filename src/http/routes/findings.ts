@@ -129,9 +129,7 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
 /** Where manifests keep credentials, or what programs put there. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
-/** Messages quote what they got; there it may be a credential that was written into the wrong place. */
+/** Messages quote values; there it may be a credential that was written into the wrong place, so the place alone is told. */
 function shownMessage(message: string, path: string): string {
-  const shown = publicMessage(message);
-  const value = shown.search(/\b(?:got|found) /);
-  return PRIVATE.test(path) && value !== -1 ? `${shown.slice(0, value)}got something else, which is not shown here` : shown;
+  return PRIVATE.test(path) ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.' : publicMessage(message);
 }

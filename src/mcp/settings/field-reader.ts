@@ -1,6 +1,6 @@
 import type { Issue } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/issues.js';
+import { expectedGot, kindOf, unknownOption } from '../../core/issues.js';
 
 /** What a value means, or what was expected instead. */
 export type Parsed<T> = { readonly value: T } | { readonly expected: string };
@@ -21,7 +21,7 @@ export class FieldReader {
     this.#path = path;
     this.#issues = issues;
     this.#before = issues.length;
-    if (!isPlainObject(object)) issues.push({ path, message: `expected an object of settings, found ${kindOf(object)}` });
+    if (!isPlainObject(object)) issues.push({ path, message: expectedGot('an object of settings', kindOf(object)) });
     // `null` is what files write for "not set".
     this.#members = new Map(isPlainObject(object) ? Object.entries(object).filter(([, value]) => value !== undefined && value !== null) : []);
   }
@@ -40,7 +40,7 @@ export class FieldReader {
   raw(...names: readonly string[]): { readonly name: string; readonly value: unknown } | undefined {
     for (const name of names) this.#known.add(name);
     const given = names.filter((name) => this.#members.has(name));
-    if (given.length > 1) this.#issues.push({ path: this.#path, message: `expected one of ${names.join(', ')}, found ${given.join(' and ')}, which mean the same; leave one out` });
+    if (given.length > 1) this.#issues.push({ path: this.#path, message: expectedGot(`one of ${names.join(', ')}`, `${given.join(' and ')}, which mean the same`, 'Leave one out.') });
     return given.length === 1 ? { name: given[0]!, value: this.#members.get(given[0]!) } : undefined;
   }
 
@@ -48,8 +48,7 @@ export class FieldReader {
   refuseUnknown(): void {
     for (const name of this.#members.keys()) {
       if (this.#known.has(name)) continue;
-      const close = suggestNames(name, [...this.#known])[0];
-      this.#issues.push({ path: [...this.#path, name], message: `expected only known settings, found ${describeValue(name)}${close === undefined ? '' : `; did you mean ${close}?`}` });
+      this.#issues.push({ path: [...this.#path, name], message: unknownOption(name, [...this.#known]) });
     }
   }
 
@@ -67,14 +66,7 @@ export class FieldReader {
     if (given === undefined) return undefined;
     const parsed = spellings[given.name]!(given.value);
     if ('value' in parsed) return parsed.value;
-    this.fault(`expected ${parsed.expected}, found ${describe(given.value)}`, given.name);
+    this.fault(expectedGot(parsed.expected, describe(given.value)), given.name);
     return undefined;
   }
-}
-
-/** What kind of value it is, and nothing of the value. */
-function kindOf(value: unknown): string {
-  if (typeof value === 'string') return value.trim() === '' ? 'a blank text' : 'a text';
-  if (typeof value === 'number') return 'a number';
-  return describeValue(value);
 }

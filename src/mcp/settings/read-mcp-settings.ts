@@ -51,7 +51,7 @@ export function readMcpSettings(input: unknown): McpSettings {
   const filters = { ...(allowTools === undefined ? {} : { allowTools }), denyTools };
   const read = readServers(servers?.name ?? 'servers', servers?.value ?? {}, defaults, issues).map((server) => ({ ...server, signature: digestOf({ ...server, global: filters }) }));
   if (defaultServer && issues.length === 0 && !read.some(({ name }) => name === defaultServer)) {
-    fields.fault(`expected the name of a server that is configured and not switched off, found ${JSON.stringify(defaultServer)}`, 'default_server');
+    fields.fault(`Expected the name of a server that is configured and not switched off, got ${JSON.stringify(defaultServer)}.`, 'default_server');
   }
   if (issues.length > 0) throw new ToolError('INVALID_ARGUMENT', `The settings of MCP are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
   return marked({ enabled, servers: read, ...filters, ...(defaultServer ? { defaultServer } : {}) });
@@ -59,7 +59,7 @@ export function readMcpSettings(input: unknown): McpSettings {
 
 function readServers(key: string, given: unknown, defaults: ServerDefaults, issues: Issue[]): Omit<McpServerSettings, 'signature'>[] {
   if (!isPlainObject(given)) {
-    issues.push({ path: [key], message: 'expected an object of servers by name, found none' });
+    issues.push({ path: [key], message: 'Expected an object of servers by name, got none.' });
     return [];
   }
   const taken = new Set<string>();
@@ -67,8 +67,8 @@ function readServers(key: string, given: unknown, defaults: ServerDefaults, issu
   for (const [written, settings] of Object.entries(given)) {
     const path = [key, written];
     const name = written.trim();
-    if (name !== '' && !SERVER_NAME.test(name)) issues.push({ path, message: 'expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), found another; rename it' });
-    if (taken.has(name)) issues.push({ path, message: `expected server names that differ in more than blanks, found ${JSON.stringify(name)} twice; rename one` });
+    if (name !== '' && !SERVER_NAME.test(name)) issues.push({ path, message: 'Expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), got another. Rename it.' });
+    if (taken.has(name)) issues.push({ path, message: `Expected server names that differ in more than blanks, got ${JSON.stringify(name)} twice. Rename one.` });
     taken.add(name);
     const server = readServer(name, settings, defaults, path, issues);
     if (server !== undefined) servers.push(server);

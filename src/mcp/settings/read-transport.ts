@@ -47,12 +47,12 @@ export function readTransport(fields: FieldReader): McpTransportSettings | undef
 
   const local = command !== undefined || args !== undefined || env !== undefined || cwd !== undefined;
   const remote = url !== undefined || headers !== undefined;
-  if (local && remote) fields.fault('expected a command (with args, env, cwd) or a url (with headers), found parts of both; leave one out');
+  if (local && remote) fields.fault('Expected a command (with args, env, cwd) or a url (with headers), got parts of both. Leave one out.');
   else if (kind === 'stdio' || (kind === undefined && local)) {
     if (command !== undefined) return { kind: 'stdio', command, args: args ?? [], env: env ?? {}, ...(cwd === undefined ? {} : { cwd }) };
-    fields.fault('expected a command for transport stdio, found none', 'command');
+    fields.fault('Expected a command for transport stdio, got none.', 'command');
   } else if (url === undefined) {
-    fields.fault(kind === undefined ? 'expected a command or a url, found neither' : `expected a url for transport ${kind}, found none`, 'url');
+    fields.fault(kind === undefined ? 'Expected a command or a url, got neither.' : `Expected a url for transport ${kind}, got none.`, 'url');
   } else {
     const reached = kind ?? (/^wss?:/i.test(url) ? 'websocket' : 'http');
     // An address with variables is checked when they are known.

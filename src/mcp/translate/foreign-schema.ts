@@ -1,4 +1,5 @@
 import { isToolError, issuesOf } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { compileJsonSchema, foreignSchema, type PatternEngine } from '../../json-schema/compile-json-schema.js';
@@ -17,7 +18,7 @@ export type ForeignSchema = { readonly schema: JsonSchema; readonly changes: rea
  */
 export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
   if (given === undefined || given === null) return { schema: foreignSchema({ type: 'object', properties: Object.freeze({}) }), changes: [] };
-  if (!isPlainObject(given)) return { refused: 'expected an input schema as an object, found something else' };
+  if (!isPlainObject(given)) return { refused: expectedGot('an input schema as an object', 'something else') };
   const changes: string[] = [];
   const { type, properties, required, ...rest } = given;
   if (type !== undefined && type !== 'object') changes.push('its type was set to object');
@@ -36,15 +37,15 @@ function namesIn(required: unknown): readonly string[] {
 
 /** A schema that can be enforced and in which nothing is hidden. Its patterns are left to the server, or to an engine. */
 export function soundSchema(given: Json, side: 'input' | 'output', engine?: PatternEngine): ForeignSchema {
-  const what = `expected an ${side} schema`;
+  const what = `an ${side} schema`;
   const { schema: clean, hidden, changed } = cleanSchema(given);
-  if (hidden) return { refused: `${what} of visible characters, got hidden ones in names or values` };
+  if (hidden) return { refused: expectedGot(`${what} of visible characters`, 'hidden ones in names or values') };
   try {
     const schema = jsonSchemaOf(foreignSchema(cloneFrozen(clean) as JsonSchema, engine), side);
     compileJsonSchema(schema);
     return { schema, changes: changed ? [`explanations in its ${side} schema were cleaned or cut`] : [] };
   } catch (error) {
     const reason = isToolError(error, 'INVALID_INPUT_SCHEMA') ? issuesOf(error)[0]?.message : undefined;
-    return { refused: `${what} that can be enforced, got one that cannot: ${publicMessage(reason ?? error)}` };
+    return { refused: expectedGot(`${what} that can be enforced`, 'one that cannot', publicMessage(reason ?? error)) };
   }
 }

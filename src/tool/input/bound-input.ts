@@ -1,4 +1,5 @@
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { isPlainObject, MAX_DATA_DEPTH, type Json } from '../../core/plain-data.js';
 import { describeField } from '../../json-schema/schema-issues.js';
 import { markSettled } from './freeze-plain.js';
@@ -141,22 +142,22 @@ function placeOf(stack: readonly Frame[]): Path {
 }
 
 function tooLarge(maxBytes: number): ToolError {
-  return new ToolError('LIMIT_EXCEEDED', `expected an input of at most ${maxBytes} bytes of JSON, found more; send less, or in several calls`, { details: { maxBytes } });
+  return new ToolError('LIMIT_EXCEEDED', expectedGot(`an input of at most ${maxBytes} bytes of JSON`, 'more', 'Send less, or in several calls.'), { details: { maxBytes } });
 }
 
 function tooDeep(stack: readonly Frame[]): ToolError {
   const inside = formatPath(placeOf(stack).slice(0, 3));
-  return new ToolError('LIMIT_EXCEEDED', `expected an input nested at most ${MAX_DATA_DEPTH} levels deep, found more (or a cycle) inside ${inside}; flatten it`, { details: { maxDepth: MAX_DATA_DEPTH } });
+  return new ToolError('LIMIT_EXCEEDED', expectedGot(`an input nested at most ${MAX_DATA_DEPTH} levels deep`, `more (or a cycle) inside ${inside}`, 'Flatten it.'), { details: { maxDepth: MAX_DATA_DEPTH } });
 }
 
 function notPlain(value: unknown, stack: readonly Frame[]): ToolError {
   const path = placeOf(stack);
-  const message = `expected plain data (text, finite numbers, booleans, null, lists, objects), found ${describeField(path, value)}`;
+  const message = expectedGot('plain data (text, finite numbers, booleans, null, lists, objects)', describeField(path, value));
   return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
 }
 
 function notReadable(stack: readonly Frame[]): ToolError {
   const path = placeOf(stack);
-  const message = 'expected data that can be read, found a value that fails when it is read';
+  const message = expectedGot('data that can be read', 'a value that fails when it is read');
   return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
 }

@@ -1,8 +1,8 @@
 import type { ToolError } from '../../core/errors.js';
 import { isToolError } from '../../core/errors.js';
+import { expectedGot, kindOf } from '../../core/issues.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
-import { kindOf } from '../../json-schema/schema-issues.js';
 import { isStandardSchema, type StandardResult, type StandardSchema } from '../schema/standard-schema.js';
 import type { ToolEntry } from '../tool-definition.js';
 import { boundInput } from './bound-input.js';
@@ -56,7 +56,7 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
   try {
     const raw = boundInput(input);
     if (raw === null) return checkNull(entry);
-    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: `expected an object of named parameters, found ${kindOf(raw)}` }]); // Text may hold a whole input with its secrets.
+    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', kindOf(raw)) }]); // Text may hold a whole input with its secrets.
     return askSchema(entry, raw);
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
@@ -70,7 +70,7 @@ function askSchema({ name, inputSchema, inputJsonSchema }: ToolEntry, raw: Json)
 }
 
 function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
-  const orRefused = (check: InputCheck) => (check.ok ? check : refused(invalidInput(entry.name, [{ path: [], message: 'expected an object of named parameters, found null' }])));
+  const orRefused = (check: InputCheck) => (check.ok ? check : refused(invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', 'null') }])));
   const orEmpty = (check: InputCheck): InputCheck | Promise<InputCheck> => {
     if (check.ok) return check;
     const empty = askSchema(entry, boundInput({}));
@@ -111,5 +111,5 @@ function refused(error: ToolError): InputCheck {
 
 /** What a schema throws may hold anything: it is kept as the cause and not repeated. */
 function notCheckable(toolName: string, cause: unknown): ToolError {
-  return invalidInput(toolName, [{ path: [], message: 'expected an input that the schema can check, found one on which it failed; change the input' }], cause);
+  return invalidInput(toolName, [{ path: [], message: expectedGot('an input that the schema can check', 'one on which it failed', 'Change the input.') }], cause);
 }

@@ -91,7 +91,7 @@ describe('boundInput', () => {
   ])('ends at a limit for %s', (_, make) => {
     const error = refusal(() => boundInput(make()));
     expect(error.code).toBe('LIMIT_EXCEEDED');
-    expect(error.message).toMatch(/^expected an input .*, found more/);
+    expect(error.message).toMatch(/^Expected an input .*, got more/);
     expect(error.message.length).toBeLessThan(300);
   });
 
@@ -105,10 +105,10 @@ describe('boundInput', () => {
     ['a bigint', { a: 1n }, 'a: ', '1n'],
     // eslint-disable-next-line no-sparse-arrays
     ['a hole in a list', [1, , 2], '[1]: ', 'undefined'],
-  ])('refuses %s, says where it is and what it found', (_, value, place, found) => {
+  ])('refuses %s, says where it is and what came', (_, value, place, found) => {
     const error = refusal(() => boundInput(value));
     expect(error.code).toBe('INVALID_INPUT');
-    expect(error.message).toBe(`${place}expected plain data (text, finite numbers, booleans, null, lists, objects), found ${found}`);
+    expect(error.message).toBe(`${place}Expected plain data (text, finite numbers, booleans, null, lists, objects), got ${found}.`);
   });
 
   const boom = () => { throw new Error('secret'); };
@@ -122,7 +122,7 @@ describe('boundInput', () => {
   ])('refuses %s as data that cannot be read, without its words', (_, make) => {
     const error = refusal(() => boundInput(make()));
     expect(error.code).toBe('INVALID_INPUT');
-    expect(error.message).toMatch(/expected data that can be read, found a value that fails when it is read$/);
+    expect(error.message).toMatch(/Expected data that can be read, got a value that fails when it is read\.$/);
   });
 
   it('reads every member once, so that later answers of getters and proxies change nothing', () => {

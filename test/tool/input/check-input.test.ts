@@ -76,13 +76,13 @@ describe('checkInput', () => {
     for (const schema of [FIELDS, { properties: {}, required: ['path'] }, z.object({ path: z.string() }), foreign((value) => ({ value }))]) {
       const error = refused(schema, input);
       expect(error.code).toBe('INVALID_INPUT');
-      expect(error.message).toMatch(/expected an object of named parameters, found /);
+      expect(error.message).toMatch(/Expected an object of named parameters, got /);
     }
   });
 
   it('refuses null for a tool that requires parameters', () => {
     for (const schema of [{ properties: {}, required: ['path'] }, z.object({ path: z.string() })]) {
-      expect(refused(schema, null).message).toMatch(/expected an object of named parameters, found null/);
+      expect(refused(schema, null).message).toMatch(/Expected an object of named parameters, got null/);
     }
   });
 
@@ -92,33 +92,33 @@ describe('checkInput', () => {
     expect(error.code).toBe('INVALID_INPUT');
     expect(error.message.split('\n')).toEqual([
       'The input of sample is refused:',
-      '  path: expected at least 3 characters, found "x"',
-      '  limit: expected a whole number, found 1.5',
-      '  mode: expected one of "r", "w", found "q"',
-      '  list[1].a: expected number, found "b"',
-      '  who: expected string, or object, found true',
-      '  need: expected boolean, found nothing (it is required)',
-      '  expected only known parameters, found "extra key"; leave them out',
+      '  path: Expected at least 3 characters, got "x".',
+      '  limit: Expected a whole number, got 1.5.',
+      '  mode: Expected one of "r", "w", got "q".',
+      '  list[1].a: Expected number, got "b".',
+      '  who: Expected string, or object, got true.',
+      '  need: Expected boolean, got nothing (it is required).',
+      '  Expected only known parameters, got "extra key". Leave them out.',
     ]);
-    expect(issuesOf(error)[3]).toEqual({ path: ['list', 1, 'a'], message: 'expected number, found "b"' });
+    expect(issuesOf(error)[3]).toEqual({ path: ['list', 1, 'a'], message: 'Expected number, got "b".' });
     expect(error.details['toolName']).toBe('sample');
   });
 
-  it.each(['password', 'apiKey', 'API_KEY', 'access_token', 'accesstoken', 'clientSecret', 'Authorization', 'tokens'])('shows of %s only the kind of what was found', (name) => {
+  it.each(['password', 'apiKey', 'API_KEY', 'access_token', 'accesstoken', 'clientSecret', 'Authorization', 'tokens'])('shows of %s only the kind of what came', (name) => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
     const schemas = [number, { properties: { [name]: { enum: [1] } } }, { properties: { [name]: { anyOf: [{ type: 'number' }, { type: 'null' }] } } }, z.object({ [name]: z.number() }), z.object({ [name]: z.union([z.number(), z.boolean()]) }), foreign((value) => ({ issues: [{ message: `expected a number but received ${JSON.stringify(value)}`, path: [name] }] }))];
-    for (const schema of schemas) expect(refused(schema, { [name]: hidden }).message).toMatch(/: [Ee]xpected .*, (?:found|got) a text\.?$/);
-    expect(refused(z.object({ [name]: z.object({ value: z.number() }) }), { [name]: { value: hidden } }).message).toMatch(/, found a text$/);
+    for (const schema of schemas) expect(refused(schema, { [name]: hidden }).message).toMatch(/: Expected .*, got a string\./);
+    expect(refused(z.object({ [name]: z.object({ value: z.number() }) }), { [name]: { value: hidden } }).message).toMatch(/, got a string\.$/);
     expect(refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] }).message).toMatch(/Expected boolean, got a number\.$/);
-    expect(refused(number, { [name]: 98_765n }).message).toMatch(/found a number$/);
+    expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
   });
 
   it('shows of a text that was given instead of parameters only that it is one', () => {
-    expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(/named parameters, found a text$/);
+    expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(/named parameters, got a string\.$/);
   });
 
-  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what was found in %s', (name) => {
+  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what came in %s', (name) => {
     expect(refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message).toMatch(/Expected number, got "x"\.$/);
   });
 
@@ -128,7 +128,7 @@ describe('checkInput', () => {
       const error = refused(schema, input);
       expect(issuesOf(error)).toHaveLength(20);
       expect(issuesOf(error)[19]?.path).toEqual(['list', 19]);
-      expect(error.message).toMatch(/found "x"\n {2}and 30 more$/);
+      expect(error.message).toMatch(/got "x"\.(?: expected a number\.)?\n {2}and 30 more$/);
     }
     const many = { type: 'object', required: Array.from({ length: 50 }, (_, index) => `p${index}`) };
     expect(issuesOf(refused(many, {}))).toHaveLength(20);
@@ -159,7 +159,7 @@ describe('checkInput', () => {
     const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
     const error = answer.ok ? undefined : answer.error;
     expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
-    expect(error?.message).toBe('The input of sample is refused:\n  expected an input that the schema can check, found one on which it failed; change the input');
+    expect(error?.message).toBe('The input of sample is refused:\n  Expected an input that the schema can check, got one on which it failed. Change the input.');
   });
 
   it.each<[string, () => unknown, ToolErrorCode]>([
@@ -209,6 +209,6 @@ describe('checkInput', () => {
   });
 
   it.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf'])('finds nothing under %s where the input has none of its own', (name) => {
-    expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(`The input of sample is refused:\n  ${name}: expected string, found nothing (it is required)`);
+    expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(`The input of sample is refused:\n  ${name}: Expected string, got nothing (it is required).`);
   });
 });
