@@ -79,8 +79,8 @@ describe('tools of the AI SDK', () => {
   it.each([
     ['a JSON Schema that validates nothing by itself', jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }), 'n: Expected'],
     ['one with its own validation', jsonSchema({ type: 'object' }, { validate: () => ({ success: false, error: new Error('secret hunter2') }) }), 'that the schema accepts'],
-    ['zodSchema', zodSchema(z.object({ n: z.number() })), 'n: Invalid input: expected number'],
-    ['zodSchema of zod 3', zodSchema(z3.object({ n: z3.number() })), 'n: Required'],
+    ['zodSchema', zodSchema(z.object({ n: z.number() })), 'n: Expected a value that the schema accepts, got nothing. Invalid input: expected number'],
+    ['zodSchema of zod 3', zodSchema(z3.object({ n: z3.number() })), 'n: Expected a value that the schema accepts, got nothing. Required.'],
     ['a lazy schema', () => jsonSchema({ type: 'object', required: ['n'] }), 'n: Expected'],
   ])('check their input: %s', async (_, inputSchema, message) => {
     const tools = { t: { inputSchema, execute: () => 'ran' } } as unknown as ToolSet;

@@ -83,7 +83,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const thrown = textOf(await client.call('throws'));
       expect(thrown).toContain('keys.txt');
       expect(thrown).not.toMatch(/ada|abcdefgh/);
-      expect(textOf(await client.call('add', { a: 'one' }))).toMatch(/a: expected/);
+      expect(textOf(await client.call('add', { a: 'one' }))).toMatch(/a: Expected/);
       expect(textOf(await client.call('by_hand'))).toMatch(/answered by a user or another program/);
       expect(textOf(await client.call('absent'))).toMatch(/available/);
       expect(textOf(await client.call('halts'))).toBe('{"left":0}\nThe tool asks to end here: all is done');
