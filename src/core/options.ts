@@ -65,7 +65,7 @@ export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
 
 /** A field for one value or a list of values; a list comes out. */
 export function oneOrMore<T, Given>(item: z.ZodType<T, Given>): z.ZodType<readonly T[], Given | readonly Given[]> {
-  return z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(item)) as unknown as z.ZodType<readonly T[], Given | readonly Given[]>;
+  return z.preprocess((value): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : [value]), z.array(item)) as unknown as z.ZodType<readonly T[], Given | readonly Given[]>;
 }
 
 /** A field for what may be secret: messages name only the kind of value that came. */
