@@ -51,6 +51,15 @@ describe('tools of the AI SDK', () => {
     expect(only(set, { trusted: true }).requiresConsent).toBe(true);
   });
 
+  it('leave the patterns of their JSON Schemas alone, which could be made to match for hours, unless they are trusted', async () => {
+    const schema = jsonSchema<{ text: string }>({ type: 'object', properties: { text: { type: 'string', pattern: '^a$' } }, required: ['text'] });
+    const set = { t: tool({ inputSchema: schema, outputSchema: jsonSchema<string>({ type: 'string', pattern: '^a$' }), execute: ({ text }) => text }) };
+    const run = (trusted: boolean, text: unknown) => executorOf(fromAISDKTools(set, { trusted, overrides: { t: open } })).execute({ id: '1', name: 't', input: { text } });
+    expect(await run(false, 'b')).toMatchObject({ status: 'ok', value: 'b' });
+    expect(await run(false, 1)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+    expect(await run(true, 'b')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+  });
+
   it('give the last value of a stream as result, and the earlier ones as progress', async () => {
     const tools = {
       count: tool({

@@ -153,13 +153,17 @@ describe('tools in the AI SDK', () => {
   });
 
   it('do not run under an approval when the tool was replaced meanwhile', async () => {
-    const { tools, written, registry } = setUp();
+    const { tools, written, registry, executor } = setUp();
     const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('oh')] });
     const first = await generateText({ model, tools, messages: [ask] });
     registry.register(defineTool({ name: 'write', description: 'Writes elsewhere', inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.WRITE, execute: ({ text }) => written.push(text) }), { replace: true });
-    await generateText({ model, tools, messages: answered(first.response.messages, true) });
+    const messages = answered(first.response.messages, true);
+    await generateText({ model, tools, messages });
     expect(written).toEqual([]);
-    expect(told(model)).toMatchObject([{ type: 'error-text' }]);
+    expect(told(model)).toEqual([{ type: 'error-text', value: expect.stringContaining('write as it was when the call was approved, got one that was replaced') }]);
+    const { content } = await generateText({ model: new MockLanguageModelV3({ doGenerate: calling(['w1', 'write', { text: 'hello' }]) }), tools: toAISDKTools(registry, { executor }), messages: [ask] });
+    expect(content.map(({ type }) => type), 'nobody said no to the new one').toContain('tool-approval-request');
+    expect(await executor.execute({ id: 'w1', name: 'write', input: { text: 'hello' } })).toMatchObject({ status: 'approval_required' });
   });
 
   it('give what the policy denies back to the model as an error, with the reason', async () => {

@@ -136,6 +136,15 @@ describe('tools of LangChain', () => {
     expect(entryOf(trusted!).accessMode).toBe('readonly');
   });
 
+  it('leave the patterns of their JSON Schemas to LangChain, unless they are trusted', async () => {
+    const schema = { type: 'object', properties: { text: { type: 'string', pattern: '^a$' } }, required: ['text'] } as const;
+    const same = tool(({ text }: { text: string }) => text, { name: 'same', description: 'Same', schema: schema as typeof schema & z.ZodObject });
+    const check = async (trusted: boolean, text: unknown) => executorOf(await fromLangChainTools([same as never], { trusted, overrides: { same: open } })).check({ id: '1', name: 'same', input: { text } });
+    expect(await check(false, 'b')).toMatchObject({ status: 'checked' });
+    expect(await check(false, 1)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+    expect(await check(true, 'b')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+  });
+
   it('parse their input themselves, once', async () => {
     const long = tool(({ text }) => text, { name: 'long', description: 'Length', schema: z.object({ text: z.string().transform((text) => text.length) }) });
     expect(await executorOf(await fromLangChainTools([long], { overrides: { long: open } })).execute({ id: '1', name: 'long', input: { text: 'four' } })).toMatchObject({ value: 4 });

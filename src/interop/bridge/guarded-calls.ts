@@ -10,8 +10,9 @@ import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { levelShape } from '../export/export-input.js';
 
-/** Asks a user about one call; anything but `true` (or other arguments for it) is a no. */
-export type AskPerson = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => boolean | { readonly input: unknown } | Promise<boolean | { readonly input: unknown }>;
+/** Asks a user about one call; anything but `true` (or other arguments for it) is a no, and `later` leaves it pending. */
+export type AskPerson = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Answer | Promise<Answer>;
+type Answer = boolean | 'later' | { readonly input: unknown };
 
 export interface CallOptions extends CallContext {
   readonly signal?: AbortSignal;
@@ -60,7 +61,8 @@ interface CheckedBefore {
  * Calls that another framework asks for, and that run only as the policy and the executor allow.
  *
  * Frameworks ask a user before a call runs, the executor while it runs. An approval that was given there counts here only
- * for the same call: id, tool and arguments, of the tool as it is defined in this set when the call is made.
+ * for a call with the id, tool and input of the call that `run` is given, and while the tool is defined as it is in this set;
+ * the framework's part knows which call was asked about, and gives no other as approved.
  */
 export class GuardedCalls {
   readonly #options: GuardedCallsOptions;
@@ -90,9 +92,22 @@ export class GuardedCalls {
   async run(entry: ToolEntry, call: ToolCall, { owner, approved = false, signal, confirm }: { readonly owner?: object; readonly approved?: boolean; readonly signal?: AbortSignal | undefined; readonly confirm?: AskPerson | undefined }): Promise<ToolOutcome> {
     const { executor } = this.#options;
     const before = owner === undefined ? undefined : this.#take(owner, call);
-    if (approved) return executor.execute(call, this.#with({ signal, confirm: (pending) => isOf(pending, entry, call) }));
+    if (approved) return this.#runApproved(entry, call, signal);
     if (before !== undefined && before.status !== 'checked') return before;
     return executor.execute(before ?? call, this.#with({ signal, confirm }));
+  }
+
+  /** Makes an approved call. What was not approved stays pending: nobody said no to it. */
+  async #runApproved(entry: ToolEntry, call: ToolCall, signal: AbortSignal | undefined): Promise<ToolOutcome> {
+    let replaced = false;
+    const confirm: AskPerson = (pending) => {
+      replaced = pending.definitionDigest !== entry.digest;
+      return isOf(pending, entry, call) || 'later';
+    };
+    const outcome = await this.#options.executor.execute(call, this.#with({ signal, confirm }));
+    if (!replaced || outcome.status !== 'approval_required') return outcome;
+    const { status: _status, pending: _pending, ...facts } = outcome;
+    return { ...facts, status: 'error', code: 'TOOL_CHANGED', message: `Expected ${entry.name} as it was when the call was approved, got one that was replaced. Nothing was run; call it again.` };
   }
 
   /** Returns what was checked of exactly this call, once. */

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { foreignSchema } from '../../json-schema/compile-json-schema.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
-import type { ToolSchema } from '../../tool/schema/standard-schema.js';
+import { isStandardSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
 import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../tool-annotations.js';
 
@@ -13,7 +14,7 @@ export type ImportOverride = Partial<Omit<ToolOptions, 'inputSchema' | 'outputSc
 export interface ImportOptions {
   /** By the tool's name where it comes from; `name` gives it another one here. A name that no tool has is refused. */
   readonly overrides?: Readonly<Record<string, ImportOverride>>;
-  /** Whether MCP annotations among the tools' metadata are believed; otherwise they only tighten. @default false */
+  /** Whether MCP annotations among the tools' metadata are believed, which otherwise only tighten, and patterns of plain JSON Schemas are checked: one can be made to match for hours. @default false */
   readonly trusted?: boolean;
 }
 
@@ -39,7 +40,7 @@ const schema = z.strictObject({
  * Defines tools that were made for another framework.
  *
  * What a tool does not say is not assumed harmless: without overrides it is mixed, of high danger, runs alone and is not
- * cached. Its MCP annotations tighten that, and overrides are laid over all.
+ * cached. Its MCP annotations tighten that, and overrides are laid over all. Patterns of plain JSON Schemas are left to the tool.
  *
  * @param read reads one tool; it throws for what cannot be imported.
  * @throws ToolError `INVALID_ARGUMENT` for wrong options; `INVALID_METADATA` naming every tool that is refused, and why.
@@ -68,11 +69,16 @@ function define(tool: ForeignTool, override: ImportOverride, trusted: boolean): 
   return defineTool({
     name,
     description: [description, title].find((text) => text !== undefined && text.trim() !== '') ?? `The tool ${name}`,
-    inputSchema,
-    ...(outputSchema === undefined ? {} : { outputSchema }),
+    inputSchema: originOf(inputSchema, trusted),
+    ...(outputSchema === undefined ? {} : { outputSchema: originOf(outputSchema, trusted) }),
     ...(title === undefined ? {} : { metadata: { title } }),
     ...axes,
     ...(execute === undefined ? { manual: true } : { execute }),
     ...override,
   });
+}
+
+/** Marks a plain JSON Schema that is not trusted as foreign; a schema with a check of its own is the tool's code, and what is no schema is refused later. */
+function originOf(schema: ToolSchema, trusted: boolean): ToolSchema {
+  return trusted || isStandardSchema(schema) || !isPlainObject(schema) ? schema : foreignSchema(schema);
 }
