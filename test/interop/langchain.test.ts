@@ -139,7 +139,7 @@ describe('tools of LangChain', () => {
   it('leave the patterns of their JSON Schemas to LangChain, unless they are trusted', async () => {
     const schema = { type: 'object', properties: { text: { type: 'string', pattern: '^a$' } }, required: ['text'] } as const;
     const same = tool(({ text }: { text: string }) => text, { name: 'same', description: 'Same', schema: schema as typeof schema & z.ZodObject });
-    const check = async (trusted: boolean, text: unknown) => executorOf(await fromLangChainTools([same as never], { trusted, overrides: { same: open } })).check({ id: '1', name: 'same', input: { text } });
+    const check = async (trusted: boolean, text: unknown) => executorOf(await fromLangChainTools([same], { trusted, overrides: { same: open } })).check({ id: '1', name: 'same', input: { text } });
     expect(await check(false, 'b')).toMatchObject({ status: 'checked' });
     expect(await check(false, 1)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     expect(await check(true, 'b')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
