@@ -44,7 +44,7 @@ describe('a question with choices', () => {
     const { session } = await asked({ choices: ['red'] });
     const { openTurn, ...rest } = stored(session) as unknown as { openTurn: { calls: { progress: { pending: { choices?: unknown } } }[] } };
     delete openTurn.calls[0]!.progress.pending.choices;
-    const old = Session.fromJSON({ ...rest, openTurn } as unknown as SessionSnapshot);
+    const old = Session.fromJSON({ ...rest, openTurn });
     expect([old.answer('q', 'blue').ok, old.answer('q', 'red').ok]).toEqual([false, true]);
   });
 });

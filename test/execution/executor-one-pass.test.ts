@@ -123,7 +123,7 @@ describe('the policy', () => {
 
   it('is not shown one value and the tool another by a proxy that a schema makes: once frozen, a proxy that lies can only fail', async () => {
     let reads = 0;
-    const lying = () => new Proxy({ at: 0 }, { get: (target, key) => (key === 'at' ? ++reads : Reflect.get(target, key)) });
+    const lying = () => new Proxy({ at: 0 }, { get: (target, key): unknown => (key === 'at' ? ++reads : Reflect.get(target, key)) });
     const seen: number[] = [];
     const read = (given: { at: number }) => void seen.push(given.at);
     const tool = defineTool({ name: 'note', description: 'Notes', inputSchema: z.object({}).transform(lying), accessMode: 'readonly', dangerFor: (given) => (read(given), 'low'), execute: read });

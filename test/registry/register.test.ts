@@ -63,7 +63,7 @@ describe('ToolMetadataRegistry', () => {
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', details: { requiredArguments: 1, tools: ['orders'] } });
     expect(error.message).toMatch(/whose constructor requires an argument\. Register an instance: registry\.register\(new \w+\(…\)\)\./);
     expect(stateOf(registry)).toBe(state);
-    registry.register(new (make() as typeof OrderTools)('key'));
+    registry.register(new (make())('key'));
     expect(registry.require('orders').definition.execute?.({}, {})).toBe('key');
   });
 
