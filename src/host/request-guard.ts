@@ -110,7 +110,10 @@ const CLOSE = Object.freeze({ connection: 'close' });
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
   if (!URL.canParse(origin)) return false; // `null` stands for pages that nobody knows.
-  return origin === `http://${host}` || origin === `https://${host}` || allowed.has(origin) || allowed.has(new URL(origin).hostname);
+  const { protocol, hostname } = new URL(origin);
+  // A host that is named stands for its web pages, not for programs that call their windows `tauri://localhost`.
+  const isPage = protocol === 'http:' || protocol === 'https:';
+  return origin === `http://${host}` || origin === `https://${host}` || allowed.has(origin) || (isPage && allowed.has(hostname));
 }
 
 function digest(text: string): Buffer {

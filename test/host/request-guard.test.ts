@@ -64,7 +64,7 @@ describe.each(SERVERS)('$name', (server) => {
     expect(statuses(await talk(url, requestOf(server).replace(' /', ' http://evil.com/')))).toEqual([403]);
   });
 
-  it.each(['null', 'https://evil.com', 'file://', 'http://localhost.evil.com', ''])('does not answer pages of the origin %j', async (origin) => {
+  it.each(['null', 'https://evil.com', 'file://', 'http://localhost.evil.com', 'tauri://localhost', 'chrome-extension://localhost', ''])('does not answer pages of the origin %j', async (origin) => {
     expect(statuses(await talk(await server.start(), requestOf(server, { more: `Origin: ${origin}\r\n` })))).toEqual([403]);
   });
 
