@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from './limits.js';
 
 export interface TimerOptions {
@@ -48,8 +47,13 @@ export function finish<T>(work: Work<T>): T {
   }
 }
 
+/** Resolves in the next turn of the event loop, without waiting for time to pass. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => (typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0)));
+}
+
 /** Does work in slices of 10 ms; between two of them the event loop serves others. */
-export async function inSlices<T>(work: Work<T>, { now = () => performance.now(), pause = setImmediate }: SliceOptions = {}): Promise<T> {
+export async function inSlices<T>(work: Work<T>, { now = () => performance.now(), pause = nextTurn }: SliceOptions = {}): Promise<T> {
   for (;;) {
     const end = now() + SLICE_MS;
     do {

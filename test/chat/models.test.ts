@@ -91,7 +91,7 @@ describe('a model of the AI SDK', () => {
     expect(JSON.parse(JSON.stringify(result.messages))).toEqual(result.messages);
   });
 
-  it.each(['{"a": 1, "b"', 'not json', '"text"', '[1]', 'null', '5'])('that writes %s as arguments reads that they are refused; the tool does not run', async (written) => {
+  it.each(['{"a": 1, "b"', 'not json', '"text"', '[1]', '5'])('that writes %s as arguments reads that they are refused; the tool does not run', async (written) => {
     let ran = 0;
     const loose = toolOf('loose', () => (ran += 1), { inputSchema: z.object({}) });
     const { result, prompts } = await both([[call('a', 'loose', written), call('b', 'ping')], [text('sorry')]], { tools: [loose, ping] });
@@ -101,8 +101,8 @@ describe('a model of the AI SDK', () => {
     expect((prompts[1]!.prompt[1]!.content as readonly { readonly input: unknown }[]).map(({ input }) => input)).toEqual([{}, {}]);
   });
 
-  it('that writes no arguments at all calls a tool without', async () => {
-    const { result } = await both([[call('a', 'ping', '')], [text('ok')]], { tools: [ping] });
+  it.each(['', 'null'])('that writes %j as arguments calls a tool without', async (written) => {
+    const { result } = await both([[call('a', 'ping', written)], [text('ok')]], { tools: [ping] });
     expect(outputsOf(result.messages)).toEqual({ a: { type: 'text', value: 'pong' } });
   });
 

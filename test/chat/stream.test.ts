@@ -108,16 +108,22 @@ describe('whoever leaves the events of a chat', () => {
   it('gives it up: its signal fires, and no tool starts any more', async () => {
     const started: string[] = [];
     const fired = gate();
+    const working = gate();
     const tools = [
       toolOf('first', (_input, { signal }) => {
         started.push('first');
+        working.open();
         signal?.addEventListener('abort', () => fired.open());
         return new Promise(() => undefined);
       }),
       toolOf('later', () => started.push('later')),
     ];
     const model = scriptedModel([{ calls: [{ name: 'first' }] }, { calls: [{ name: 'later' }] }]);
-    for await (const { type } of streamChat({ model, tools, prompt: 'x' })) if (type === 'tool-started') break;
+    for await (const { type } of streamChat({ model, tools, prompt: 'x' })) {
+      if (type !== 'tool-started') continue;
+      await working.opened; // Whoever leaves before that stops the tool from starting at all.
+      break;
+    }
     await fired.opened;
     await new Promise((resolve) => setImmediate(resolve));
     expect([started, model.requests.length]).toEqual([['first'], 1]);

@@ -68,7 +68,7 @@ describe('tooldex run', () => {
     expect(await runBundled(['read_fil'])).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean read_file') });
     expect(await runBundled(['read_file', '--input', '{path'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('expected JSON in --input') });
     expect(await runBundled(['read_file', '--input', '@nowhere.json'])).toMatchObject({ code: 2, err: expect.stringContaining('ENOENT') });
-    expect(await runBundled(['read_file', '--input', '{"pth":1}'])).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/path: expected.*\n.*tooldex show read_file/) });
+    expect(await runBundled(['read_file', '--input', '{"pth":1}'])).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/path: Expected.*\n.*tooldex show read_file/) });
     for (const args of [['--timeout', '0'], ['--timeout', '3000000000'], ['--yes', 'sometimes'], ['--mode', 'allow-list']]) expect([args, (await runBundled(['read_file', ...args])).code]).toEqual([args, 2]);
   });
 
