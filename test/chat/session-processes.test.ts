@@ -63,5 +63,5 @@ describe.skipIf(!redisPresent)('processes that are killed one after the other (s
       const result = JSON.stringify(output.get(id));
       if (kindOf(script, id) !== 'manual' && kindOf(script, id) !== 'idempotent' && !effects.includes(id)) expect(result).toContain('may have run');
     }
-  }, 60_000);
+  }, 300_000);
 });

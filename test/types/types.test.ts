@@ -9,7 +9,7 @@ const MODES = ['standard', 'legacy'] as const;
 const compilers = Object.keys(COMPILERS) as Compiler[];
 
 // Compilers are slow on a busy machine.
-describe.concurrent('the published types', { timeout: 120_000 }, () => {
+describe.concurrent('the published types', { timeout: 300_000 }, () => {
   for (const compiler of compilers) {
     it.each(MODES)(`hold for ${compiler} with %s decorators`, async (mode) => {
       // Declaration files, ours and those they lead to, are the same in both modes: once is enough.
@@ -21,7 +21,7 @@ describe.concurrent('the published types', { timeout: 120_000 }, () => {
 });
 
 // A directive that expects an error is content with any: without them, every marked line and no other has to be wrong.
-describe.concurrent('the marked lines', { timeout: 120_000 }, () => {
+describe.concurrent('the marked lines', { timeout: 300_000 }, () => {
   const copy = new Consumer();
   afterAll(() => copy.remove());
   const marked = new Map(['both', ...MODES].map((folder) => [folder, unmark(folder)]));
