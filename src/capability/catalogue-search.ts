@@ -13,7 +13,7 @@ export interface CapabilityHit extends SearchResult {
   readonly tool: CapabilityTool;
 }
 
-/** What a search in a catalogue found. */
+/** The hits of a search in a catalogue. */
 export interface CapabilityHits {
   /** The best of those that were accepted, best first. */
   readonly hits: readonly CapabilityHit[];

@@ -30,7 +30,7 @@ export class PersonaViews {
     return registry;
   }
 
-  /** What the persona's registry learnt from use; `undefined` when nobody asked for that registry. */
+  /** The persona's registry's memory of past use; `undefined` when nobody asked for that registry. */
   usageOf(state: CapabilityState, persona: string | null): UsageHistory | undefined {
     const usage = this.#views.get(knownKey(state, persona))?.registry.usage;
     return usage instanceof UsageHistory ? usage : undefined;

@@ -45,7 +45,7 @@ function missingParameters(fields: Readonly<Record<string, unknown>>): readonly 
   return [error(['parameters'], 'Expected a JSON Schema of the input, got nothing (it is required). Use {"type": "object", "properties": {}} for a tool without input.')];
 }
 
-/** What is no JSON Schema, or one that cannot be enforced, is refused here with its place in the file. */
+/** Refuses what is no JSON Schema, or one that cannot be enforced, with its place in the file. */
 function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): readonly EntryFinding[] {
   const schema = fields[key];
   if (!isPlainObject(schema)) return [];
@@ -93,13 +93,13 @@ function unknownIn(value: unknown, known: readonly string[], path: readonly (str
   return findings;
 }
 
-/** Which known key an unknown one is probably meant to be. */
+/** Returns the known key that an unknown one is probably meant to be. */
 export type Suggester = (key: string, known: readonly string[]) => string | undefined;
 
 /** Keys looked up in one file: more are no misspellings, and each takes a fraction of a millisecond. */
 const MOST_LOOKED_UP = 100;
 
-/** What others call a key. */
+/** The names that others use for a key. */
 const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['input_schema', 'parameters'],
   ['schema', 'parameters'],

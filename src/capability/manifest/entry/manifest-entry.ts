@@ -72,7 +72,7 @@ const idempotencyKey = z.union(
   { error: 'true, false, or an object with "required"' },
 );
 
-/** What is allowed under a key of each kind. It only checks; the values themselves are read in `manifest-forms.ts`. */
+/** The values allowed under a key of each kind. It only checks; `manifest-forms.ts` reads the values. */
 const KINDS = {
   ...OPTION_KINDS,
   requests: list(z.unknown()),

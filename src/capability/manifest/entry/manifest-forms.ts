@@ -9,7 +9,7 @@ import type { ManifestEntry } from './manifest-entry.js';
 interface ManifestForm<Written, Option> {
   /** The option that a written value stands for; without it, the value itself. */
   readonly read?: (value: Written) => Option | undefined;
-  /** Whether the option says all that the written value says; what it leaves out is kept under `metadata`. */
+  /** Returns true when the option says all that the written value says; the rest is kept under `metadata`. */
   readonly isWhole?: (value: Written) => boolean;
   readonly write?: (option: Option) => unknown;
 }
