@@ -1,15 +1,23 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { anObject, checkOptions, type FieldsOf } from '../core/options.js';
 import { ChannelListeners } from './channel-listeners.js';
-import { checkIncrement, checkKey, checkLifetime, checkListener, checkOptionalValue, checkTtl, checkValue, notANumber, numberOf } from './state-arguments.js';
-import type { Increment, IncrementOptions, LifetimeOptions, StateStore } from './state-store.js';
+import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
+import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
 
 interface Held {
-  readonly text: string;
+  readonly value: string | List | Window;
   /** In milliseconds of `clock.elapsed()`. */
   readonly expiresAt: number;
+}
+
+type List = readonly string[];
+
+/** What was added in each step of a sliding window, by the number of the step. */
+interface Window {
+  readonly steps: ReadonlyMap<number, number>;
 }
 
 export interface MemoryStateStoreOptions {
@@ -27,6 +35,7 @@ export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
   readonly #held = new Map<string, Held>();
   readonly #listeners = new ChannelListeners();
+  readonly #identity = randomUUID();
   #writesToSweep = SWEEP_EVERY;
   #closed = false;
 
@@ -41,32 +50,36 @@ export class MemoryStateStore implements StateStore {
   }
 
   get(key: string): Promise<string | undefined> {
-    return this.#step(() => this.#read(checkKey(key))?.text);
+    return this.#step(() => this.#text(checkKey(key)));
   }
 
   compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
     return this.#step(() => {
-      const { ttlMs } = checkLifetime(options);
+      const { ttlMs, identity } = checkLifetime(options);
       checkKey(key);
       checkOptionalValue(expected, 'value expected');
       checkOptionalValue(next, 'value');
-      if (this.#read(key)?.text !== expected) return false;
+      this.#assertIdentity(identity);
+      if (this.#text(key) !== expected) return false;
       if (next === undefined) this.#held.delete(key);
-      else this.#write(key, next, this.#expiry(ttlMs));
+      else this.#write(key, next, ttlMs === 'keep' ? this.#kept(key) : this.#expiry(ttlMs));
       return true;
     });
   }
 
   increment(key: string, by: number, options?: IncrementOptions): Promise<Increment> {
     return this.#step(() => {
-      const { max = Number.MAX_VALUE, ttlMs, mustExist } = checkIncrement(by, options);
-      const held = this.#read(checkKey(key));
-      if (held === undefined && mustExist) return Object.freeze({ applied: false, value: undefined });
-      const value = held === undefined ? undefined : numberOf(held.text);
-      if (held !== undefined && value === undefined) throw notANumber();
+      const { max = Number.MAX_VALUE, ttlMs, mustExist, identity, windowMs } = checkIncrement(by, options);
+      checkKey(key);
+      this.#assertIdentity(identity);
+      if (windowMs !== undefined) return this.#incrementWindow(key, by, windowMs, max, mustExist);
+      const text = this.#text(key);
+      if (text === undefined && mustExist) return Object.freeze({ applied: false, value: undefined });
+      const value = text === undefined ? undefined : numberOf(text);
+      if (text !== undefined && value === undefined) throw notANumber();
       const sum = (value ?? 0) + by;
       if (!Number.isFinite(sum) || sum > max) return Object.freeze({ applied: false, value });
-      this.#write(key, String(sum), held?.expiresAt ?? this.#expiry(ttlMs));
+      this.#write(key, String(sum), text === undefined ? this.#expiry(ttlMs) : this.#kept(key));
       return Object.freeze({ applied: true, value: sum });
     });
   }
@@ -76,8 +89,41 @@ export class MemoryStateStore implements StateStore {
       const expiresAt = this.#expiry(checkTtl(ttlMs));
       const held = this.#read(checkKey(key));
       if (held === undefined) return false;
-      this.#write(key, held.text, expiresAt);
+      this.#write(key, held.value, expiresAt);
       return true;
+    });
+  }
+
+  now(): Promise<StoreMoment> {
+    return this.#step(() => Object.freeze({ time: this.#clock.now(), identity: this.#identity }));
+  }
+
+  list(prefix: string, limit?: number): Promise<readonly string[]> {
+    return this.#step(() => {
+      const most = checkLimit(limit);
+      checkKey(prefix, 'prefix');
+      const keys = [...this.#held.keys()].filter((key) => key.startsWith(prefix) && this.#read(key) !== undefined);
+      return Object.freeze(keys.sort().slice(0, most));
+    });
+  }
+
+  append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
+    return this.#step(() => {
+      const { at, max, ttlMs, identity } = checkAppend(options);
+      checkKey(key);
+      checkValue(item, 'item');
+      this.#assertIdentity(identity);
+      const items = this.#list(key) ?? [];
+      if ((at !== undefined && items.length !== at) || items.length >= max) return undefined;
+      this.#write(key, [...items, item], ttlMs === undefined ? this.#kept(key) : this.#expiry(ttlMs));
+      return items.length + 1;
+    });
+  }
+
+  read(key: string, options?: ReadOptions): Promise<readonly string[]> {
+    return this.#step(() => {
+      const { from, limit } = checkRead(options);
+      return Object.freeze(this.#list(checkKey(key))?.slice(from, from + limit) ?? []);
     });
   }
 
@@ -118,8 +164,43 @@ export class MemoryStateStore implements StateStore {
     });
   }
 
+  #assertIdentity(identity: string | undefined): void {
+    if (identity !== undefined && identity !== this.#identity) throw restarted();
+  }
+
+  #incrementWindow(key: string, by: number, windowMs: number, max: number, mustExist: boolean): Increment {
+    const held = this.#read(key)?.value;
+    if (held !== undefined && (typeof held === 'string' || !('steps' in held))) throw notANumber();
+    if (held === undefined && mustExist) return Object.freeze({ applied: false, value: undefined });
+    const stepMs = windowMs / WINDOW_STEPS;
+    const now = Math.floor(this.#clock.elapsed() / stepMs);
+    const steps = new Map([...(held?.steps ?? [])].filter(([step]) => step >= now - WINDOW_STEPS));
+    const value = [...steps.values()].reduce((sum, added) => sum + added, 0);
+    const sum = value + by;
+    if (!Number.isFinite(sum) || sum > max) return Object.freeze({ applied: false, value: held === undefined ? undefined : value });
+    steps.set(now, (steps.get(now) ?? 0) + by);
+    this.#write(key, { steps }, this.#expiry(windowMs + stepMs));
+    return Object.freeze({ applied: true, value: sum });
+  }
+
   #expiry(ttlMs: number | undefined): number {
     return ttlMs === undefined ? Infinity : this.#clock.elapsed() + ttlMs;
+  }
+
+  #kept(key: string): number {
+    return this.#held.get(key)?.expiresAt ?? Infinity;
+  }
+
+  #text(key: string): string | undefined {
+    const value = this.#read(key)?.value;
+    if (typeof value === 'object' && !('steps' in value)) throw notAText();
+    return typeof value === 'object' ? JSON.stringify([...value.steps]) : value;
+  }
+
+  #list(key: string): List | undefined {
+    const value = this.#read(key)?.value;
+    if (value !== undefined && (typeof value === 'string' || 'steps' in value)) throw notAList();
+    return value;
   }
 
   #read(key: string): Held | undefined {
@@ -129,8 +210,8 @@ export class MemoryStateStore implements StateStore {
     return undefined;
   }
 
-  #write(key: string, text: string, expiresAt: number): void {
-    this.#held.set(key, Object.freeze({ text, expiresAt }));
+  #write(key: string, value: Held['value'], expiresAt: number): void {
+    this.#held.set(key, Object.freeze({ value, expiresAt }));
     this.#writesToSweep -= 1;
     if (this.#writesToSweep <= 0) this.#sweep();
   }

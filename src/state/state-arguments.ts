@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ToolError } from '../core/errors.js';
+import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, type FieldsOf } from '../core/options.js';
 import { digestOf } from '../core/plain-data.js';
-import type { IncrementOptions, LifetimeOptions } from './state-store.js';
+import type { AppendOptions, IncrementOptions, LifetimeOptions, ReadOptions } from './state-store.js';
 
 /** What a store takes: small state, no documents. */
 export const STATE_LIMITS = Object.freeze({
@@ -11,6 +11,10 @@ export const STATE_LIMITS = Object.freeze({
   keyLength: 512,
   /** Bytes of a value or message, as UTF-8. */
   valueBytes: 1_048_576,
+  /** Items of one list, and keys in one answer. */
+  listItems: 10_000,
+  /** Items read at once. */
+  readItems: 1_000,
 });
 
 /** Half of a character pair has no UTF-8 form: two different keys would become one, and a value would come back changed. */
@@ -43,26 +47,48 @@ export function checkOptionalValue(value: unknown, what: string): string | undef
 
 const TTL = 'milliseconds above 0';
 const isTtl = (value: unknown): value is number => typeof value === 'number' && value > 0 && Number.isSafeInteger(Math.ceil(value));
-const ttlMs = z.custom<number>(isTtl, TTL).optional();
-const lifetimeSchema = z.strictObject({ ttlMs } satisfies FieldsOf<LifetimeOptions>);
-const incrementSchema = z.strictObject({ ttlMs, max: z.number().optional(), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>);
+// Whole milliseconds, rounded up: a key never ends before its time.
+const ttlMs = z.custom<number>(isTtl, TTL).transform(Math.ceil).optional();
+const keptTtlMs = z.custom<number | 'keep'>((value) => value === 'keep' || isTtl(value), `${TTL}, or 'keep'`).transform((value) => (value === 'keep' ? value : Math.ceil(value))).optional();
+const identity = z.string().optional();
+const count = (max: number) => z.int().min(1).max(max);
 
-/** Whole milliseconds, rounded up: a key never ends before its time. */
+const lifetimeSchema = z.strictObject({ ttlMs: keptTtlMs, identity } satisfies FieldsOf<LifetimeOptions>);
+const incrementSchema = z
+  .strictObject({ ttlMs, identity, windowMs: ttlMs, max: z.number().optional(), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>)
+  .refine(({ ttlMs, windowMs }) => ttlMs === undefined || windowMs === undefined, { error: expectedGot('ttlMs or windowMs', 'both', 'A window has its own lifetime.') });
+const appendSchema = z.strictObject({ at: z.int().min(0).optional(), max: count(STATE_LIMITS.listItems), ttlMs, identity } satisfies FieldsOf<AppendOptions>);
+const readSchema = z.strictObject({ from: z.int().min(0).default(0), limit: count(STATE_LIMITS.readItems).default(100) } satisfies FieldsOf<ReadOptions>);
+
 export function checkTtl(ttlMs: unknown): number {
   if (!isTtl(ttlMs)) throw invalidArgument(`ttlMs as ${TTL}`, ttlMs);
   return Math.ceil(ttlMs);
 }
 
-export function checkLifetime(options: LifetimeOptions | undefined): { readonly ttlMs: number | undefined } {
-  const { ttlMs } = checkOptions(lifetimeSchema, options, 'options of the operation');
-  return { ttlMs: ttlMs === undefined ? undefined : Math.ceil(ttlMs) };
+export function checkLifetime(options: LifetimeOptions | undefined): z.output<typeof lifetimeSchema> {
+  return checkOptions(lifetimeSchema, options, 'options of the operation');
 }
 
-export function checkIncrement(by: unknown, options: IncrementOptions | undefined): { readonly by: number; readonly max: number | undefined; readonly ttlMs: number | undefined; readonly mustExist: boolean } {
+export function checkIncrement(by: unknown, options: IncrementOptions | undefined): z.output<typeof incrementSchema> & { readonly by: number } {
   if (typeof by !== 'number' || !Number.isFinite(by)) throw invalidArgument('by as a finite number', by);
-  const { max, ttlMs, mustExist } = checkOptions(incrementSchema, options, 'options of the operation');
-  return { by, max, ttlMs: ttlMs === undefined ? undefined : Math.ceil(ttlMs), mustExist };
+  return { by, ...checkOptions(incrementSchema, options, 'options of the operation') };
 }
+
+export function checkAppend(options: AppendOptions): z.output<typeof appendSchema> {
+  return checkOptions(appendSchema, options, 'options of the operation');
+}
+
+export function checkRead(options: ReadOptions | undefined): z.output<typeof readSchema> {
+  return checkOptions(readSchema, options, 'options of the operation');
+}
+
+export function checkLimit(limit: unknown = 1_000): number {
+  if (!count(STATE_LIMITS.listItems).safeParse(limit).success) throw invalidArgument(`limit as a whole number from 1 to ${STATE_LIMITS.listItems}`, limit);
+  return limit as number;
+}
+
+/** The parts of a sliding window: it moves on by one of them. */
+export const WINDOW_STEPS = 8;
 
 export function checkListener<T>(listener: T): T {
   if (typeof listener !== 'function') throw invalidArgument('a function that listens', listener);
@@ -79,6 +105,23 @@ export function numberOf(text: string): number | undefined {
 
 export function notANumber(): ToolError {
   return invalid(expectedGot('a number under the key', 'other text', 'Use another key for counting.'));
+}
+
+export function notAList(): ToolError {
+  return invalid(expectedGot('a list under the key', 'text', 'Use another key for the list.'));
+}
+
+export function notAText(): ToolError {
+  return invalid(expectedGot('text under the key', 'a list', 'Use another key for the text.'));
+}
+
+/** Says that the store is not the one that the caller means: it restarted, or another server took over. */
+export function restarted(): ToolError {
+  return new ToolError('STATE_UNAVAILABLE', expectedGot('the state store as it was before', 'one that restarted since, or another server', 'It may hold an older state: begin again with what now() tells.'), { details: { reason: 'restarted', sent: false } });
+}
+
+export function isRestarted(error: unknown): boolean {
+  return isToolError(error) && error.code === 'STATE_UNAVAILABLE' && error.details['reason'] === 'restarted';
 }
 
 function checkText(value: unknown, what: string): string {

@@ -32,6 +32,36 @@ export interface StateStore {
   /** Lets a key live for `ttlMs` from now. @returns whether there is such a key. */
   expire(key: string, ttlMs: number): Promise<boolean>;
 
+  /**
+   * The time by the store's clock, by which lifetimes and windows are measured, and the store's identity.
+   *
+   * @throws ToolError `STATE_UNAVAILABLE`, also when the store's identity cannot be known (`details.reason: 'no_identity'`).
+   */
+  now(): Promise<StoreMoment>;
+
+  /**
+   * The keys that begin with a prefix, sorted; at most `limit`, and which ones when there are more is not promised.
+   *
+   * Keys that are written or removed meanwhile may be among them or not. In a large store this is slow: several steps,
+   * each of which answers in time.
+   *
+   * @param limit 1 to 10,000; 1,000 by default.
+   */
+  list(prefix: string, limit?: number): Promise<readonly string[]>;
+
+  /**
+   * Appends an item to the list under a key, which it creates if there is none.
+   *
+   * A list is no text: `get`, `compareAndSet` and `increment` of its key are `INVALID_ARGUMENT`, as `append` and `read` are
+   * of a text's. `expire` ends it.
+   *
+   * @returns how many items the list holds now; `undefined` when nothing was appended because of `at` or `max`.
+   */
+  append(key: string, item: string, options: AppendOptions): Promise<number | undefined>;
+
+  /** Items of the list under a key, in order; none when there is no such list. */
+  read(key: string, options?: ReadOptions): Promise<readonly string[]>;
+
   /** Sends a message to everybody who listens now, this process included; what one sends after another arrives after it. */
   publish(channel: string, message: string): Promise<void>;
 
@@ -51,8 +81,23 @@ export interface StateStore {
   close(): Promise<void>;
 }
 
+/** The time by the store's own clock, and which life of the store it is. */
+export interface StoreMoment {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  /**
+   * The same text as long as nothing that was written can have been undone.
+   *
+   * It changes when the store restarts or another server takes over: both may bring back an older state.
+   */
+  readonly identity: string;
+}
+
 export interface LifetimeOptions {
-  readonly ttlMs?: number;
+  /** How long the new text lives; `'keep'` leaves an existing key the lifetime that it has. @default for good */
+  readonly ttlMs?: number | 'keep';
+  /** Writes only while the store still has this identity; otherwise rejects, with `details.reason: 'restarted'`. */
+  readonly identity?: string;
 }
 
 export interface IncrementOptions {
@@ -62,6 +107,33 @@ export interface IncrementOptions {
   readonly ttlMs?: number;
   /** Refuse (`applied: false`, `value: undefined`) when there is no such key, instead of starting at 0. */
   readonly mustExist?: boolean;
+  /** As for `compareAndSet`. */
+  readonly identity?: string;
+  /**
+   * Counts what was added during the last `windowMs` milliseconds of the store's clock, instead of `ttlMs`.
+   *
+   * The window slides in steps of an eighth, and counts up to an eighth more than its length: rounded towards refusal.
+   * The key lives as long as anything counts. All operations on the key need the same `windowMs`.
+   */
+  readonly windowMs?: number;
+}
+
+export interface AppendOptions {
+  /** Appends only if the list holds exactly so many items. */
+  readonly at?: number;
+  /** Appends only if the list then holds at most so many items; 1 to 10,000. */
+  readonly max: number;
+  /** How long the whole list lives from now on; without it, it keeps the lifetime it has. */
+  readonly ttlMs?: number;
+  /** As for `compareAndSet`. */
+  readonly identity?: string;
+}
+
+export interface ReadOptions {
+  /** The first item that is read, from 0. @default 0 */
+  readonly from?: number;
+  /** At most so many items; 1 to 1,000. @default 100 */
+  readonly limit?: number;
 }
 
 export interface Increment {

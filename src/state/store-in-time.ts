@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
-import type { Increment, IncrementOptions, LifetimeOptions, StateStore } from './state-store.js';
+import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
 
 /** How long an operation is waited for: a store promises to answer within 250 ms. */
 const ANSWER_MS = 300;
@@ -39,6 +39,22 @@ export class StoreInTime implements StateStore {
 
   expire(key: string, ttlMs: number): Promise<boolean> {
     return this.#inTime(() => this.#store.expire(key, ttlMs));
+  }
+
+  now(): Promise<StoreMoment> {
+    return this.#inTime(() => this.#store.now());
+  }
+
+  list(prefix: string, limit?: number): Promise<readonly string[]> {
+    return this.#store.list(prefix, limit);
+  }
+
+  append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
+    return this.#inTime(() => this.#store.append(key, item, options));
+  }
+
+  read(key: string, options?: ReadOptions): Promise<readonly string[]> {
+    return this.#inTime(() => this.#store.read(key, options));
   }
 
   publish(channel: string, message: string): Promise<void> {

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import type { StateStore } from '../state/state-store.js';
+import { CHANNEL_CASES } from './store-channel-cases.js';
+import { eventually, refused, type NamedRun, type StateStoreCase } from './store-case.js';
 
-/** One promise of every state store. */
-export interface StateStoreCase {
-  readonly name: string;
-  /** Rejects when the store, which must be empty at first, breaks the promise. */
-  readonly run: (store: StateStore, tools: StateStoreTools) => Promise<void>;
-}
-
-export interface StateStoreTools {
-  /** Lets at least so many milliseconds pass for the store. */
-  readonly advance: (ms: number) => Promise<void>;
-}
+export type { StateStoreCase, StateStoreTools } from './store-case.js';
 
 /**
  * What every `StateStore` must do, for any test runner: `for (const { name, run } of stateStoreCases()) it(name, () => run(makeStore(), tools))`.
@@ -19,16 +10,14 @@ export interface StateStoreTools {
  * Each case needs a store of its own without any keys.
  */
 export function stateStoreCases(): readonly StateStoreCase[] {
-  return CASES.map(([name, run]) => Object.freeze({ name, run }));
+  return [...CASES, ...CHANNEL_CASES].map(([name, run]) => Object.freeze({ name, run }));
 }
-
-type Run = StateStoreCase['run'];
 
 const KEYS = ['__proto__', 'constructor', 'toString', 'a b', 'a:b:c', ':', '*', '{x}', 'Ünïcödé 🗝️ 鍵', 'line\nbreak\0nul', 'k'.repeat(512)];
 const MIB = 1_048_576;
 const LONG_MS = 3_600_000;
 
-const CASES: readonly (readonly [string, Run])[] = [
+const CASES: readonly NamedRun[] = [
   [
     'holds nothing at first',
     async (store) => {
@@ -197,6 +186,138 @@ const CASES: readonly (readonly [string, Run])[] = [
     },
   ],
   [
+    'leaves a key its lifetime, if told so',
+    async (store, { advance }) => {
+      await store.compareAndSet('short', undefined, 'a', { ttlMs: 1_000 });
+      assert.equal(await store.compareAndSet('short', 'a', 'b', { ttlMs: 'keep' }), true);
+      await store.compareAndSet('for good', undefined, 'a', { ttlMs: 'keep' });
+      await advance(1_020);
+      assert.equal(await store.get('short'), undefined);
+      assert.equal(await store.get('for good'), 'a');
+    },
+  ],
+  [
+    'tells its time and an identity that stays',
+    async (store, { advance }) => {
+      const before = await store.now();
+      await advance(60);
+      const after = await store.now();
+      assert.ok(Number.isFinite(before.time) && after.time - before.time >= 40, `${before.time} then ${after.time}`);
+      assert.ok(before.identity !== '');
+      assert.equal(after.identity, before.identity);
+    },
+  ],
+  [
+    'writes for its own identity, and refuses to for another',
+    async (store) => {
+      const { identity } = await store.now();
+      assert.equal(await store.compareAndSet('text', undefined, 'a', { identity }), true);
+      assert.deepEqual(await store.increment('count', 1, { identity }), { applied: true, value: 1 });
+      assert.deepEqual(await store.increment('window', 1, { identity, windowMs: LONG_MS }), { applied: true, value: 1 });
+      assert.equal(await store.append('list', 'a', { max: 2, identity }), 1);
+      const other = { identity: `not ${identity}` };
+      for (const write of [
+        () => store.compareAndSet('text', 'a', 'b', other),
+        () => store.increment('count', 1, other),
+        () => store.increment('window', 1, { ...other, windowMs: LONG_MS }),
+        () => store.append('list', 'b', { max: 2, ...other }),
+      ]) {
+        const error = await refused(write, 'STATE_UNAVAILABLE');
+        assert.equal(error.details['reason'], 'restarted');
+        assert.equal(error.details['sent'], false);
+      }
+      assert.equal(await store.get('text'), 'a');
+      assert.equal(await store.get('count'), '1');
+      assert.deepEqual(await store.increment('window', 0, { windowMs: LONG_MS }), { applied: true, value: 1 });
+      assert.deepEqual(await store.read('list'), ['a']);
+    },
+  ],
+  [
+    'counts what was added during the last window, and nothing older',
+    async (store, { advance }) => {
+      const long = (by: number) => store.increment('long', by, { max: 10, windowMs: LONG_MS });
+      assert.deepEqual(await store.increment('long', 1, { windowMs: LONG_MS, mustExist: true }), { applied: false, value: undefined });
+      assert.deepEqual(await long(4), { applied: true, value: 4 });
+      await advance(60);
+      assert.deepEqual(await long(6), { applied: true, value: 10 });
+      assert.deepEqual(await long(1), { applied: false, value: 10 });
+      assert.deepEqual(await long(-0.5), { applied: true, value: 9.5 });
+      const short = (by: number) => store.increment('short', by, { max: 10, windowMs: 160 });
+      assert.deepEqual(await short(10), { applied: true, value: 10 });
+      await advance(200);
+      assert.deepEqual(await short(0.1), { applied: true, value: 0.1 });
+      await advance(200);
+      assert.equal(await store.get('short'), undefined);
+    },
+  ],
+  [
+    'never lets more into a window than its limit, whoever adds at the same time',
+    async (store) => {
+      const results = await Promise.all(Array.from({ length: 100 }, () => store.increment('window', 1, { max: 10, windowMs: LONG_MS })));
+      assert.equal(results.filter(({ applied }) => applied).length, 10);
+    },
+  ],
+  [
+    'lists the keys that begin with a prefix',
+    async (store, { advance }) => {
+      const keys = ['a*:1', 'a*:2', 'a*:[x]', 'a*:Ünïcödé 🗝️'];
+      for (const key of [...keys, 'ab:1', 'a', 'a*', 'b:a*:1']) await store.compareAndSet(key, undefined, 'x');
+      await store.compareAndSet('a*:short', undefined, 'x', { ttlMs: 40 });
+      await store.append('a*:list', 'x', { max: 1 });
+      await advance(60);
+      assert.deepEqual(await store.list('a*:'), [...keys, 'a*:list'].sort());
+      assert.equal((await store.list('a*:', 2)).length, 2);
+      assert.deepEqual(await store.list('nothing:'), []);
+      for (let index = 0; index < 300; index += 1) await store.increment(`many:${index}`, 1);
+      assert.equal((await store.list('many:')).length, 300);
+      for (const limit of [0, 10_001, 1.5]) await refused(() => store.list('a', limit), 'INVALID_ARGUMENT');
+      await refused(() => store.list(''), 'INVALID_ARGUMENT');
+    },
+  ],
+  [
+    'appends to a list up to its bound, and reads it from any item',
+    async (store, { advance }) => {
+      assert.deepEqual(await store.read('list'), []);
+      for (let item = 0; item < 120; item += 1) assert.equal(await store.append('list', `item ${item}`, { max: 120, at: item }), item + 1);
+      assert.equal(await store.append('list', 'one more', { max: 120 }), undefined);
+      assert.equal(await store.append('list', 'at the wrong place', { max: 1_000, at: 119 }), undefined);
+      assert.equal((await store.read('list')).length, 100);
+      assert.deepEqual(await store.read('list', { from: 118, limit: 1_000 }), ['item 118', 'item 119']);
+      assert.deepEqual(await store.read('list', { from: 200 }), []);
+      assert.equal(await store.append('short', 'a', { max: 2, ttlMs: 40 }), 1);
+      assert.equal(await store.append('short', 'b', { max: 2 }), 2);
+      await advance(60);
+      assert.deepEqual(await store.read('short'), []);
+      assert.equal(await store.expire('list', 40), true);
+      await advance(60);
+      assert.deepEqual(await store.read('list'), []);
+    },
+  ],
+  [
+    'lets exactly one of 100 that append at the same place win',
+    async (store) => {
+      const won = await Promise.all(Array.from({ length: 100 }, (_, writer) => store.append('list', `writer ${writer}`, { at: 0, max: 10 })));
+      assert.deepEqual(won.filter((length) => length !== undefined), [1]);
+      assert.deepEqual(await store.read('list'), [`writer ${won.indexOf(1)}`]);
+    },
+  ],
+  [
+    'tells lists from texts',
+    async (store) => {
+      await store.append('list', 'a', { max: 1 });
+      await store.compareAndSet('text', undefined, 'a');
+      await refused(() => store.get('list'), 'INVALID_ARGUMENT');
+      await refused(() => store.compareAndSet('list', undefined, 'a'), 'INVALID_ARGUMENT');
+      await refused(() => store.increment('list', 1), 'INVALID_ARGUMENT');
+      await refused(() => store.increment('list', 1, { windowMs: LONG_MS }), 'INVALID_ARGUMENT');
+      await refused(() => store.increment('text', 1, { windowMs: LONG_MS }), 'INVALID_ARGUMENT');
+      await refused(() => store.append('text', 'a', { max: 1 }), 'INVALID_ARGUMENT');
+      await refused(() => store.read('text'), 'INVALID_ARGUMENT');
+      assert.deepEqual(await store.read('list'), ['a']);
+      assert.equal(await store.get('text'), 'a');
+    },
+  ],
+  [
     'takes any text as key, value, channel and message',
     async (store) => {
       for (const key of KEYS) assert.equal(await store.compareAndSet(key, undefined, key), true, key);
@@ -240,114 +361,13 @@ const CASES: readonly (readonly [string, Run])[] = [
       await refused(() => store.increment('key', 1, { max: NaN }), 'INVALID_ARGUMENT');
       await refused(() => store.increment('key', 1, { mustExist: anything('yes') }), 'INVALID_ARGUMENT');
       await refused(() => store.increment('key', 1, anything({ ttl: 1 })), 'INVALID_ARGUMENT');
+      await refused(() => store.increment('key', 1, { ttlMs: 1, windowMs: 1 }), 'INVALID_ARGUMENT');
+      for (const options of [undefined, {}, { max: 0 }, { max: 10_001 }, { max: 1, at: -1 }, { max: 1, size: 1 }]) await refused(() => store.append('key', 'a', anything(options)), 'INVALID_ARGUMENT');
+      for (const options of [{ from: -1 }, { limit: 0 }, { limit: 1_001 }, { to: 1 }]) await refused(() => store.read('key', anything(options)), 'INVALID_ARGUMENT');
+      await refused(() => store.append('key', anything(1), { max: 1 }), 'INVALID_ARGUMENT');
       await refused(() => store.compareAndSet('key', undefined, 'a', anything({ ttl: 1 })), 'INVALID_ARGUMENT');
       await refused(() => store.subscribe('channel', anything('listener')), 'INVALID_ARGUMENT');
       assert.equal(await store.get('key'), undefined);
     },
   ],
-  [
-    'brings messages to all who listen to the channel, in the order they were sent',
-    async (store) => {
-      const first: string[] = [];
-      const second: string[] = [];
-      await store.subscribe('channel', (message) => void first.push(message));
-      await store.subscribe('channel', (message) => void second.push(message));
-      await store.subscribe('other', (message) => void first.push(`other ${message}`));
-      const sent = Array.from({ length: 200 }, (_, index) => String(index));
-      await Promise.all(sent.map((message) => store.publish('channel', message)));
-      await eventually(() => first.length >= 200 && second.length >= 200, 'all messages are heard');
-      assert.deepEqual(first, sent);
-      assert.deepEqual(second, sent);
-    },
-  ],
-  [
-    'never calls a listener within publish',
-    async (store) => {
-      const order: string[] = [];
-      await store.subscribe('channel', () => void order.push('heard'));
-      const published = store.publish('channel', 'message');
-      order.push('sent');
-      await published;
-      await eventually(() => order.length === 2, 'the message is heard');
-      assert.deepEqual(order, ['sent', 'heard']);
-    },
-  ],
-  [
-    'stops telling a listener, and that one only',
-    async (store) => {
-      const heard: string[] = [];
-      const listener = (message: string) => void heard.push(message);
-      const stopFirst = await store.subscribe('channel', listener);
-      const stopSecond = await store.subscribe('channel', listener);
-      await stopFirst();
-      await stopFirst();
-      await store.publish('channel', 'one');
-      await eventually(() => heard.length > 0, 'the second still listens');
-      await stopSecond();
-      await store.subscribe('channel', (message) => void heard.push(`later ${message}`));
-      await store.publish('channel', 'two');
-      await eventually(() => heard.length > 1, 'the third listens');
-      assert.deepEqual(heard, ['one', 'later two']);
-    },
-  ],
-  [
-    'is not hurt by listeners that throw',
-    async (store) => {
-      const heard: string[] = [];
-      await store.subscribe('channel', () => {
-        throw new Error('listener');
-      });
-      await store.subscribe('channel', () => Promise.reject(new Error('async listener')) as unknown as void);
-      await store.subscribe('channel', (message) => void heard.push(message));
-      await store.publish('channel', 'one');
-      await store.publish('channel', 'two');
-      await eventually(() => heard.length === 2, 'the third listener hears both');
-      assert.equal(await store.get('key'), undefined);
-    },
-  ],
-  [
-    'serves 1,000 channels',
-    async (store) => {
-      const channels = Array.from({ length: 1_000 }, (_, index) => `channel ${index}`);
-      const heard = new Map<string, string>();
-      const stops: (() => Promise<void>)[] = [];
-      for (let start = 0; start < channels.length; start += 100) {
-        stops.push(...(await Promise.all(channels.slice(start, start + 100).map((channel) => store.subscribe(channel, (message) => void heard.set(channel, message))))));
-      }
-      for (const channel of channels) await store.publish(channel, `to ${channel}`);
-      await eventually(() => heard.size === channels.length, 'all channels are heard');
-      assert.ok(channels.every((channel) => heard.get(channel) === `to ${channel}`));
-      for (let start = 0; start < stops.length; start += 100) await Promise.all(stops.slice(start, start + 100).map((stop) => stop()));
-    },
-  ],
-  [
-    'refuses everything after it was closed, and may be closed twice',
-    async (store) => {
-      await store.subscribe('channel', () => undefined);
-      await store.close();
-      await store.close();
-      await refused(() => store.get('key'), 'STATE_UNAVAILABLE');
-      await refused(() => store.compareAndSet('key', undefined, 'a'), 'STATE_UNAVAILABLE');
-      await refused(() => store.increment('key', 1), 'STATE_UNAVAILABLE');
-      await refused(() => store.expire('key', 1), 'STATE_UNAVAILABLE');
-      await refused(() => store.publish('channel', 'message'), 'STATE_UNAVAILABLE');
-      await refused(() => store.subscribe('channel', () => undefined), 'STATE_UNAVAILABLE');
-    },
-  ],
 ];
-
-async function refused(operation: () => Promise<unknown>, code: string): Promise<void> {
-  await assert.rejects(operation, (error: unknown) => {
-    assert.equal((error as { code?: unknown }).code, code, String(error));
-    return true;
-  });
-}
-
-/** Messages travel: waits until they have arrived, for at most ten seconds. */
-async function eventually(isSo: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!isSo()) {
-    assert.ok(performance.now() < deadline, `expected within 10 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}

@@ -237,13 +237,16 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'RedisStateStore',
     ],
     types: [
+      'AppendOptions',
       'Increment',
       'IncrementOptions',
       'LifetimeOptions',
       'MemoryStateStoreOptions',
+      'ReadOptions',
       'RedisClientTemplate',
       'RedisStateStoreOptions',
       'StateStore',
+      'StoreMoment',
     ],
   },
   'tooldex/testing': {

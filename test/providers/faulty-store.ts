@@ -1,6 +1,6 @@
 import { ToolError } from '../../src/core/errors.js';
 import { MemoryStateStore } from '../../src/state/memory-state-store.js';
-import type { LifetimeOptions, StateStore } from '../../src/state/state-store.js';
+import type { LifetimeOptions, StateStore, StoreMoment } from '../../src/state/state-store.js';
 
 /** What becomes of an operation: it is done, refused, or done and answered by an error all the same. */
 export type Fault = 'none' | 'refused' | 'lost-answer';
@@ -37,6 +37,22 @@ export class FaultyStore implements StateStore {
   }
 
   expire(): never {
+    throw new Error('not used by providers');
+  }
+
+  now(): Promise<StoreMoment> {
+    return this.#do('now', () => this.#memory.now());
+  }
+
+  list(prefix: string, limit?: number): Promise<readonly string[]> {
+    return this.#do('list', () => this.#memory.list(prefix, limit));
+  }
+
+  append(): never {
+    throw new Error('not used by providers');
+  }
+
+  read(): never {
     throw new Error('not used by providers');
   }
 

@@ -308,11 +308,12 @@ class NoAnswer extends Error {
 }
 
 /** Why an operation got no answer. */
-type UnavailableReason = 'closed' | 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused';
+type UnavailableReason = 'closed' | 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity';
 
 /** A `STATE_UNAVAILABLE` error; `sent: false` in its details says that the operation surely did not happen. */
 export function unavailable(reason: UnavailableReason, message: string, sent: boolean, cause?: unknown): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', message, { details: { reason, sent }, ...(cause === undefined ? {} : { cause }) });
+  const code = replyCode(cause);
+  return new ToolError('STATE_UNAVAILABLE', message, { details: { reason, sent, ...(code !== undefined && { code }) }, ...(cause === undefined ? {} : { cause }) });
 }
 
 /** The first word of an error that Redis answered, such as `NOSCRIPT` or `WRONGTYPE`; `undefined` for errors of the connection. */

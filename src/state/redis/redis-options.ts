@@ -18,12 +18,21 @@ export interface RedisStateStoreOptions {
   readonly prefix?: string;
   /** How long one operation may wait for Redis; 1 to 60,000 milliseconds. Above 200 it breaks the promise of 250 ms. @default 200 */
   readonly timeoutMs?: number;
+  /**
+   * What a restart of Redis, or another server in its place, means for approvals, budgets and sessions. Redis may come
+   * back with an older state: `'refuse'` asks and counts again, on the safe side. `'trust'` is for a store that never
+   * loses what it has confirmed (`appendfsync always`, and no failover to a replica), or that does not tell its `run_id`.
+   *
+   * @default 'refuse'
+   */
+  readonly onStoreRestart?: 'refuse' | 'trust';
 }
 
 export interface CheckedRedisOptions {
   readonly source: { readonly url: string } | { readonly client: RedisClientTemplate };
   readonly prefix: string;
   readonly timeoutMs: number;
+  readonly onStoreRestart: 'refuse' | 'trust';
 }
 
 const LONGEST_PREFIX = 128;
@@ -34,13 +43,14 @@ const schema = z.strictObject({
   client: withMethods<RedisClientTemplate>('a client made by createClient of the package redis', 'duplicate').optional(),
   prefix: z.string().max(LONGEST_PREFIX).default('tooldex:'),
   timeoutMs: milliseconds(1, LONGEST_TIMEOUT_MS).default(200),
+  onStoreRestart: z.enum(['refuse', 'trust']).default('refuse'),
 } satisfies FieldsOf<RedisStateStoreOptions>);
 
 /** @throws ToolError INVALID_ARGUMENT */
 export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedisOptions {
-  const { url, client, prefix, timeoutMs } = checkOptions(schema, options, 'options of RedisStateStore');
-  if (url !== undefined && client === undefined) return { source: { url }, prefix, timeoutMs };
-  if (client !== undefined && url === undefined) return { source: { client }, prefix, timeoutMs };
+  const { url, client, ...rest } = checkOptions(schema, options, 'options of RedisStateStore');
+  if (url !== undefined && client === undefined) return { source: { url }, ...rest };
+  if (client !== undefined && url === undefined) return { source: { client }, ...rest };
   throw new ToolError('INVALID_ARGUMENT', expectedGot('either url or client', url === undefined ? 'neither' : 'both'));
 }
 

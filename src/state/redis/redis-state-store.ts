@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
-import { isToolError } from '../../core/errors.js';
+import { isToolError, type ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { ChannelListeners, harmless } from '../channel-listeners.js';
-import { checkIncrement, checkKey, checkLifetime, checkListener, checkOptionalValue, checkTtl, checkValue, notANumber } from '../state-arguments.js';
-import type { Increment, IncrementOptions, LifetimeOptions, StateStore } from '../state-store.js';
+import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, notAList, notANumber, notAText, restarted } from '../state-arguments.js';
+import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../state-store.js';
 import { RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
-import { checkRedisOptions, clientMaker, type RedisStateStoreOptions } from './redis-options.js';
+import { APPEND, COMPARE_AND_SET, INCREMENT, INCREMENT_WINDOW, NOW, RESTARTED, type RedisScript } from './redis-scripts.js';
+import { checkRedisOptions, clientMaker, type CheckedRedisOptions, type RedisStateStoreOptions } from './redis-options.js';
 
 /** How long `connect` waits for a Redis that does not answer. */
 const FIRST_WAIT_MS = 1_000;
@@ -19,6 +20,7 @@ const FIRST_WAIT_MS = 1_000;
  */
 export class RedisStateStore implements StateStore {
   readonly #prefix: string;
+  readonly #trusted: boolean;
   readonly #commands: RedisLink;
   /** A connection of its own: one that listens takes no other commands. */
   readonly #messages: RedisLink;
@@ -27,8 +29,9 @@ export class RedisStateStore implements StateStore {
   #available = false;
   #closed = false;
 
-  private constructor(makeClient: MakeRedisClient, prefix: string, timeoutMs: number) {
+  private constructor(makeClient: MakeRedisClient, { prefix, timeoutMs, onStoreRestart }: CheckedRedisOptions) {
     this.#prefix = prefix;
+    this.#trusted = onStoreRestart === 'trust';
     const onChange = () => this.#tellAvailability();
     this.#commands = new RedisLink({ makeClient, timeoutMs, onChange });
     this.#messages = new RedisLink({ makeClient, timeoutMs, onChange, prepare: (connection) => this.#subscriptions.attach(connection) });
@@ -43,8 +46,8 @@ export class RedisStateStore implements StateStore {
    * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE when `redis` is not installed.
    */
   static async connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
-    const { source, prefix, timeoutMs } = checkRedisOptions(options);
-    const store = new RedisStateStore(await clientMaker(source), prefix, timeoutMs);
+    const checked = checkRedisOptions(options);
+    const store = new RedisStateStore(await clientMaker(checked.source), checked);
     await store.#start();
     return store;
   }
@@ -55,34 +58,65 @@ export class RedisStateStore implements StateStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    const command = ['GET', this.#name(key)];
-    const text = await this.#commands.run((connection) => connection.send(command));
+    const text = await this.#send(['GET', this.#name(key)], notAText);
     return typeof text === 'string' ? text : undefined;
   }
 
   async compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
-    const { ttlMs } = checkLifetime(options);
+    const { ttlMs, identity } = checkLifetime(options);
     const before = checkOptionalValue(expected, 'value expected');
     const after = checkOptionalValue(next, 'value');
-    return (await this.#script(COMPARE_AND_SET, key, [...present(before), ...present(after), String(ttlMs ?? '')])) === 1;
+    return (await this.#script(COMPARE_AND_SET, key, [this.#guard(identity), ...present(before), ...present(after), String(ttlMs ?? '')], notAText)) === 1;
   }
 
   async increment(key: string, by: number, options?: IncrementOptions): Promise<Increment> {
-    const { max, ttlMs, mustExist } = checkIncrement(by, options);
-    const reply = await this.#script(INCREMENT, key, [String(by), String(max ?? ''), String(ttlMs ?? ''), mustExist ? '1' : '0']);
+    const { max, ttlMs, mustExist, identity, windowMs } = checkIncrement(by, options);
+    const script = windowMs === undefined ? INCREMENT : INCREMENT_WINDOW;
+    const reply = await this.#script(script, key, [this.#guard(identity), String(by), String(max ?? ''), String(windowMs ?? ttlMs ?? ''), mustExist ? '1' : '0'], notAText);
     const [state, text] = reply as readonly [number, string];
     if (state === 2) throw notANumber();
     return Object.freeze({ applied: state === 1, value: text === '' ? undefined : Number(text) });
   }
 
   async expire(key: string, ttlMs: number): Promise<boolean> {
-    const command = ['PEXPIRE', this.#name(key), String(checkTtl(ttlMs))];
-    return (await this.#commands.run((connection) => connection.send(command))) === 1;
+    return (await this.#send(['PEXPIRE', this.#name(key), String(checkTtl(ttlMs))])) === 1;
+  }
+
+  async now(): Promise<StoreMoment> {
+    const [seconds, microseconds, runId] = (await this.#run(NOW, [], [])) as readonly [string, string, string];
+    const identity = this.#trusted ? TRUSTED : runId;
+    if (identity === '') throw unavailable('no_identity', expectedGot('a Redis that tells its run_id (INFO server)', 'one that does not', "Connect with onStoreRestart: 'trust' if it never loses what it has confirmed."), false);
+    return Object.freeze({ time: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000), identity });
+  }
+
+  async list(prefix: string, limit?: number): Promise<readonly string[]> {
+    const most = checkLimit(limit);
+    const pattern = `${this.#name(prefix, 'prefix').replace(/[\\*?[\]]/g, '\\$&')}*`;
+    const keys = new Set<string>();
+    let cursor = '0';
+    do {
+      const reply = await this.#send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
+      const [next, found] = reply as readonly [string, readonly string[]];
+      for (const key of found) keys.add(key.slice(this.#prefix.length));
+      cursor = next;
+    } while (cursor !== '0' && keys.size < most);
+    return Object.freeze([...keys].sort().slice(0, most));
+  }
+
+  async append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
+    const { at, max, ttlMs, identity } = checkAppend(options);
+    const length = await this.#script(APPEND, key, [this.#guard(identity), checkValue(item, 'item'), String(at ?? ''), String(max), String(ttlMs ?? '')], notAList);
+    return length === 0 ? undefined : Number(length);
+  }
+
+  async read(key: string, options?: ReadOptions): Promise<readonly string[]> {
+    const { from, limit } = checkRead(options);
+    const items = await this.#send(['LRANGE', this.#name(key), String(from), String(from + limit - 1)], notAList);
+    return Object.freeze(items as string[]);
   }
 
   async publish(channel: string, message: string): Promise<void> {
-    const command = ['PUBLISH', this.#name(channel, 'channel'), checkValue(message, 'message')];
-    await this.#commands.run((connection) => connection.send(command));
+    await this.#send(['PUBLISH', this.#name(channel, 'channel'), checkValue(message, 'message')]);
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
@@ -128,15 +162,32 @@ export class RedisStateStore implements StateStore {
     return this.#prefix + checkKey(key, what);
   }
 
-  #script({ sha, source }: RedisScript, key: string, args: readonly string[]): Promise<unknown> {
-    const name = this.#name(key);
+  /** What a write is bound to; nothing where restarts are trusted. */
+  #guard(identity: string | undefined): string {
+    if (identity === undefined) return '';
+    if (!this.#trusted) return identity;
+    if (identity !== TRUSTED) throw restarted();
+    return '';
+  }
+
+  /** @param wrongType makes the error for a key that holds the other of text and list. */
+  async #send(command: readonly string[], wrongType: () => ToolError = notAText): Promise<unknown> {
+    return await this.#commands.run((connection) => connection.send(command)).catch((error: unknown) => throwAs(wrongType, error));
+  }
+
+  #script(script: RedisScript, key: string, args: readonly string[], wrongType: () => ToolError): Promise<unknown> {
+    return this.#run(script, [this.#name(key)], args).catch((error: unknown) => throwAs(wrongType, error));
+  }
+
+  #run({ sha, source }: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
     return this.#commands.run(async (connection, isOver) => {
       try {
-        return await connection.send(['EVALSHA', sha, '1', name, ...args]);
+        return await connection.send(['EVALSHA', sha, ...rest]);
       } catch (error) {
-        // Not run at all: Redis was started anew, or its script cache was flushed.
+        // Not run at all: Redis was restarted, or its script cache was flushed.
         if (replyCode(error) !== 'NOSCRIPT' || isOver()) throw error;
-        return connection.send(['EVAL', source, '1', name, ...args]);
+        return connection.send(['EVAL', source, ...rest]);
       }
     });
   }
@@ -202,63 +253,12 @@ class RedisSubscriptions {
   }
 }
 
-/** A program that Redis runs as one step, and the name by which its cache knows it. */
-interface RedisScript {
-  readonly source: string;
-  readonly sha: string;
+/** The identity of stores whose restarts are trusted. */
+const TRUSTED = 'trusted';
+
+function throwAs(wrongType: () => ToolError, error: unknown): never {
+  const code = isToolError(error) ? error.details['code'] : undefined;
+  if (code === 'WRONGTYPE') throw wrongType();
+  if (code === RESTARTED) throw restarted();
+  throw error;
 }
-
-function script(source: string): RedisScript {
-  return Object.freeze({ source, sha: createHash('sha1').update(source).digest('hex') });
-}
-
-/**
- * ARGV: `1` and the text expected, or `0` and an empty one for nothing; the same for the next text; milliseconds to live, or empty.
- *
- * Answers 1 when it wrote, 0 when it did not.
- */
-const COMPARE_AND_SET = script(`
-local current = redis.call('GET', KEYS[1])
-if ARGV[1] == '0' then
-  if current then return 0 end
-elseif current ~= ARGV[2] then
-  return 0
-end
-if ARGV[3] == '0' then
-  redis.call('DEL', KEYS[1])
-elseif ARGV[5] == '' then
-  redis.call('SET', KEYS[1], ARGV[4])
-else
-  redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
-end
-return 1
-`);
-
-/**
- * ARGV: the number to add; the largest sum, or empty; milliseconds to live, or empty; `1` if the key must exist.
- *
- * Answers whether it wrote (1, 0; 2 when the key holds no number) and the number under the key as text, empty for none.
- * Lua's numbers are those of JavaScript, and 17 digits name each of them exactly. A number as such would be cut to an integer by Redis.
- */
-const INCREMENT = script(`
-local current = redis.call('GET', KEYS[1])
-local value = 0
-if current then
-  if not (string.match(current, '^%-?[%d%.]+$') or string.match(current, '^%-?[%d%.]+[eE][%+%-]?%d+$')) then return {2, ''} end
-  value = tonumber(current)
-  if not value or value - value ~= 0 then return {2, ''} end
-elseif ARGV[4] == '1' then
-  return {0, ''}
-end
-local sum = value + tonumber(ARGV[1])
-if sum - sum ~= 0 or (ARGV[2] ~= '' and sum > tonumber(ARGV[2])) then return {0, current or ''} end
-local text = string.format('%.17g', sum)
-if current then
-  redis.call('SET', KEYS[1], text, 'KEEPTTL')
-elseif ARGV[3] ~= '' then
-  redis.call('SET', KEYS[1], text, 'PX', ARGV[3])
-else
-  redis.call('SET', KEYS[1], text)
-end
-return {1, text}
-`);

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import type { ToolError } from '../core/errors.js';
+import type { StateStore } from '../state/state-store.js';
+
+/** One promise of every state store. */
+export interface StateStoreCase {
+  readonly name: string;
+  /** Rejects when the store, which must be empty at first, breaks the promise. */
+  readonly run: (store: StateStore, tools: StateStoreTools) => Promise<void>;
+}
+
+export interface StateStoreTools {
+  /** Lets at least so many milliseconds pass for the store. */
+  readonly advance: (ms: number) => Promise<void>;
+}
+
+/** A case as it is written down. */
+export type NamedRun = readonly [name: string, run: StateStoreCase['run']];
+
+/** @returns the error, which must have the code. */
+export async function refused(operation: () => Promise<unknown>, code: string): Promise<ToolError> {
+  let refusal: ToolError | undefined;
+  await assert.rejects(operation, (error: unknown) => {
+    assert.equal((error as { code?: unknown }).code, code, String(error));
+    refusal = error as ToolError;
+    return true;
+  });
+  return refusal!;
+}
+
+/** Messages travel: waits until they have arrived, for at most ten seconds. */
+export async function eventually(isSo: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!isSo()) {
+    assert.ok(performance.now() < deadline, `expected within 10 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
