@@ -135,9 +135,10 @@ export class FakeCatalogue {
     const items = new Map<string, readonly Item[]>(Object.entries({ tools: this.content.tools, skills: this.content.skills, jobs: this.content.jobs, findings: this.content.findings })).get(list);
     if (items === undefined) return send(response, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } }, 404);
     const start = Number(searchParams.get('cursor') ?? 0);
-    const end = list === 'findings' ? items.length : start + Number(searchParams.get('limit'));
+    const end = start + Number(searchParams.get('limit'));
     searchParams.set('cursor', String(end));
-    send(response, { total: items.length, revision: this.#revision, next: end < items.length ? `/${list}?${searchParams.toString()}` : null, [list]: items.slice(start, end) });
+    const severities = Object.fromEntries(['error', 'warning'].map((severity) => [severity, items.filter((item) => item['severity'] === severity).length]));
+    send(response, { ...(list === 'findings' && { severities }), total: items.length, revision: this.#revision, next: end < items.length ? `/${list}?${searchParams.toString()}` : null, [list]: items.slice(start, end) });
   }
 
   /** Whole words in names and descriptions: enough to have something to show. Filters and counts are those of the server. */

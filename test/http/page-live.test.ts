@@ -102,6 +102,23 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     }
   });
 
+  it('shows 200 findings, how many there are of each kind, and the next when they are asked for', async () => {
+    const finding = (severity: string, index: number) => ({ severity, kind: null, rule: 'no-keywords', name: `tool_${index}`, persona: null, source: 'code', line: null, column: null, path: null, message: 'has no keywords' });
+    const server = await FakeCatalogue.start({ findings: Array.from({ length: 450 }, (_, index) => finding(index < 20 ? 'error' : 'warning', index)) });
+    const { page } = await openPage(browser, `${server.url}#/findings`);
+    try {
+      await page.getByRole('button', { name: 'Show more (250 left)' }).click();
+      expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Errors 20', 'Warnings 430']);
+      expect(await page.getByRole('link', { name: /^Findings/ }).innerText()).toMatch(/450$/);
+      await page.getByRole('button', { name: 'Show more (50 left)' }).click();
+      await page.getByText('tool_449').waitFor();
+      expect([await page.locator('.finding').count(), await page.getByRole('button', { name: /^Show more/ }).count()]).toEqual([450, 0]);
+    } finally {
+      await page.context().close();
+      await server.stop();
+    }
+  });
+
   it('leaves an open tool alone while it stays the same, so that text can be selected', async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('same')] });
     const { page } = await openPage(browser, `${server.url}#/tools/same`);

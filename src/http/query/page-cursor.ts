@@ -1,21 +1,26 @@
 import { isPlainObject } from '../../core/plain-data.js';
 import type { Parameter } from './parameter.js';
 
-/** Where a page ended. */
-export interface PageCursor {
-  /** The registry's revision when the first page was asked for. */
-  readonly revision: number;
-  /** The last item of the page. It need not be there any more when the next page is asked for. */
+/** What an item of a list stands by: its rank, then its owner, then its name, then its number among those of the same name. */
+export interface Place {
+  readonly rank?: number;
   readonly owner: string | null;
   readonly name: string;
+  readonly nth?: number;
 }
 
-/** Names have 128 characters, personas are folders: of at most 255 bytes. */
-const LONGEST = 1_024;
+/** Where a page ended: the place of its last item, which need not be there any more when the next page is asked for. */
+export interface PageCursor extends Place {
+  /** The registry's revision when the first page was asked for. */
+  readonly revision: number;
+}
+
+/** Names have 128 characters, personas are folders: of at most 255 bytes. Escaped, a character may have 6. */
+const LONGEST = 4_096;
 
 /** A cursor as one word; opaque to clients. */
-export function writeCursor({ revision, owner, name }: PageCursor): string {
-  return Buffer.from(JSON.stringify({ r: revision, o: owner, n: name })).toString('base64url');
+export function writeCursor({ revision, rank = 0, owner, name, nth = 0 }: PageCursor): string {
+  return Buffer.from(JSON.stringify({ r: revision, k: rank, o: owner, n: name, i: nth })).toString('base64url');
 }
 
 /** @returns `undefined` for what `writeCursor` did not write. */
@@ -24,9 +29,9 @@ export function readCursor(text: string): PageCursor | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (!isPlainObject(value)) return undefined;
-    const { r: revision, o: owner, n: name } = value;
-    if (!Number.isSafeInteger(revision) || (owner !== null && typeof owner !== 'string') || typeof name !== 'string') return undefined;
-    const cursor = { revision: revision as number, owner, name };
+    const { r: revision, k: rank, o: owner, n: name, i: nth } = value;
+    if (![revision, rank, nth].every(Number.isSafeInteger) || (owner !== null && typeof owner !== 'string') || typeof name !== 'string') return undefined;
+    const cursor = { revision: revision as number, rank: rank as number, owner, name, nth: nth as number };
     return writeCursor(cursor) === text ? cursor : undefined;
   } catch {
     return undefined;

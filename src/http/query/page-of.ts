@@ -1,7 +1,6 @@
 import { compareText } from '../../core/plain-data.js';
 import { ownerKey } from '../../capability/query/persona-filter.js';
-import { writeCursor, type PageCursor } from './page-cursor.js';
-import { cursorParameter } from './page-cursor.js';
+import { cursorParameter, writeCursor, type PageCursor, type Place } from './page-cursor.js';
 import { wholeBetween, type Parameter } from './parameter.js';
 import type { Asked } from './read-parameters.js';
 
@@ -13,13 +12,8 @@ export const PAGE_PARAMETERS: readonly (readonly [string, Parameter])[] = [
   ['cursor', cursorParameter],
 ];
 
-interface Named {
-  readonly owner: string | null;
-  readonly name: string;
-}
-
 /** One page of a list. */
-export interface Page<Item extends Named> {
+export interface Page<Item extends Place> {
   readonly items: readonly Item[];
   /** Where the next page begins; `null` on the last. */
   readonly next: string | null;
@@ -30,33 +24,34 @@ export interface Page<Item extends Named> {
 /**
  * The page of a list that a request asks for.
  *
- * A page begins after the last item of the one before, by owner and name and not by number: what is added or removed
+ * A page begins after the last item of the one before, by its place and not by its number in the list: what is added or removed
  * between two pages makes no item come twice, and none that stays be passed over.
  *
- * @param items in the order of the registry: what is shared first, then by persona and name in any case.
+ * @param items in the order of `comparePlaces`, as those of the registry are: what is shared first, then by persona and name in any case.
  */
-export function pageOf<Item extends Named>(items: readonly Item[], asked: Asked, revision: number): Page<Item> {
+export function pageOf<Item extends Place>(items: readonly Item[], asked: Asked, revision: number): Page<Item> {
   const limit = asked.one<number>('limit') ?? USUAL_ITEMS;
   const cursor = asked.one<PageCursor>('cursor');
   const start = cursor === undefined ? 0 : firstAfter(items, cursor);
   const page = items.slice(start, start + limit);
   const first = cursor?.revision ?? revision;
   const last = page.at(-1);
-  const next = last === undefined || start + limit >= items.length ? null : writeCursor({ revision: first, owner: last.owner, name: last.name });
+  const next = last === undefined || start + limit >= items.length ? null : writeCursor({ ...last, revision: first });
   return { items: page, next, changed: first !== revision };
 }
 
-function firstAfter(items: readonly Named[], cursor: Named): number {
+function firstAfter(items: readonly Place[], cursor: Place): number {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareNamed(items[middle]!, cursor) > 0) high = middle;
+    if (comparePlaces(items[middle]!, cursor) > 0) high = middle;
     else low = middle + 1;
   }
   return low;
 }
 
-function compareNamed(a: Named, b: Named): number {
-  return compareText(ownerKey(a.owner), ownerKey(b.owner)) || compareText(a.name.toLowerCase(), b.name.toLowerCase()) || compareText(a.name, b.name);
+/** Compares two places of a list. */
+export function comparePlaces(a: Place, b: Place): number {
+  return (a.rank ?? 0) - (b.rank ?? 0) || compareText(ownerKey(a.owner), ownerKey(b.owner)) || compareText(a.name.toLowerCase(), b.name.toLowerCase()) || compareText(a.name, b.name) || (a.nth ?? 0) - (b.nth ?? 0);
 }

@@ -5,12 +5,16 @@ export function openObject(fields: readonly string[]): Schema {
   return { type: 'object', required: fields, properties: Object.fromEntries(fields.map((field) => [field, {}])) };
 }
 
-/** The schema of a page of a list. Items may have fewer fields, when fewer were asked for. */
-export function listSchema(name: string, fields: readonly string[]): Schema {
+/**
+ * The schema of a page of a list. Items may have fewer fields, when fewer were asked for.
+ *
+ * @param beside what stands beside the list, by name.
+ */
+export function listSchema(name: string, fields: readonly string[], beside: Readonly<Record<string, Schema>> = {}): Schema {
   const count = { type: 'integer', minimum: 0 };
   return {
     type: 'object',
-    required: ['count', 'total', 'revision', 'changed', 'next', name],
+    required: ['count', 'total', 'revision', 'changed', 'next', name, ...Object.keys(beside)],
     properties: {
       count: { ...count, description: 'Items on this page.' },
       total: { ...count, description: 'Items on all pages.' },
@@ -18,6 +22,7 @@ export function listSchema(name: string, fields: readonly string[]): Schema {
       changed: { type: 'boolean', description: 'Whether the catalogue has changed since the first page.' },
       next: { type: ['string', 'null'], description: 'The address of the next page.' },
       [name]: { type: 'array', items: { type: 'object', properties: Object.fromEntries(fields.map((field) => [field, {}])) } },
+      ...beside,
     },
   };
 }

@@ -1,40 +1,37 @@
-import { createHash } from 'node:crypto';
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
+import type { CapabilityFinding } from '../../capability/finding.js';
 import { allowsPersona } from '../../capability/manifest/persona.js';
 import { ownerKey, ownerMatches, type PersonaFilter } from '../../capability/query/persona-filter.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
 import { lintEach } from '../../registry/lint/lint-tools.js';
-import { compatibilityFor } from '../query/personas.js';
+import type { Place } from '../query/page-cursor.js';
+import { comparePlaces } from '../query/page-of.js';
 import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 
+export const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
+
 /** Something to fix, on the wire. Findings about manifests have a `kind`, those of lint a `rule`. */
-interface FindingWire {
-  readonly severity: string;
-  readonly kind: string | null;
-  readonly rule: string | null;
-  readonly name: string | null;
-  readonly persona: string | null;
-  /** A file relative to the root, `code`, or the name of a source. */
-  readonly source: string | null;
+interface FindingWire extends Readonly<Record<Exclude<(typeof FINDING_FIELDS)[number], 'line' | 'column'>, string | null>> {
+  readonly severity: CapabilityFinding['severity'];
+  /** Of these, the source is a file relative to the root, `code`, or the name of a source. */
+  readonly message: string;
   readonly line: number | null;
   readonly column: number | null;
-  readonly path: string | null;
-  readonly message: string;
 }
 
-/** A finding as it is sent but for its last brace, and whose it is. */
-interface WrittenFinding {
-  readonly owner: string | null;
+/** A finding at its place: the worst first, of the same severity those of manifests first. */
+interface PlacedFinding extends Place {
+  readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
-  readonly json: string;
+  readonly nth: number;
 }
 
-/** The findings of one revision: those of manifests first, then what lint says of each tool. */
+/** The findings of one revision, in order. */
 interface FindingsReport {
   readonly revision: number;
-  readonly findings: readonly WrittenFinding[];
+  readonly found: readonly PlacedFinding[];
 }
 
 /** Everything to fix in a catalogue. Looking takes a while, so it is done once a revision, in slices between which others are answered. */
@@ -47,9 +44,12 @@ export class Findings {
     this.#capabilities = capabilities;
   }
 
-  /** Returns the findings of what some personas have as an answer, with its ETag. */
-  async write(wanted: PersonaFilter, personas: readonly string[]): Promise<{ readonly body: Uint8Array<ArrayBuffer>; readonly etag: string }> {
-    return inSlices(written(await this.#present(), wanted, personas));
+  /** Returns the findings of what some personas have, in order, and how many there are of each severity. */
+  async of(wanted: PersonaFilter): Promise<FindingsReport & { readonly severities: Readonly<Record<string, number>> }> {
+    const { revision, found } = await this.#present();
+    const shown = found.filter(({ owner }) => ownerMatches(wanted, owner));
+    const count = (severity: string) => shown.reduce((sum, { finding }) => sum + (finding.severity === severity ? 1 : 0), 0);
+    return { revision, found: shown, severities: Object.fromEntries(SEVERITIES.map((severity) => [severity, count(severity)])) };
   }
 
   /** Those who ask while the findings of a revision are looked for share one report. */
@@ -61,37 +61,22 @@ export class Findings {
   }
 }
 
-/** Findings that are encoded and digested at once. */
-const CHUNK = 200;
-
-function* written({ revision, findings }: FindingsReport, wanted: PersonaFilter, personas: readonly string[]): Work<{ readonly body: Uint8Array<ArrayBuffer>; readonly etag: string }> {
-  const shown = findings.filter(({ owner }) => ownerMatches(wanted, owner));
-  const digest = createHash('sha1');
-  const pieces: Buffer<ArrayBuffer>[] = [];
-  const add = (text: string) => {
-    const piece = Buffer.from(text);
-    digest.update(piece);
-    pieces.push(piece);
-  };
-  add(`{"count":${shown.length},"total":${findings.length},"revision":${revision},"findings":[`);
-  for (let from = 0; from < shown.length; from += CHUNK) {
-    yield;
-    const items = shown.slice(from, from + CHUNK).map(({ owner, allowlist, json }) => `${json},"compatibility":${JSON.stringify(compatibilityFor(personas, owner, allowlist))}}`);
-    add(`${from === 0 ? '' : ','}${items.join(',')}`);
-  }
-  add(']}');
-  yield;
-  return { body: Buffer.concat(pieces), etag: `"${digest.digest('base64url')}"` };
-}
+/** The worst first. */
+const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
+/** Characters of a name that places tell apart: that of an entry which was left out may be of any length. */
+const LONGEST_NAME = 128;
 
 function* reportOf(capabilities: CapabilityRegistry): Work<FindingsReport> {
   const { revision, findings: ofManifests } = capabilities;
   const tools = capabilities.tools().map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
-  const findings: WrittenFinding[] = [];
-  const write = (finding: FindingWire, allowlist?: readonly string[]) => findings.push({ owner: finding.persona, allowlist, json: JSON.stringify(finding).slice(0, -1) });
+  const byRank: PlacedFinding[][] = SEVERITIES.flatMap(() => [[], []]);
+  const add = (finding: FindingWire, allowlist?: readonly string[]) => {
+    const rank = 2 * SEVERITIES.indexOf(finding.severity) + (finding.rule === null ? 0 : 1);
+    byRank[rank]!.push({ rank, owner: finding.persona, name: (finding.name ?? '').slice(0, LONGEST_NAME), nth: 0, finding, allowlist });
+  };
   for (const { severity, kind, owner, file, line, column, path, entryName, message } of ofManifests) {
     yield;
-    write({ severity, kind, rule: null, name: entryName ?? null, persona: owner, source: file, line, column, path, message: shownMessage(message, path) });
+    add({ severity, kind, rule: null, name: entryName ?? null, persona: owner, source: file, line, column, path, message: shownMessage(message, path) });
   }
   const names = yield* namesOf(tools);
   const linted = yield* lintEach(tools, {
@@ -101,10 +86,20 @@ function* reportOf(capabilities: CapabilityRegistry): Work<FindingsReport> {
   for (const [index, { tool }] of tools.entries()) {
     yield;
     for (const { rule, severity, message } of linted[index]!) {
-      write({ severity, kind: null, rule, name: tool.name, persona: tool.owner, source: tool.source, line: null, column: null, path: null, message }, tool.entry.personaAllowlist);
+      add({ severity, kind: null, rule, name: tool.name, persona: tool.owner, source: tool.source, line: null, column: null, path: null, message }, tool.entry.personaAllowlist);
     }
   }
-  return { revision, findings };
+  const found: PlacedFinding[] = [];
+  for (const sameRank of byRank) {
+    // What lint says comes in order; files have at most 1,000 entries each, in any.
+    sameRank.sort(comparePlaces);
+    for (const placed of sameRank) {
+      yield;
+      const before = found.at(-1);
+      found.push(before !== undefined && comparePlaces({ ...before, nth: 0 }, placed) === 0 ? { ...placed, nth: before.nth + 1 } : placed);
+    }
+  }
+  return { revision, found };
 }
 
 /** The names, aliases and categories of each owner's tools. */

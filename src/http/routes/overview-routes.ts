@@ -1,7 +1,11 @@
 import { parsePersonas } from '../../capability/query/persona-filter.js';
-import { contentAnswer, JSON_TYPE, taggedAnswer } from '../answers/answer.js';
-import { ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
-import { openObject } from './content-schemas.js';
+import { contentAnswer } from '../answers/answer.js';
+import { listStart } from '../answers/list-json.js';
+import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
+import type { Parameter } from '../query/parameter.js';
+import { compatibilityFor, ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
+import { listSchema, openObject } from './content-schemas.js';
+import { FINDING_FIELDS } from './findings.js';
 import { NO_PARAMETERS, type Route } from './route.js';
 
 export const summaryRoute: Route = {
@@ -20,12 +24,17 @@ export const summaryRoute: Route = {
 
 export const findingsRoute: Route = {
   path: '/findings',
-  summary: 'What to fix: entries of manifests that were left out or refer to what is not there, and what lint says of the tools.',
-  parameters: new Map([['persona', PERSONA]]),
-  content: openObject(['count', 'total', 'revision', 'findings']),
-  answer: async ({ findings: looked, asked, conditions }) => {
-    const { body, etag } = await looked.write(parsePersonas(asked.all<string>('persona')), personasAsked(asked));
-    return taggedAnswer(body, etag, JSON_TYPE, conditions);
+  summary: 'What to fix, page by page: entries of manifests that were left out or refer to what is not there, and what lint says of the tools. Errors first; of the same severity what is wrong in manifests first, then what is shared, then by persona and name.',
+  parameters: new Map<string, Parameter>([['persona', PERSONA], ...PAGE_PARAMETERS]),
+  content: listSchema('findings', [...FINDING_FIELDS, 'compatibility'], {
+    severities: { type: 'object', description: 'Items on all pages, by severity.', additionalProperties: { type: 'integer', minimum: 0 } },
+  }),
+  answer: async ({ findings, asked, query, path, conditions }) => {
+    const { revision, found, severities } = await findings.of(parsePersonas(asked.all<string>('persona')));
+    const page = pageOf(found, asked, revision);
+    const personas = personasAsked(asked);
+    const items = page.items.map(({ finding, allowlist }) => JSON.stringify({ ...finding, compatibility: compatibilityFor(personas, finding.persona, allowlist) }));
+    return contentAnswer(`${listStart({ name: 'findings', path, query, total: found.length, revision, page })}${items.join(',')}],"severities":${JSON.stringify(severities)}}`, conditions);
   },
 };
 

@@ -29,7 +29,7 @@ export class App {
   readonly #changes = new Changes(this.#api, (revision) => void this.#reload(revision), (connection) => this.#showConnection(connection));
   readonly #list = new ToolList(this.#shell.list);
   readonly #openTool = new OpenTool(this.#shell.detail, this.#api, (query) => this.#ask(query), () => this.#close());
-  readonly #others = new OtherViews(this.#shell.page);
+  readonly #others = new OtherViews(this.#shell.page, () => void this.#catalogue.moreFindings());
   readonly #search = new Latest();
   readonly #expanded = new Set<string>();
   #route: Route = parseRoute(location.hash);

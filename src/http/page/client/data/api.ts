@@ -1,5 +1,5 @@
 import { fieldsOn } from '../../../../tool/metadata/tool-fields.js';
-import type { WireFinding, WireJob, WireSearch, WireSkill, WireTool, WireToolDetail } from './wire.js';
+import type { WireFindings, WireJob, WireSearch, WireSkill, WireTool, WireToolDetail } from './wire.js';
 
 /** The fields of `WireTool`, to be asked for. */
 const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
@@ -62,8 +62,9 @@ export class Api {
     return (await this.#all<WireJob, 'jobs'>('jobs')).items;
   }
 
-  async findings(): Promise<readonly WireFinding[]> {
-    return (await this.#json<{ readonly findings: readonly WireFinding[] }>('findings')).findings;
+  /** The first page of the findings, or the one that follows another. */
+  findings(after?: WireFindings): Promise<WireFindings> {
+    return this.#json(`findings${after?.next == null ? `?limit=${PAGE_SIZE}` : queryOf(after.next)}`);
   }
 
   /** The stream of changes. `EventSource` cannot send a token, so it is read like any other answer. */
@@ -83,7 +84,7 @@ export class Api {
       items.push(...page[list]);
       revision ??= page.revision;
       onPage?.(items, page.total);
-      query = page.next === null ? null : page.next.slice(page.next.indexOf('?'));
+      query = page.next === null ? null : queryOf(page.next);
     }
     return { items, revision: revision! };
   }
@@ -110,6 +111,11 @@ export class Api {
     if (!response.ok) throw new ApiError(response.status, await messageOf(response));
     return response;
   }
+}
+
+/** The query of an address, with its question mark. */
+function queryOf(address: string): string {
+  return address.slice(address.indexOf('?'));
 }
 
 async function messageOf(response: Response): Promise<string> {

@@ -1,5 +1,5 @@
 import { ApiError, type Api } from './api.js';
-import type { WireFinding, WireJob, WireSkill, WireTool } from './wire.js';
+import type { WireFindings, WireJob, WireSkill, WireTool } from './wire.js';
 
 /** What is known of the server's catalogue by now. */
 export interface CatalogueState {
@@ -9,7 +9,8 @@ export interface CatalogueState {
   /** `null` until they came. */
   readonly skills: readonly WireSkill[] | null;
   readonly jobs: readonly WireJob[] | null;
-  readonly findings: readonly WireFinding[] | null;
+  /** As many pages as were asked for. */
+  readonly findings: WireFindings | null;
   /** The server's, when the tools were read; `null` until then. */
   readonly revision: number | null;
   readonly status: 'loading' | 'ready' | 'locked' | 'failed';
@@ -48,6 +49,18 @@ export class Catalogue {
     if (revision !== null && revision === this.#state.revision) return false;
     await this.load();
     return true;
+  }
+
+  /** Reads the next page of the findings. What comes when they were read again meanwhile is dropped. */
+  async moreFindings(): Promise<void> {
+    const { findings } = this.#state;
+    if (findings === null || findings.next === null) return;
+    try {
+      const next = await this.#api.findings(findings);
+      if (this.#state.findings === findings) this.#set({ findings: { ...next, findings: [...findings.findings, ...next.findings] } });
+    } catch {
+      // The button stays, to be pressed again.
+    }
   }
 
   async #loadAll(): Promise<void> {

@@ -84,6 +84,16 @@ export type WireSkill = Omit<SkillWire, 'compatibility'> & {
 
 export type WireJob = Omit<JobWire, 'compatibility'>;
 
+/** A page of the findings, the worst first. */
+export interface WireFindings {
+  readonly findings: readonly WireFinding[];
+  /** Findings on all pages, and how many have each severity. */
+  readonly total: number;
+  readonly severities: Readonly<Record<string, number>>;
+  /** The address of the next page; `null` on the last. */
+  readonly next: string | null;
+}
+
 /** Something to fix: in a manifest, or in a tool's metadata. */
 export interface WireFinding {
   readonly severity: string;

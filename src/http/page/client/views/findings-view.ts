@@ -1,27 +1,28 @@
-import type { WireFinding } from '../data/wire.js';
-import { element, type Child } from '../dom/element.js';
+import type { WireFinding, WireFindings } from '../data/wire.js';
+import { button, element, type Child } from '../dom/element.js';
 import { formatRoute } from '../state/route.js';
 import type { References } from './work-views.js';
 
 const ORDER = ['error', 'warning', 'info'];
 const TITLES: Readonly<Record<string, string>> = { error: 'Errors', warning: 'Warnings', info: 'Notes' };
-/** Rows of one kind that are shown: a broken folder may give thousands. */
-const MOST = 500;
 
-/** What is wrong in manifests and metadata, the worst first, with where to mend it. */
-export function findingsView(findings: readonly WireFinding[], references: References): readonly Child[] {
-  if (findings.length === 0) return [element('p', { class: 'empty' }, 'Nothing to mend: every entry is valid, and every reference leads somewhere.')];
-  const severities = [...new Set([...ORDER, ...findings.map(({ severity }) => severity)])];
-  return severities.flatMap((severity) => {
-    const these = findings.filter((finding) => finding.severity === severity);
-    if (these.length === 0) return [];
-    const title = Object.hasOwn(TITLES, severity) ? TITLES[severity] : severity;
-    return [
-      element('h2', { class: 'findings-title' }, `${title} `, element('span', { class: 'count' }, String(these.length))),
-      element('ul', { class: 'findings', 'data-level': severity }, ...these.slice(0, MOST).map((finding) => findingRow(finding, references))),
-      these.length > MOST && element('p', { class: 'muted' }, `… and ${these.length - MOST} more`),
-    ];
-  });
+/** What is wrong in manifests and metadata, the worst first, with where to fix it; the rest comes when it is asked for. */
+export function findingsView({ findings, severities, total, next }: WireFindings, references: References, onMore: () => void): readonly Child[] {
+  if (findings.length === 0) return [element('p', { class: 'empty' }, 'Nothing to fix: every entry is valid, and every reference leads somewhere.')];
+  const shown = [...new Set([...ORDER, ...findings.map(({ severity }) => severity)])];
+  return [
+    ...shown.flatMap((severity) => {
+      const these = findings.filter((finding) => finding.severity === severity);
+      if (these.length === 0) return [];
+      const title = Object.hasOwn(TITLES, severity) ? TITLES[severity] : severity;
+      const count = Object.hasOwn(severities, severity) ? severities[severity]! : these.length;
+      return [
+        element('h2', { class: 'findings-title' }, `${title} `, element('span', { class: 'count' }, count.toLocaleString('en'))),
+        element('ul', { class: 'findings', 'data-level': severity }, ...these.map((finding) => findingRow(finding, references))),
+      ];
+    }),
+    next !== null && button(`Show more (${(total - findings.length).toLocaleString('en')} left)`, onMore, { class: 'quiet', 'data-key': 'more-findings' }),
+  ];
 }
 
 function findingRow(finding: WireFinding, { route, ownerOfTool }: References): HTMLElement {

@@ -14,16 +14,18 @@ const EVERYBODY = 'All personas';
 /** Skills, jobs and findings, and the bar above every view. */
 export class OtherViews {
   readonly #page: HTMLElement;
+  readonly #onMoreFindings: () => void;
   /** The card that was scrolled to, to do so once. */
   #meant = '';
 
-  constructor(page: HTMLElement) {
+  constructor(page: HTMLElement, onMoreFindings: () => void) {
     this.#page = page;
+    this.#onMoreFindings = onMoreFindings;
   }
 
   /** Shows the route's view with what the persona sees. */
   render(state: CatalogueState, route: Route, visible: readonly WireTool[]): void {
-    replaceContent(this.#page, element('div', { class: 'page-content' }, element('h1', { class: 'hidden' }, TITLES[route.view]), ...contentOf(state, route, visible)));
+    replaceContent(this.#page, element('div', { class: 'page-content' }, element('h1', { class: 'hidden' }, TITLES[route.view]), ...contentOf(state, route, visible, this.#onMoreFindings)));
     const meant = route.name === null ? '' : `${route.view}/${route.name}`;
     if (meant !== this.#meant && state.status === 'ready') {
       this.#meant = meant;
@@ -34,7 +36,7 @@ export class OtherViews {
   /** The title, counts, which view is shown, and the personas to choose from. */
   renderBar({ tabs, persona }: Shell, state: CatalogueState, route: Route, tools: number): void {
     document.title = `${route.name ?? TITLES[route.view]} – tooldex`;
-    const counts = { tools, skills: skillsFor(state, route).length, jobs: jobsFor(state, route).length, findings: state.findings?.length ?? 0 };
+    const counts = { tools, skills: skillsFor(state, route).length, jobs: jobsFor(state, route).length, findings: state.findings?.total ?? 0 };
     for (const [view, { link, count }] of tabs) {
       link.href = formatRoute({ ...route, view, name: null, owner: null, ...(view === 'tools' ? {} : { query: '', filters: new Map() }) });
       if (view === route.view) link.setAttribute('aria-current', 'page');
@@ -50,14 +52,15 @@ export class OtherViews {
   }
 }
 
-function contentOf(state: CatalogueState, route: Route, visible: readonly WireTool[]): readonly Child[] {
+function contentOf(state: CatalogueState, route: Route, visible: readonly WireTool[], onMoreFindings: () => void): readonly Child[] {
   if (state.problem !== null) return [element('p', { class: 'problem', role: 'alert' }, state.problem)];
   if (state.status === 'loading') return [element('p', { class: 'empty' }, 'Loading …')];
   // A persona's own tool is meant before a shared one, and any other when it is in neither.
   const owners = new Map([...state.tools, ...visible.filter(({ persona }) => persona === null), ...visible.filter(({ persona }) => route.persona !== null && isSamePersona(persona, route.persona))].map((tool) => [tool.name, tool.persona]));
   const references: References = { route, ownerOfTool: (name) => owners.get(name) };
   if (route.view === 'skills') return skillsView(skillsFor(state, route), references);
-  return route.view === 'jobs' ? jobsView(jobsFor(state, route), references) : findingsView(state.findings ?? [], references);
+  if (route.view === 'jobs') return jobsView(jobsFor(state, route), references);
+  return state.findings === null ? [] : findingsView(state.findings, references, onMoreFindings);
 }
 
 function skillsFor({ skills }: CatalogueState, { persona }: Route): readonly WireSkill[] {

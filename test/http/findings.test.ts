@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { CapabilityRegistry } from '../../src/capability.js';
+import { createDiscoveryApp } from '../../src/http.js';
+import { defineTool } from '../../src/index.js';
+import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
+import { sample, type Item, type Json } from './catalogue-fixture.js';
+
+afterEach(() => void vi.restoreAllMocks());
+
+type Findings = Json & { readonly revision: number; readonly changed: boolean; readonly severities: Readonly<Record<string, number>> };
+
+/** Tools of one template, which lint has much to say of, and entries that are left out. */
+const manyTools = (count: number) => Array.from({ length: count }, (_, index) => toolEntry(`copy_${index}`, { description: `Reads the record number ${index} of the customer database` }));
+const tree = () =>
+  new ManifestTree({
+    'functions.json': [...manyTools(80), ...Array.from({ length: 5 }, (_, index) => ({ ...toolEntry(`broken_${index}`), side_effects: 'logging' }))],
+    'personas/Atlas/functions.json': [...manyTools(10), { ...toolEntry('x'.repeat(3_000)), side_effects: 7 }],
+    'personas/Nova/functions.json': '{',
+  });
+
+async function pagesOf(json: (path: string) => Promise<Json>, first: string): Promise<readonly Findings[]> {
+  const pages: Findings[] = [];
+  for (let path: string | null = first; path !== null; path = pages.at(-1)!.next) pages.push((await json(path)) as Findings);
+  return pages;
+}
+
+const told = (pages: readonly Findings[]) => pages.flatMap(({ findings }) => findings.map((finding) => JSON.stringify(finding)));
+
+describe('/findings', () => {
+  it('tells 50 findings a page unless another number is asked for, 200 at most, and how many there are', async () => {
+    const { get, json } = await sample({}, tree());
+    const page = (await json('/findings')) as Findings;
+    expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([50, 50, true, false]);
+    expect(page.next).toMatch(/^\/findings\?cursor=/);
+    expect(((await json('/findings?limit=200')) as Findings).findings.length).toBeLessThanOrEqual(200);
+    for (const query of ['limit=201', 'limit=0', 'cursor=5', 'offset=5']) expect((await get(`/findings?${query}`)).status, query).toBe(400);
+  });
+
+  it('tells every finding on one page exactly, whatever the size of pages, the worst first', async () => {
+    const { json } = await sample({}, tree());
+    const whole = told(await pagesOf(json, '/findings?limit=200'));
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.constantFrom('', '&persona=Atlas', '&persona=-shared'), async (limit, persona) => {
+        const pages = await pagesOf(json, `/findings?limit=${limit}${persona}`);
+        const items = pages.flatMap(({ findings }) => findings);
+        for (const { findings, count, total } of pages) expect([findings.length <= limit, count, total]).toEqual([true, findings.length, items.length]);
+        expect(new Set(told(pages)).size).toBe(items.length);
+        if (persona === '') expect(told(pages)).toEqual(whole);
+        const levels = items.map(({ severity }) => severity as string);
+        expect(levels).toEqual([...levels].sort());
+        expect(pages[0]!.severities).toEqual({ error: levels.filter((level) => level === 'error').length, warning: levels.filter((level) => level === 'warning').length });
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('goes on behind the last finding of a page when the catalogue has changed meanwhile, and says so', async () => {
+    const files = tree();
+    const { json, capabilities } = await sample({}, files);
+    const nameOf = ({ name, persona }: Item) => `${name}@${persona ?? ''}`;
+    const first = (await json('/findings?limit=60')) as Findings;
+    const before = (await pagesOf(json, first.next!)).flatMap(({ findings }) => findings.map(nameOf));
+    files.write('personas/Nova/functions.json', []);
+    await capabilities.refresh();
+    const after = await pagesOf(json, first.next!);
+    expect(after.every(({ changed }) => changed)).toBe(true);
+    expect(after.flatMap(({ findings }) => findings.map(nameOf))).toEqual(before);
+  });
+
+  it('pauses between slices of its work, so that others have their turn', async () => {
+    const tools = Array.from({ length: 100 }, (_, index) => defineTool({ name: `copy_${index}`, description: 'Reads a record', inputSchema: { type: 'object' } }));
+    const app = createDiscoveryApp(await CapabilityRegistry.load({ tools, env: {} }), { page: false });
+    // Every look at the clock takes a millisecond, so that a slice is a few steps however fast the machine is.
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now++);
+    let turns = 0;
+    let running = true;
+    const count = () => void (running && (turns++, setImmediate(count)));
+    setImmediate(count);
+    expect((await app.request('/findings')).status).toBe(200);
+    running = false;
+    expect(turns).toBeGreaterThan(30);
+  });
+
+  it('is described with its parameters and what stands beside the list', async () => {
+    const { json } = await sample();
+    const { get } = ((await json('/openapi.json')).paths['/findings']!) as unknown as { get: { parameters: readonly { name: string }[]; responses: Record<'200', { content: Record<string, { schema: { required: readonly string[] } }> }> } };
+    expect(get.parameters.map(({ name }) => name)).toEqual(['persona', 'limit', 'cursor']);
+    expect(get.responses['200'].content['application/json']!.schema.required).toEqual(['count', 'total', 'revision', 'changed', 'next', 'findings', 'severities']);
+  });
+});
