@@ -1,4 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { globSync } from 'tinyglobby';
 import { defineConfig, type Options } from 'tsup';
 import { manifestJsonSchema } from './src/capability/manifest/entry/manifest-entry.js';
 import { PAGE_SOURCES } from './src/http/page/page-sources.js';
@@ -19,12 +23,39 @@ const writeSchema: NonNullable<Options['esbuildPlugins']>[number] = {
     }),
 };
 
-export default defineConfig({
-  entry: { index: 'src/index.ts', tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts', cli: 'src/cli/main.ts' },
+const ENTRIES = { index: 'src/index.ts', tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts' };
+const TYPES = 'dist/types';
+
+/**
+ * Writes one declaration file for each source file, so that an editor's "go to definition" ends in a file that one can
+ * read; beside each `.d.ts` a `.d.cts` for CommonJS. Files that no entry point's types lead to are left out.
+ */
+function emitDeclarations(): Promise<void> {
+  const compiler = ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.build.json'];
+  const { status, stdout } = spawnSync(process.execPath, compiler, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The declarations are not emitted:\n${stdout}`);
+  const reached = new Set(Object.values(ENTRIES).map((entry) => join(TYPES, entry.replace(/\.ts$/, '.d.ts'))));
+  for (const file of reached) {
+    const text = readFileSync(file, 'utf8').replace(ARRAY_OF_BUFFER, '$1');
+    writeFileSync(file, text);
+    for (const [, specifier] of text.matchAll(RELATIVE)) reached.add(join(dirname(file), specifier!.replace(/\.js$/, '.d.ts')));
+    writeFileSync(file.replace(/\.d\.ts$/, '.d.cts'), text.replace(RELATIVE, (found) => found.replace(/\.js(?=')/, '.cjs').replace(/\.js(?=")/, '.cjs')));
+  }
+  for (const file of globSync(`${TYPES}/**/*.d.ts`)) if (!reached.has(file)) rmSync(file);
+  return Promise.resolve();
+}
+
+/** Typed arrays take no type argument before TypeScript 5.7. */
+const ARRAY_OF_BUFFER = /\b((?:Big)?(?:Uint|Int|Float)\d+(?:Clamped)?Array)<ArrayBuffer(?:Like)?>/g;
+const RELATIVE = /(?:from |import\(|import )["'](\.{1,2}\/[^"']+\.js)["']/g;
+
+// `--no-dts` leaves the declarations out, for a build that is only run.
+export default defineConfig(({ dts }) => ({
+  entry: { ...ENTRIES, cli: 'src/cli/main.ts' },
   format: ['esm', 'cjs'],
   target: 'node20',
-  // tsup hands `baseUrl` to the declaration compiler, which TypeScript 6 calls deprecated.
-  dts: { entry: { index: 'src/index.ts', tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts' }, compilerOptions: { ignoreDeprecations: '6.0', noEmit: false } },
+  dts: false,
+  ...(dts !== false && { onSuccess: emitDeclarations }),
   esbuildPlugins: [embedPage, writeSchema],
   // Bundlers and other runtimes tell built-in modules from packages by the prefix.
   removeNodeProtocol: false,
@@ -32,4 +63,4 @@ export default defineConfig({
   treeshake: false,
   sourcemap: false,
   clean: true,
-});
+}));

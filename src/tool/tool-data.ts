@@ -17,10 +17,8 @@ const PARTS = [...FUNCTIONS, ...SCHEMA_OPTIONS] as const;
 export type CodePart = (typeof PARTS)[number];
 
 /** A tool as plain JSON: what its author declared, its schemas as JSON Schema. */
-export interface ToolJson {
+export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'input' | 'output'>> {
   readonly format: typeof FORMAT;
-  readonly name: string;
-  readonly description: string;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /** The schemas that come from an MCP server, which is left to enforce their patterns; missing when there are none. */
@@ -29,7 +27,6 @@ export interface ToolJson {
   readonly code: readonly CodePart[];
   /** The digest of the tool's entry. */
   readonly digest: string;
-  readonly [option: string]: unknown;
 }
 
 /** The code of a stored tool: its work alone, all its parts, or the tool as it is defined now. */
@@ -68,7 +65,7 @@ export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
   const code = PARTS.filter((part) => typeof definition[part] === 'function' || isStandardSchema(definition[part]));
   return Object.freeze({
     format: FORMAT,
-    ...(Object.fromEntries(data) as { readonly name: string; readonly description: string }),
+    ...(Object.fromEntries(data) as Omit<ToolDefinition, OptionOfKind<'function' | 'input' | 'output'>>),
     inputSchema: jsonSchemaOf(inputSchema, 'input'),
     ...(outputSchema !== undefined && { outputSchema: jsonSchemaOf(outputSchema, 'output') }),
     ...foreignSchemasOf({ inputSchema, outputSchema }),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOURCES = ['src', 'tools', 'package.json', 'tsconfig.json', 'tsup.config.ts'];
+const SOURCES = ['src', 'tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'tsup.config.ts'];
 
 /** Builds the package before its tests when a published file is missing or older than a source. */
 export function setup(): void {
