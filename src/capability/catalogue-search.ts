@@ -1,5 +1,5 @@
 import { compareText } from '../core/plain-data.js';
-import { inSlices } from '../core/clock.js';
+import { inSlices, type Work } from '../core/clock.js';
 import type { UsageHistory } from '../search/feedback/usage-history.js';
 import type { SearchResult } from '../search/ranking/explain-match.js';
 import { SearchIndex } from '../search/search-index.js';
@@ -28,21 +28,37 @@ export class CatalogueSearch {
   #followed: CapabilityState | undefined;
   #running: Promise<void> | undefined;
 
-  /** Searches the state that there is when the index is ready. */
+  /** Searches the state that there is when the index is ready; both in slices of some milliseconds. */
   async find(stateNow: () => CapabilityState, text: string, limit: number, accepts: (tool: CapabilityTool) => boolean, usageNow: () => UsageHistory | undefined): Promise<CapabilityHits> {
-    while (this.#followed !== stateNow()) await (this.#running ??= this.#follow(stateNow()).finally(() => (this.#running = undefined)));
-    const { ownersOf } = stateNow();
+    for (;;) {
+      const state = stateNow();
+      if (this.#followed !== state) await (this.#running ??= inSlices(this.#following(state)).finally(() => (this.#running = undefined)));
+      else {
+        const hits = await inSlices(this.#finding(state, text, limit, accepts, usageNow()));
+        if (stateNow() === state) return hits;
+      }
+    }
+  }
+
+  *#finding({ ownersOf }: CapabilityState, text: string, limit: number, accepts: (tool: CapabilityTool) => boolean, usage: UsageHistory | undefined): Work<CapabilityHits> {
     const owned = (entry: ToolEntry) => ownersOf.get(entry) ?? [];
-    const { best, having } = this.#index.find(text, limit, (entry) => owned(entry).some(accepts), usageNow());
+    const { best, having } = yield* this.#index.finding(text, limit, (entry) => owned(entry).some(accepts), usage);
     // One definition may be the tool of several owners.
     const hits = best.flatMap(({ entry, result }) => owned(entry).filter(accepts).map((tool) => Object.freeze({ ...result, tool })));
     return { hits: Object.freeze(hits.sort(inOrder).slice(0, limit)), having: Object.freeze(having.flatMap(owned)) };
   }
 
-  async #follow(state: CapabilityState): Promise<void> {
-    for (const entry of this.#entries) if (!state.ownersOf.has(entry)) this.#take(entry);
-    for (const entry of state.ownersOf.keys()) if (!this.#entries.has(entry)) this.#put(entry);
-    await inSlices(this.#index.preparing());
+  *#following(state: CapabilityState): Work<void> {
+    this.#followed = undefined;
+    for (const entry of this.#entries) {
+      yield;
+      if (!state.ownersOf.has(entry)) this.#take(entry);
+    }
+    for (const entry of state.ownersOf.keys()) {
+      yield;
+      if (!this.#entries.has(entry)) this.#put(entry);
+    }
+    yield* this.#index.preparing();
     this.#followed = state;
   }
 

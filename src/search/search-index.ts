@@ -1,5 +1,5 @@
 import { compareText } from '../core/plain-data.js';
-import type { Work } from '../core/clock.js';
+import { finish, type Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { applyVotes, votedAgainst, type Voted } from './feedback/apply-votes.js';
 import type { UseOutcome } from './feedback/past-requests.js';
@@ -63,7 +63,7 @@ export class SearchIndex {
 
   /** Made by the first search: many programs never search. */
   get #relatedWords(): RelatedWords {
-    return (this.#tables ??= new RelatedWords(this.#options));
+    return (this.#tables ??= finish(RelatedWords.of(this.#options)));
   }
 
   add(entry: ToolEntry): void {
@@ -82,19 +82,38 @@ export class SearchIndex {
   /** Indexes what came since the last search as work that pauses; otherwise the next search does it at once. */
   *preparing(): Work<void> {
     yield* this.#index.updating();
-    yield;
-    void this.#relatedWords;
+    this.#tables ??= yield* RelatedWords.of(this.#options);
   }
 
   /** The best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
   search(text: string, limit: number, accept: (entry: ToolEntry) => boolean = () => true): readonly SearchResult[] {
-    return this.#explained(this.#planOf(text), limit, accept, this.usage).map(({ result }) => result);
+    return finish(this.#explained(this.#planOf(text), limit, accept, this.usage)).map(({ result }) => result);
   }
 
-  /** The same with the tools themselves and with all others that have a word of the text, by the votes of another history if one is given. */
-  find(text: string, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory = this.usage): Found {
+  /**
+   * Finds the same with the tools themselves and with all others that have a word of the text, as work that pauses; by the
+   * votes of another history if one is given. It begins again when tools come or go meanwhile.
+   */
+  *finding(text: string, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory = this.usage): Work<Found> {
+    for (;;) {
+      yield* this.preparing();
+      const { version } = this.#index;
+      const work = this.#finding(text, limit, accept, usage);
+      for (let step = work.next(); ; step = work.next()) {
+        if (step.done === true) return step.value!;
+        yield;
+        if (this.#index.version !== version) break;
+      }
+      work.return(undefined);
+    }
+  }
+
+  *#finding(text: string, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Work<Found | undefined> {
     const planned = this.#planOf(text);
-    return { best: this.#explained(planned, limit, accept, usage), having: this.#having(planned.plan) };
+    yield;
+    const best = yield* this.#explained(planned, limit, accept, usage);
+    yield;
+    return { best, having: yield* this.#having(planned.plan) };
   }
 
   #planOf(text: string): Planned {
@@ -104,26 +123,36 @@ export class SearchIndex {
     return { asWritten, truncated: request.truncated, corrections, plan: planQuery(request, this.#index, this.#relatedWords) };
   }
 
-  #explained({ asWritten, plan, corrections, truncated }: Planned, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Found['best'] {
-    const best = usage.size === 0 ? this.#best(plan, limit, accept) : this.#bestWithUsage(asWritten, plan, limit, accept, usage);
-    return best.map(({ document, entry, score, usage: byUse = 0 }) => ({ entry, result: explainMatch(entry, score, document, plan, this.#index, { corrections, truncated, usage: byUse }) }));
+  *#explained({ asWritten, plan, corrections, truncated }: Planned, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Work<Found['best']> {
+    const best = yield* usage.size === 0 ? this.#best(plan, limit, accept) : this.#bestWithUsage(asWritten, plan, limit, accept, usage);
+    const explained: Found['best'][number][] = [];
+    for (const { document, entry, score, usage: byUse = 0 } of best) {
+      yield;
+      explained.push({ entry, result: explainMatch(entry, score, document, plan, this.#index, { corrections, truncated, usage: byUse }) });
+    }
+    return explained;
   }
 
-  #having(plan: QueryPlan): readonly ToolEntry[] {
-    return this.#withWorkspace(({ bounds }) => {
+  *#having(plan: QueryPlan): Work<readonly ToolEntry[]> {
+    const workspace = this.#takeWorkspace();
+    const { bounds } = workspace;
+    try {
       bounds.compute(plan, this.#index);
       const having: ToolEntry[] = [];
       for (let at = 0; at < bounds.count; at++) {
+        yield;
         const entry = this.#index.entry(bounds.documents[at]!);
         if (entry !== undefined) having.push(entry);
       }
-      bounds.clear();
       return having;
-    });
+    } finally {
+      bounds.clear();
+      this.#workspace = workspace;
+    }
   }
 
   /** As `#best`, with the votes of past requests added to the scores. */
-  #bestWithUsage(request: Request, plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): readonly Scored[] {
+  *#bestWithUsage(request: Request, plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Work<readonly Scored[]> {
     const index = this.#index;
     const votes = usage.votesOn(request, {
       state: [index.vocabulary, index.store.documents, index.size],
@@ -133,54 +162,51 @@ export class SearchIndex {
         return number === undefined ? 0 : index.documentsWith(number);
       },
     });
-    const ranked = this.#best(plan, limit + votedAgainst(votes), accept);
+    const ranked = yield* this.#best(plan, limit + votedAgainst(votes), accept);
     if (votes.size === 0) return ranked;
     const best = new Best<Voted>(limit, isBetter);
-    this.#withWorkspace(({ scratch }) => {
-      const scorer = new DocumentScorer(plan, index, scratch);
-      try {
-        const voted = applyVotes(ranked, limit, votes, (toolName) => {
-          for (const document of index.documentsNamed(toolName)) {
-            const entry = index.entry(document)!;
-            if (accept(entry)) return { document, entry, score: scorer.score(document) };
-          }
-          return undefined;
-        });
-        for (const tool of voted) best.offer(tool);
-      } finally {
-        scorer.release();
-      }
-    });
+    const workspace = this.#takeWorkspace();
+    const scorer = new DocumentScorer(plan, index, workspace.scratch);
+    try {
+      const voted = applyVotes(ranked, limit, votes, (toolName) => {
+        for (const document of index.documentsNamed(toolName)) {
+          const entry = index.entry(document)!;
+          if (accept(entry)) return { document, entry, score: scorer.score(document) };
+        }
+        return undefined;
+      });
+      for (const tool of voted) best.offer(tool);
+    } finally {
+      scorer.release();
+      this.#workspace = workspace;
+    }
     return best.sorted();
   }
 
   /** Exactly the best: a document is passed over only when its bound cannot reach the worst of the kept. */
-  #best(plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
-    return this.#withWorkspace((workspace) => {
-      const scorer = new DocumentScorer(plan, this.#index, workspace.scratch);
-      try {
-        workspace.bounds.compute(plan, this.#index);
-        return this.#bestByBounds(scorer, workspace.bounds, limit, accept);
-      } finally {
-        // Also when `accept` throws: the arrays serve the next request.
-        workspace.bounds.clear();
-        scorer.release();
-      }
-    });
-  }
-
-  /** Lends the arrays that requests share. A search that `accept` makes while another is under way gets its own. */
-  #withWorkspace<T>(use: (workspace: Workspace) => T): T {
-    const workspace = this.#workspace ?? { bounds: new ScoreBounds(), scratch: new ScorerScratch() };
-    this.#workspace = undefined;
+  *#best(plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): Work<readonly Scored[]> {
+    const workspace = this.#takeWorkspace();
+    const scorer = new DocumentScorer(plan, this.#index, workspace.scratch);
     try {
-      return use(workspace);
+      workspace.bounds.compute(plan, this.#index);
+      yield;
+      return yield* this.#bestByBounds(scorer, workspace.bounds, limit, accept);
     } finally {
+      // Also when `accept` throws: the arrays serve the next request.
+      workspace.bounds.clear();
+      scorer.release();
       this.#workspace = workspace;
     }
   }
 
-  #bestByBounds(scorer: DocumentScorer, scoreBounds: ScoreBounds, limit: number, accept: (entry: ToolEntry) => boolean): readonly Scored[] {
+  /** Lends the arrays that requests share, to be put back. A search that comes while another is under way gets its own. */
+  #takeWorkspace(): Workspace {
+    const workspace = this.#workspace ?? { bounds: new ScoreBounds(), scratch: new ScorerScratch() };
+    this.#workspace = undefined;
+    return workspace;
+  }
+
+  *#bestByBounds(scorer: DocumentScorer, scoreBounds: ScoreBounds, limit: number, accept: (entry: ToolEntry) => boolean): Work<readonly Scored[]> {
     const best = new Best<Scored>(limit, isBetter);
     const { bounds, documents, count } = scoreBounds;
     const offer = (document: number) => {
@@ -191,7 +217,10 @@ export class SearchIndex {
     };
 
     const promising = withHighestBounds(scoreBounds, Math.max(FIRST_SCORED, limit));
-    for (const document of promising) offer(document);
+    for (const document of promising) {
+      yield;
+      offer(document);
+    }
     const done = new Set(promising);
     // The request may cover a tool's whole name, whatever its words.
     const growth = 1 + RANKING.nameCoverage;
@@ -202,6 +231,7 @@ export class SearchIndex {
       if (bound * growth < enough || done.has(document)) continue;
       // The name alone is quickly read, and most names have little to do with the request.
       if (bound * scorer.nameFactor(document) < enough) continue;
+      yield;
       offer(document);
       enough = best.worst?.score ?? 0;
     }

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CapabilityRegistry } from '../../src/capability.js';
-import { createDiscoveryApp } from '../../src/http.js';
-import { defineTool } from '../../src/index.js';
+import { describe, expect, it } from 'vitest';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Item, type Json } from './catalogue-fixture.js';
-
-afterEach(() => void vi.restoreAllMocks());
 
 type Findings = Json & { readonly revision: number; readonly changed: boolean; readonly severities: Readonly<Record<string, number>> };
 
@@ -66,21 +61,6 @@ describe('/findings', () => {
     const after = await pagesOf(json, first.next!);
     expect(after.every(({ changed }) => changed)).toBe(true);
     expect(after.flatMap(({ findings }) => findings.map(nameOf))).toEqual(before);
-  });
-
-  it('pauses between slices of its work, so that others have their turn', async () => {
-    const tools = Array.from({ length: 100 }, (_, index) => defineTool({ name: `copy_${index}`, description: 'Reads a record', inputSchema: { type: 'object' } }));
-    const app = createDiscoveryApp(await CapabilityRegistry.load({ tools, env: {} }), { page: false });
-    // Every look at the clock takes a millisecond, so that a slice is a few steps however fast the machine is.
-    let now = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => now++);
-    let turns = 0;
-    let running = true;
-    const count = () => void (running && (turns++, setImmediate(count)));
-    setImmediate(count);
-    expect((await app.request('/findings')).status).toBe(200);
-    running = false;
-    expect(turns).toBeGreaterThan(30);
   });
 
   it('is described with its parameters and what stands beside the list', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/core/clock.js';
 import type { ToolMetadataRegistry } from '../../src/index.js';
 import { DocumentIndex } from '../../src/search/index/document-index.js';
 import { DocumentScorer } from '../../src/search/ranking/document-scorer.js';
@@ -31,7 +32,7 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   const index = new DocumentIndex();
   for (const entry of registry) index.add(entry);
   index.update();
-  const related = new RelatedWords({});
+  const related = finish(RelatedWords.of({}));
   const plan = planQuery(correctSpelling(parseRequest(text), index, related).request, index, related);
   new ScoreBounds().compute(plan, index); // Counts how rare a word and its stand-ins are together.
   const scorer = new DocumentScorer(plan, index, new ScorerScratch());
@@ -48,7 +49,7 @@ describe('search', () => {
       fc.property(catalogue, phrase(8), (tools, text) => {
         const index = new SearchIndex();
         for (const entry of registryWith(tools)) index.add(entry);
-        const { having } = index.find(text, 0, () => true);
+        const { having } = finish(index.finding(text, 0, () => true));
         expect(having.map(({ name }) => name).sort()).toEqual(index.search(text, tools.length).map(({ toolName }) => toolName).sort());
       }),
       { numRuns: 200 },
@@ -67,6 +68,28 @@ describe('search', () => {
         expect(sliced.search(text, 10)).toEqual(whole.search(text, 10));
       }),
       { numRuns: 100 },
+    );
+  });
+
+  it('finds the same in slices, whatever is asked between two of them and whichever tools come and go', () => {
+    fc.assert(
+      fc.property(catalogue, phrase(8), fc.nat({ max: 60 }), fc.boolean(), (tools, text, at, changes) => {
+        const entries = [...registryWith(tools)];
+        const [whole, sliced] = [new SearchIndex(), new SearchIndex()];
+        for (const entry of entries.slice(1)) whole.add(entry);
+        for (const entry of entries.slice(changes ? 0 : 1)) sliced.add(entry);
+        const work = sliced.finding(text, 10, () => true);
+        let pauses = 0;
+        let step = work.next();
+        for (; step.done !== true; step = work.next()) {
+          if (pauses++ !== at) continue;
+          expect(sliced.search(text, 3)).toHaveLength(Math.min(3, finish(sliced.finding(text, 0, () => true)).having.length));
+          if (changes) sliced.remove(entries[0]!);
+        }
+        if (!changes || pauses > at) expect(step.value.best.map(({ result }) => result)).toEqual(whole.search(text, 10));
+        expect(sliced.search(text, 10)).toEqual((changes && pauses <= at ? sliced : whole).search(text, 10));
+      }),
+      { numRuns: 200 },
     );
   });
 

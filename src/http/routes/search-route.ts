@@ -1,5 +1,7 @@
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
+import type { CapabilityHits } from '../../capability/catalogue-search.js';
+import { ownerKey } from '../../capability/query/persona-filter.js';
 import { toolHealthWire } from '../../capability/wire/capability-summary.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
@@ -31,14 +33,29 @@ export const searchRoute: Route = {
   answer: async ({ capabilities, asked, query, conditions }) => {
     const request = asked.one<string>('q');
     if (request === undefined) throw wrongParameter('q', 'a text to search for', query === '' ? 'no parameters' : 'none');
-    const personas = personasAsked(asked);
-    const persona = personas.length === 1 ? asked.one<string>('persona')! : null;
-    // What is asked for is looked up when the index is ready: the catalogue may have changed meanwhile.
-    let wanted: ReadonlySet<CapabilityTool> | undefined;
-    const isWanted = (tool: CapabilityTool) => (wanted ??= toolsFor(capabilities, asked)).has(tool);
-    const { hits, having } = await capabilities.search(request, { limit: asked.one<number>('limit') ?? USUAL_RESULTS, accepts: isWanted, persona });
-    const searched = toolsFor(capabilities, asked.only(['persona']));
-    const results = hits.map(({ tool, toolName, score, matches, corrections, usage, explanation }) => ({
+    for (;;) {
+      const { revision } = capabilities;
+      const wanted = keysFor(capabilities, asked);
+      const options = { limit: asked.one<number>('limit') ?? USUAL_RESULTS, accepts: (tool: CapabilityTool) => wanted.has(keyOf(tool)), persona: personaOf(asked) };
+      const body = await inSlices(writing(capabilities, asked, request, wanted, await capabilities.search(request, options)));
+      // Nothing is told of a catalogue that changed between two slices.
+      if (capabilities.revision === revision) return contentAnswer(body, conditions);
+    }
+  },
+};
+
+/** The persona that asks, if it is one. */
+function personaOf(asked: Asked): string | null {
+  return personasAsked(asked).length === 1 ? asked.one<string>('persona')! : null;
+}
+
+/** The answer as JSON, written with pauses. */
+function* writing(capabilities: CapabilityRegistry, asked: Asked, query: string, wanted: ReadonlySet<string>, { hits, having }: CapabilityHits): Work<string> {
+  const personas = personasAsked(asked);
+  const results: object[] = [];
+  for (const { tool, toolName, score, matches, corrections, usage, explanation } of hits) {
+    yield;
+    results.push({
       name: toolName,
       persona: tool.owner,
       description: tool.entry.description,
@@ -48,27 +65,42 @@ export const searchRoute: Route = {
       corrections: corrections.map(({ word, readAs }) => ({ word, read_as: readAs })),
       usage,
       explanation,
-    }));
-    const answer = { query: request, persona, count: results.length, total: having.filter(isWanted).length, searched: searched.size, revision: capabilities.revision, truncated: hits.some((hit) => hit.truncated), results };
-    const facets = asked.one<boolean>('facets') === true ? { facets: await inSlices(facetsOf(capabilities, asked, having)) } : {};
-    return contentAnswer(JSON.stringify({ ...answer, ...facets }), conditions);
-  },
-};
+    });
+  }
+  yield;
+  const searched = keysFor(capabilities, asked.only(['persona'])).size;
+  yield;
+  const total = having.filter((tool) => wanted.has(keyOf(tool))).length;
+  const answer = { query, persona: personaOf(asked), count: results.length, total, searched, revision: capabilities.revision, truncated: hits.some((hit) => hit.truncated), results };
+  const facets = asked.one<boolean>('facets') === true ? { facets: yield* facetsOf(capabilities, asked, having) } : {};
+  return JSON.stringify({ ...answer, ...facets });
+}
 
 /** The tools that are asked for, as far as those that ask may call them. */
-function toolsFor(capabilities: CapabilityRegistry, asked: Asked): ReadonlySet<CapabilityTool> {
-  return new Set(toolsOf(capabilities, wantedTools(asked)).filter(mayCall(capabilities, personasAsked(asked))));
+function keysFor(capabilities: CapabilityRegistry, asked: Asked): ReadonlySet<string> {
+  return new Set(toolsOf(capabilities, wantedTools(asked)).filter(mayCall(capabilities, personasAsked(asked))).map(keyOf));
+}
+
+/** What a tool is known by in one revision: as an object it may be another one after each refresh. */
+function keyOf({ owner, name }: CapabilityTool): string {
+  return `${ownerKey(owner)}/${name}`;
 }
 
 /** `{<parameter>: {<value>: <count>}}` over the tools that have a word of the request. */
 function* facetsOf(capabilities: CapabilityRegistry, asked: Asked, having: readonly CapabilityTool[]): Work<Readonly<Record<string, Readonly<Record<string, number>>>>> {
   const axes = new Set(FACET_AXES.map(({ key }) => key));
-  const inScope = toolsFor(capabilities, asked.only(asked.names.filter((name) => !axes.has(name))));
-  const chosen = FACET_AXES.filter(({ key }) => asked.all(key) !== undefined).map((axis) => ({ axis, passing: new Set(toolsOf(capabilities, wantedTools(asked.only([axis.key])))) }));
+  yield;
+  const inScope = keysFor(capabilities, asked.only(asked.names.filter((name) => !axes.has(name))));
+  const chosen: { readonly axis: FacetAxis; readonly passing: ReadonlySet<string> }[] = [];
+  for (const axis of FACET_AXES) {
+    yield;
+    if (asked.all(axis.key) !== undefined) chosen.push({ axis, passing: new Set(toolsOf(capabilities, wantedTools(asked.only([axis.key]))).map(keyOf)) });
+  }
   const counter = new FacetCounter(FACET_AXES);
   for (const tool of having) {
     yield;
-    if (inScope.has(tool)) counter.add(chosen.flatMap(({ axis, passing }) => (passing.has(tool) ? [] : [axis])), (axis) => axisValues(tool, axis));
+    const key = keyOf(tool);
+    if (inScope.has(key)) counter.add(chosen.flatMap(({ axis, passing }) => (passing.has(key) ? [] : [axis])), (axis) => axisValues(tool, axis));
   }
   return Object.fromEntries(FACET_AXES.map((axis) => [axis.key, Object.fromEntries(counter.of(axis))]));
 }

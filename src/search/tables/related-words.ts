@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Work } from '../../core/clock.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { RANKING } from '../ranking/parameters.js';
 import { stem } from '../text/stem.js';
@@ -26,14 +27,25 @@ export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOpt
 export class RelatedWords {
   readonly #related = new Map<string, Map<string, number>>();
 
-  constructor(options: RelatedWordsOptions) {
+  private constructor() {}
+
+  /** Reads the tables, and the words of one's own, with a pause after each line. */
+  static *of(options: RelatedWordsOptions): Work<RelatedWords> {
+    const words = new RelatedWords();
+    yield* words.#fill(options);
+    return words;
+  }
+
+  *#fill(options: RelatedWordsOptions): Work<void> {
     const groups = [...SYNONYMS, ...WORD_FAMILIES].map((line) => line.split(' '));
     for (const group of [...groups, ...(options.synonyms ?? [])]) {
+      yield;
       const stems = group.map((word) => stem(word.toLowerCase()));
       for (const one of stems) for (const other of stems) this.#add(one, other, RANKING.synonym);
     }
     const concepts = Object.entries(CONCEPTS).map(([concept, words]) => [concept, words.split(' ')] as const);
     for (const [concept, words] of [...concepts, ...Object.entries(options.concepts ?? {})]) {
+      yield;
       for (const word of words) this.#add(stem(word.toLowerCase()), stem(concept.toLowerCase()), RANKING.concept);
     }
   }

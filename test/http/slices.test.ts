@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CapabilityRegistry } from '../../src/capability.js';
+import { createDiscoveryApp } from '../../src/http.js';
+import { defineTool } from '../../src/index.js';
+
+// Every look at the clock takes a millisecond, so that a slice is ten steps however fast the machine is.
+beforeEach(() => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now++);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+const TOOLS = 200;
+const tools = Array.from({ length: TOOLS }, (_, index) => defineTool({ name: `copy_${index}`, description: `Reads record ${index} of the customers`, inputSchema: { type: 'object' } }));
+
+/** How many turns of the event loop others have while a request is answered. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let running = true;
+  const count = () => void (running && (turns++, setImmediate(count)));
+  setImmediate(count);
+  await work();
+  running = false;
+  return turns;
+}
+
+describe('a catalogue of many tools', () => {
+  it('works on a request in slices, between which others have their turn', async () => {
+    const app = createDiscoveryApp(await CapabilityRegistry.load({ tools, env: {} }), { page: false });
+    // The first search indexes all tools, too.
+    const search = '/search?q=read+record&limit=50';
+    for (const path of [search, search, `${search}&facets=true`, '/findings']) {
+      const turns = await turnsDuring(async () => expect((await app.request(path)).status, path).toBe(200));
+      expect(turns, path).toBeGreaterThan(TOOLS / 10);
+    }
+  });
+
+  it('answers a search from the latest revision when it changes between two slices', async () => {
+    let definitions = tools.slice(0, 50);
+    const source = { name: 'changing', load: () => Promise.resolve({ definitions }) };
+    const capabilities = await CapabilityRegistry.load({ sources: [source], env: {} });
+    const app = createDiscoveryApp(capabilities, { page: false });
+    for (const many of [100, 150, 200]) {
+      const asked = app.request('/search?q=read+record&limit=200');
+      await new Promise((resolve) => setImmediate(resolve));
+      definitions = tools.slice(0, many);
+      await capabilities.refresh({ force: true });
+      const answer = (await (await asked).json()) as { readonly results: readonly object[] };
+      expect({ ...answer, results: answer.results.length }).toMatchObject({ results: many, total: many, searched: many, revision: capabilities.revision });
+    }
+  });
+});
