@@ -11,7 +11,7 @@ import { RollingHealth } from '../providers/health/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts } from './capability-items.js';
-import { loadSource } from './capability-source.js';
+import { loadSource, toldContent, type SourceContent } from './capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
 import type { CapabilityFinding } from './finding.js';
 import { HealthLedger } from './health/health-ledger.js';
@@ -47,7 +47,7 @@ type Persona = { readonly persona?: string | null };
  *
  * Queries read memory only, from a snapshot that a refresh replaces as a whole: a reader never sees half of a change.
  * What is wrong in a file is left out alone and is a finding; a file that is broken as a whole keeps its last good
- * content. Nothing is watched unless `watch` is called.
+ * content. Files are watched only if `watch` is called; sources that tell of changes are heard until `close`.
  *
  * ```ts
  * import { CapabilityRegistry } from 'tooldex/capability';
@@ -65,6 +65,10 @@ export class CapabilityRegistry {
   readonly #views = new PersonaViews();
   readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
+  readonly #stopHearing: readonly (() => void)[];
+  /** What sources told since the refresh that runs has begun: it is newer than their answers. */
+  readonly #told = new Map<number, SourceContent>();
+  #isTelling = false;
   #inputs: Inputs;
   #state: CapabilityState;
   /** The refresh that runs, and the one that begins after it for everybody who asked meanwhile. */
@@ -80,6 +84,7 @@ export class CapabilityRegistry {
     this.#live = { ledger: this.#ledger, env: options.env ?? process.env };
     this.#inputs = { code: options.code, files: [], sources: [], findings: [] };
     this.#state = buildState({ ...this.#inputs, code: [] }, 0, this.#live);
+    this.#stopHearing = options.sources.flatMap((source, index) => source.onChange?.((tools) => this.#hear(index, toldContent(source.name, tools, this.#inputs.sources[index]))) ?? []);
   }
 
   /**
@@ -90,8 +95,18 @@ export class CapabilityRegistry {
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const registry = new CapabilityRegistry(checkCapabilityOptions(options));
-    await registry.#refreshNow(true, true);
-    return registry;
+    try {
+      await registry.#refreshNow(true, true);
+      return registry;
+    } catch (error) {
+      registry.close();
+      throw error;
+    }
+  }
+
+  /** Stops hearing changes of the sources; what is known stays, and `refresh` goes on working. */
+  close(): void {
+    for (const stop of this.#stopHearing) stop();
   }
 
   /** How many times the content changed, from 1; equal revisions of one registry mean equal content. */
@@ -255,21 +270,41 @@ export class CapabilityRegistry {
     return running;
   }
 
+  /** Takes over what sources tell: all that is told in one turn at once. */
+  #hear(index: number, content: SourceContent): void {
+    this.#told.set(index, content);
+    // The first content comes as a whole.
+    if (this.#isTelling || this.#state.revision === 0) return;
+    this.#isTelling = true;
+    queueMicrotask(() => {
+      this.#isTelling = false;
+      this.#take({ ...this.#inputs, sources: this.#withTold(this.#inputs.sources) }, false);
+    });
+  }
+
+  #withTold(sources: readonly SourceContent[]): readonly SourceContent[] {
+    return sources.map((source, index) => this.#told.get(index) ?? source);
+  }
+
   async #refreshNow(force: boolean, loading: boolean): Promise<CapabilityChange> {
-    const before = this.#state;
+    this.#told.clear();
     const [folder, sources] = await Promise.all([
       this.#folder?.read(force),
       Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index], this.#clock))),
     ]);
     if (loading && folder?.found === false) throw invalidArgument('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`);
-    const inputs: Inputs = { code: this.#options.code, files: folder?.files ?? [], sources, findings: folder?.findings ?? [] };
+    return this.#take({ code: this.#options.code, files: folder?.files ?? [], sources: this.#withTold(sources), findings: folder?.findings ?? [] }, loading);
+  }
+
+  #take(inputs: Inputs, loading: boolean): CapabilityChange {
+    const before = this.#state;
     if (!loading && sameInputs(this.#inputs, inputs)) return Object.freeze({ revision: before.revision, changed: false, ...differenceOf(before.contents, before.contents) });
     const built = buildState(inputs, before.revision, this.#live, before);
     if (loading && this.#options.onInvalid === 'throw') requireNoErrors(built.findings);
     const difference = differenceOf(before.contents, built.contents);
     const differs = [difference.added, difference.edited, difference.removed].some((refs) => refs.length > 0);
     const changed = loading || differs || canonicalJson(before.findings) !== canonicalJson(built.findings);
-    // From here on nothing waits: readers see all of it or nothing.
+    // Nothing waits: readers see all of it or nothing.
     this.#inputs = inputs;
     this.#state = changed ? Object.freeze({ ...built, revision: before.revision + 1 }) : built;
     this.#views.keepOnly(this.#state);

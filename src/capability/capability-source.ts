@@ -12,6 +12,11 @@ export interface SourceTools {
   readonly persona?: string | null;
   /** What is wrong and did not keep the source from finding the rest. */
   readonly issues?: readonly string[];
+  /**
+   * Joins a tool that is declared elsewhere and has no function with the one of these for which it stands; `undefined` when
+   * there is none. One of the same name then takes the place of the source's own.
+   */
+  readonly join?: (declared: ToolDefinition) => ToolDefinition | undefined;
 }
 
 /** Somewhere tools come from while the program runs, such as an MCP server. */
@@ -25,6 +30,8 @@ export interface CapabilitySource {
    * @throws anything: the tools found last stay in use, and the failure is a finding.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
+  /** Calls the listener with what there is as soon as that has changed, until the returned function is called. */
+  onChange?(listener: (tools: SourceTools) => void): () => void;
 }
 
 /** What is known of a source: of one that failed, what it found last. */
@@ -33,6 +40,7 @@ export interface SourceContent {
   readonly owner: string | null;
   readonly definitions: readonly ToolDefinition[];
   readonly findings: readonly CapabilityFinding[];
+  readonly join?: SourceTools['join'];
 }
 
 /** A source that takes longer has failed: it would hold up everything else. */
@@ -50,15 +58,28 @@ export async function loadSource(source: CapabilitySource, force: boolean, befor
   try {
     return contentOf(source.name, await inTime(source.load({ force }), clock));
   } catch (error) {
-    const owner = before?.owner ?? null;
-    const kept = before === undefined || before.definitions.length === 0 ? '' : `; the ${before.definitions.length} tools found last stay in use`;
-    const finding = findingAt(placeless(owner, source.name), 'unreadable', 'error', `expected tools of ${source.name}, found a failure: ${publicMessage(error)}${kept}`);
-    return Object.freeze({ name: source.name, owner, definitions: before?.definitions ?? [], findings: Object.freeze([finding]) });
+    return failedContent(source.name, error, before);
   }
 }
 
+/** Reads what a source told by itself. Never throws. */
+export function toldContent(name: string, told: SourceTools, before: SourceContent | undefined): SourceContent {
+  try {
+    return contentOf(name, told);
+  } catch (error) {
+    return failedContent(name, error, before);
+  }
+}
+
+function failedContent(name: string, error: unknown, before: SourceContent | undefined): SourceContent {
+  const { owner = null, definitions = [], join } = before ?? {};
+  const kept = definitions.length === 0 ? '' : `; the ${definitions.length} tools found last stay in use`;
+  const finding = findingAt(placeless(owner, name), 'unreadable', 'error', `expected tools of ${name}, found a failure: ${publicMessage(error)}${kept}`);
+  return Object.freeze({ name, owner, definitions, findings: Object.freeze([finding]), ...(join && { join }) });
+}
+
 function contentOf(name: string, found: SourceTools): SourceContent {
-  const { definitions, persona = null, issues = [] } = found;
+  const { definitions, persona = null, issues = [], join } = found;
   if (!Array.isArray(definitions)) throw new TypeError(`expected a list of definitions, found ${describeValue(definitions)}`);
   if (persona !== null && (typeof persona !== 'string' || persona.trim() === '')) throw new TypeError(`expected a persona's name or null, found ${describeValue(persona)}`);
   const owner = persona === null || ownerKey(persona) === '' ? null : persona;
@@ -69,5 +90,5 @@ function contentOf(name: string, found: SourceTools): SourceContent {
     findings.push(findingAt(place, 'invalid', 'error', `expected a tool made with defineTool, found ${describeValue(definition)}`));
     return false;
   });
-  return Object.freeze({ name, owner, definitions: Object.freeze(usable), findings: Object.freeze(findings) });
+  return Object.freeze({ name, owner, definitions: Object.freeze(usable), findings: Object.freeze(findings), ...(typeof join === 'function' && { join }) });
 }

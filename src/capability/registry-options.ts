@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
 import { invalidArgument } from '../core/issues.js';
+import { describeValue } from '../core/plain-data.js';
 import { anObject, checkOptions, iterable, text, type FieldsOf } from '../core/options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
@@ -74,8 +75,9 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
 }
 
 function requireSource(source: unknown): void {
-  const { name, load } = (source ?? {}) as Partial<CapabilitySource>;
+  const { name, load, onChange } = (source ?? {}) as Partial<CapabilitySource>;
   if (typeof name !== 'string' || name.trim() === '' || typeof load !== 'function') throw invalidArgument('a source with a name and a function load', source);
+  if (onChange !== undefined && typeof onChange !== 'function') throw invalidArgument(`onChange of the source ${describeValue(name)} as a function`, onChange);
 }
 
 /** One call of a job or tool that ended, as programs tell of it. */

@@ -1,4 +1,4 @@
-import { ToolError } from '../core/errors.js';
+import type { ToolError } from '../core/errors.js';
 import type { ToolDefinition } from './tool-definition.js';
 
 /** Gives the tool as it is now for the one that a call was judged by; `undefined` when that is not known. */
@@ -7,12 +7,12 @@ export type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
 /** Where an error keeps its renewal; shared between loaded copies of the package. */
 const RENEWAL = Symbol.for('tooldex/renewal/v1');
 
-/** Returns the error of a call whose tool is no longer the one that was judged: nothing was sent. */
-export function toolChanged(message: string, details: Readonly<Record<string, unknown>>, renewal: Renewal): ToolError {
-  return Object.defineProperty(new ToolError('TOOL_CHANGED', message, { details }), RENEWAL, { value: renewal });
+/** Adds to the error of a call, of which nothing was sent, how its tool is to be judged from now on. */
+export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
+  return Object.defineProperty(error, RENEWAL, { value: renewal });
 }
 
-/** Returns the tool that takes the place of one that a call was judged by, if the call failed because it has changed. */
+/** Returns the tool that takes the place of the one that a call was judged by, if the call failed because that is outdated. */
 export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinition | undefined {
   try {
     const renewal: unknown = error instanceof Object && Object.hasOwn(error, RENEWAL) ? (error as { [RENEWAL]?: unknown })[RENEWAL] : undefined;

@@ -2,7 +2,7 @@ import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CapabilityRegistry, ToolManifestValidationError, type CapabilityChange, type CapabilitySource } from '../../src/capability.js';
+import { CapabilityRegistry, ToolManifestValidationError, type CapabilityChange, type CapabilitySource, type SourceTools } from '../../src/capability.js';
 import { defineTool, type ToolDefinition } from '../../src/index.js';
 import { ManualClock } from '../../src/testing.js';
 import { jobEntry, ManifestTree, owned, skillEntry, taskEntry, toolEntry } from './manifest-tree.js';
@@ -20,7 +20,7 @@ class TestSource implements CapabilitySource {
     this.answer = () => definitions;
   }
 
-  async load({ force }: { readonly force: boolean }) {
+  async load({ force }: { readonly force: boolean }): Promise<SourceTools> {
     this.asked.push(force);
     await Promise.resolve();
     return { definitions: this.answer(), persona: this.persona };
@@ -348,5 +348,96 @@ describe('loading', () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, handlers: { a: run, 'shared.b': run } });
     expect(['a', 'b', 'constructor'].map((name) => registry.tool(name)!.entry.definition.execute === run)).toEqual([true, true, false]);
     expect(registry.tool('constructor')!.entry.definition.execute).toBeUndefined();
+  });
+});
+
+/** A source that tells of changes. */
+class TellingSource extends TestSource {
+  readonly listeners = new Set<(tools: SourceTools) => void>();
+  join?: NonNullable<SourceTools['join']>;
+
+  onChange(listener: (tools: SourceTools) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  tell(...definitions: readonly ToolDefinition[]): void {
+    this.answer = () => definitions;
+    for (const listener of this.listeners) listener({ definitions, ...(this.join && { join: this.join }) });
+  }
+
+  override async load(options: { readonly force: boolean }): Promise<SourceTools> {
+    return { ...(await super.load(options)), ...(this.join && { join: this.join }) };
+  }
+}
+
+const turn = () => Promise.resolve();
+
+describe('a source that tells of changes', () => {
+  it('is heard at once, all that it tells in one turn as one change, until the registry is closed', async () => {
+    const source = new TellingSource(definition('a'));
+    const registry = await CapabilityRegistry.load({ sources: [source] });
+    const changes: CapabilityChange[] = [];
+    registry.onChange((change) => changes.push(change));
+    for (const name of ['b', 'c', 'd']) source.tell(definition(name));
+    await turn();
+    expect(changes).toMatchObject([{ revision: 2, added: [{ name: 'd' }], removed: [{ name: 'a' }] }]);
+    expect([owned(registry.tools()), registry.registryFor().has('d'), source.asked]).toEqual([['d@shared'], true, [true]]);
+    source.tell(...source.answer());
+    await turn();
+    expect(registry.revision).toBe(2);
+
+    registry.close();
+    expect(source.listeners.size).toBe(0);
+    source.answer = () => [definition('e')];
+    expect(await registry.refresh()).toMatchObject({ added: [{ name: 'e' }] });
+  });
+
+  it('is believed before the answer that it gave to a refresh still running, and to the first one', async () => {
+    const [source, slow] = [new TellingSource(definition('a')), new TestSource()];
+    let answer: () => void = () => undefined;
+    const waiting = { name: 'slow', load: (options: { readonly force: boolean }) => new Promise<void>((resolve) => (answer = resolve)).then(() => slow.load(options)) };
+    const loading = CapabilityRegistry.load({ sources: [source, waiting] });
+    await turn();
+    source.tell(definition('b'));
+    answer();
+    const registry = await loading;
+    expect([owned(registry.tools()), registry.revision]).toEqual([['b@shared'], 1]);
+
+    const refreshing = registry.refresh();
+    await turn();
+    source.tell(definition('c'));
+    await turn();
+    expect(owned(registry.tools())).toEqual(['c@shared']);
+    answer();
+    expect(await refreshing).toMatchObject({ revision: 2, changed: false });
+    expect(owned(registry.tools())).toEqual(['c@shared']);
+  });
+
+  it('that tells nonsense keeps what it told last, as a finding', async () => {
+    const source = new TellingSource(definition('a'));
+    const registry = await CapabilityRegistry.load({ sources: [source] });
+    for (const listener of source.listeners) listener({ definitions: 7 } as never);
+    await turn();
+    expect([owned(registry.tools()), registry.findings]).toMatchObject([['a@shared'], [{ kind: 'unreadable', file: 'server' }]]);
+  });
+
+  it('is no longer heard by a registry that could not be loaded, and refused when it cannot be heard', async () => {
+    const source = new TellingSource();
+    const tree = new ManifestTree({ 'functions.json': [{ name: 'a' }] });
+    await expect(CapabilityRegistry.load({ root: tree.root, sources: [source], onInvalid: 'throw' })).rejects.toBeInstanceOf(ToolManifestValidationError);
+    expect(source.listeners.size).toBe(0);
+    await expect(CapabilityRegistry.load({ sources: [{ name: 's', load: () => source.load({ force: false }), onChange: 1 }] as never })).rejects.toThrow(/onChange of the source "s" as a function, got 1/);
+  });
+
+  it('joins tools that stand for its own; one that cannot be joined stays as it is, with a finding', async () => {
+    const source = new TellingSource(definition('a'), definition('b'));
+    source.join = (declared) => {
+      if (declared.name === 'b') throw new Error('odd');
+      return declared.name === 'a' ? defineTool({ ...declared, category: 'joined', execute: () => 1 }) : undefined;
+    };
+    const registry = await CapabilityRegistry.load({ sources: [source], tools: [definition('a'), definition('b'), definition('c')] });
+    expect(registry.tools().map(({ name, source: place, entry }) => [name, place, entry.category])).toEqual([['a', 'code', 'joined'], ['b', 'code', undefined], ['c', 'code', undefined]]);
+    expect(registry.findings).toMatchObject([{ kind: 'invalid', file: 'code', entryName: 'b', message: expect.stringContaining('odd') as string }, { kind: 'duplicate', file: 'server', entryName: 'b' }]);
   });
 });

@@ -64,4 +64,17 @@ describe('tooldex --mcp', () => {
     expect(out).not.toContain('mcp.demo.added');
     expect(err).toContain('not loaded demo "added"');
   });
+
+  it('joins the entries of manifests with the tools of servers for which they stand', async () => {
+    const inputSchema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
+    const demo = new Demo();
+    demo.list(rawTool('read', { inputSchema }));
+    configure({ demo: demo.start });
+    writeFileSync(join(folder, 'functions.json'), JSON.stringify([{ name: 'mcp.demo.read', description: 'Reads a note', parameters: { type: 'object' }, category: 'notes' }]));
+    const places = ['--mcp', '.mcp.json', '--manifests', '.'];
+    const shown = await tooldex([...places, 'show', 'mcp.demo.read', '--json']);
+    expect(JSON.parse(shown.out)).toMatchObject({ description: 'Reads a note', category: 'notes', requiresConsent: true, inputSchema });
+    expect(await tooldex([...places, 'run', 'mcp.demo.read', '--input', '{"path":"a"}', '--yes', 'high'])).toMatchObject({ code: 0 });
+    expect(demo.log('call')).toEqual(['call read']);
+  });
 });

@@ -1,5 +1,6 @@
 import { canonicalJson, describeValue, digestOf } from '../../core/plain-data.js';
-import { entryOf, type ToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
+import { publicMessage } from '../../core/public-message.js';
+import { entryOf, isToolDefinition, type ToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 import { createTool, type CapabilityTool, type LiveFacts, type ToolFacts } from '../capability-items.js';
 import type { SourceContent } from '../capability-source.js';
 import { findingAt, placeless, type CapabilityFinding, type Place } from '../finding.js';
@@ -43,20 +44,25 @@ export interface CapabilityState extends Omit<ResolvedWork, 'findings'> {
  * Makes the next state. Things that say the same as before are the same objects.
  *
  * Of tools with the same owner and name those of the program win over files, and files over sources; the others are findings.
+ * A tool without a function that stands for one of a source is joined with it.
  */
 export function buildState(inputs: Inputs, revision: number, live: LiveFacts, before?: CapabilityState): CapabilityState {
   const findings = [...inputs.findings, ...inputs.files.flatMap((file) => file.findings), ...inputs.sources.flatMap((source) => source.findings)];
   const digests = new Map<CapabilityTool, string>();
   const held = new Map<string, CapabilityTool>();
-  for (const { place, ...facts } of declaredTools(inputs)) {
-    const key = `${ownerKey(facts.owner)}/${facts.entry.name}`;
+  const joiner = new SourceJoiner(inputs.sources);
+  for (const { place, ...declared } of declaredTools(inputs)) {
+    const { name } = declared.entry;
+    const key = `${ownerKey(declared.owner)}/${name}`;
     const first = held.get(key);
+    if (joiner.hasJoined(declared.entry)) continue;
     if (first !== undefined) {
-      findings.push(findingAt(place, 'duplicate', 'error', `expected a name that no other tool of the same owner has, found ${describeValue(facts.entry.name)} again (first in ${first.source}); rename or remove one`, facts.entry.name));
+      findings.push(findingAt(place, 'duplicate', 'error', `expected a name that no other tool of the same owner has, found ${describeValue(name)} again (first in ${first.source}); rename or remove one`, name));
       continue;
     }
+    const facts = { ...declared, entry: joiner.join(declared, (fault) => findings.push(findingAt(place, 'invalid', 'error', fault, name))) };
     const digest = heldDigest(before, facts) ?? digestOf([facts.owner, facts.entry.digest, facts.manifest, facts.source]);
-    const tool = unchanged(before, facts, digest) ?? createTool(facts, live);
+    const tool = unchanged(before, facts, digest, facts.entry !== declared.entry) ?? createTool(facts, live);
     held.set(key, tool);
     digests.set(tool, digest);
   }
@@ -71,6 +77,40 @@ export function buildState(inputs: Inputs, revision: number, live: LiveFacts, be
     ownersOf: groupByEntry(tools.all),
     contents: contentsOf(tools, digests, work),
   });
+}
+
+/** Joins tools of the program and of files with those of sources for which they stand. */
+class SourceJoiner {
+  readonly #sources: readonly { readonly owner: string | null; readonly join: NonNullable<SourceContent['join']>; readonly entries: ReadonlyMap<string, ToolEntry> }[];
+  /** The entries of sources in whose place others are. */
+  readonly #joined = new Set<ToolEntry>();
+
+  constructor(sources: readonly SourceContent[]) {
+    this.#sources = sources.flatMap(({ owner, join, definitions }) => (join === undefined ? [] : [{ owner, join, entries: new Map(definitions.map((definition) => [definition.name, entryOf(definition)])) }]));
+  }
+
+  hasJoined(entry: ToolEntry): boolean {
+    return this.#joined.has(entry);
+  }
+
+  /** Returns the joined tool, or the tool as it is. A shared tool is never joined with a persona's of its name. */
+  join({ owner, entry }: ToolFacts, tell: (fault: string) => void): ToolEntry {
+    if (entry.definition.execute !== undefined) return entry;
+    for (const source of this.#sources) {
+      const same = source.entries.get(entry.name);
+      const isOwn = ownerKey(source.owner) === ownerKey(owner);
+      if (same === entry || (same !== undefined && !isOwn && source.owner !== null)) continue;
+      try {
+        const joined: unknown = source.join(entry.definition);
+        if (!isToolDefinition(joined) || joined.name !== entry.name) continue;
+        if (same !== undefined && isOwn) this.#joined.add(same);
+        return entryOf(joined);
+      } catch (error) {
+        tell(`expected a tool that can be joined with the one for which it stands, found a failure: ${publicMessage(error)}`);
+      }
+    }
+    return entry;
+  }
 }
 
 function* declaredTools({ code, files, sources }: Inputs): Iterable<ToolFacts & { readonly place: Place }> {
@@ -91,11 +131,11 @@ function heldDigest(before: CapabilityState | undefined, { owner, entry, source 
   return tool?.entry === entry && tool.source === source && tool.owner === owner ? before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest : undefined;
 }
 
-/** An entry's digest says nothing of its functions: a tool of a source is the same only as the same object. */
-function unchanged(before: CapabilityState | undefined, { owner, entry, manifest }: ToolFacts, digest: string): CapabilityTool | undefined {
+/** An entry's digest says nothing of its functions: a tool of a source, or joined with one, is the same only as the same object. */
+function unchanged(before: CapabilityState | undefined, { owner, entry, manifest }: ToolFacts, digest: string, isJoined: boolean): CapabilityTool | undefined {
   const tool = before?.tools.own(owner, entry.name);
   if (tool === undefined || before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest !== digest) return undefined;
-  return tool.entry === entry || manifest !== null ? tool : undefined;
+  return tool.entry === entry || (manifest !== null && !isJoined) ? tool : undefined;
 }
 
 /** Whether a state of the same content would come out. */

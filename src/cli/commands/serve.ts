@@ -53,6 +53,7 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
     stopTelling();
     stopWatching();
     await running.close();
+    capabilities.close();
     await discovery?.close();
   }
   return EXIT.ok;

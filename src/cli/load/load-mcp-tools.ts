@@ -67,7 +67,7 @@ export async function loadMcpTools(file: string, terminal: Dialog, cwd: string):
     .filter(({ kind }) => kind === 'unreachable' || kind === 'quarantined')
     .map(({ server, tool, message }) => ({ file: tool === undefined ? server : `${server} ${tool}`, reason: message }));
   const fileOf = new Map(discovery.definitions().map(({ name, providers }) => [name, serverOf(providers?.[0]?.config?.['server'], file)]));
-  return { registry, problems, fileOf, close: () => (stopFollowing(), discovery.close()) };
+  return { registry, problems, fileOf, complete: (definition) => discovery.complete(definition), close: () => (stopFollowing(), discovery.close()) };
 }
 
 /** A server may have no name. */

@@ -5,6 +5,7 @@ import { createDefaultTools } from '../../../tools/index.js';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { IMPORT_DEADLINE_MS, importModules, withDeadline, type ImportOptions } from './import-modules.js';
 import { isMade, isSameCode, isSameTool, toolsOfModule, type FoundTool, type RefusedClass } from './tools-of-module.js';
 
@@ -22,6 +23,8 @@ export interface LoadedRegistry {
   readonly fileOf: ReadonlyMap<string, string>;
   /** Ends what the tools hold open. */
   readonly close?: () => Promise<void>;
+  /** Joins a tool that was found elsewhere with the one of these for which it stands. */
+  readonly complete?: (definition: ToolDefinition) => ToolDefinition;
 }
 
 /** Where tools are looked for; nowhere means the bundled ones. */
@@ -56,6 +59,8 @@ export async function loadRegistry({ mcp, ...places }: ToolPlaces, cwd: string, 
   const served = await mcp();
   if (places.patterns === undefined && places.manifests === undefined) return served;
   const local = await loadLocal(places, cwd, options);
+  const joined = [...local.registry].map(({ definition }) => served.complete?.(definition) ?? definition).filter((each) => local.registry.get(each.name)?.definition !== each);
+  local.registry.registerAll(joined, { replace: true });
   return { ...join(local, served), ...(served.close && { close: served.close }) };
 }
 

@@ -18,6 +18,7 @@ import { OutputSchemas } from '../output-schemas.js';
 import { isAllowed } from '../settings/is-allowed.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
 import type { JudgedBy, JudgedDefinitions } from './judged-definitions.js';
+import { takesServedSchema } from './merge-definitions.js';
 import type { McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
 import { buildTable, changeOf, EMPTY_TABLE, type PinGuard, type ToolTable } from './tool-table.js';
 
@@ -142,12 +143,12 @@ export class DiscoveredServer {
    */
   async callTool(toolName: string, input: unknown, context: ToolContext, by: JudgedBy = context.definitionDigest): Promise<unknown> {
     const { signal, reportProgress } = context;
-    const { judged, pins } = this.#options;
+    const { judged } = this.#options;
     const sdk = await this.#options.packages.client();
     const attempt = async () => {
       const session = await this.#listedSession(signal);
       const { definition } = this.#callable(toolName);
-      judged.assertCurrent(toolName, definition, by, pins !== undefined);
+      judged.assertCurrent(toolName, definition, by, input);
       const answer = await this.#connection.callTool({
         session,
         tool: toolName,
@@ -165,6 +166,21 @@ export class DiscoveredServer {
       if (signal?.aborted === true) throw abortError(signal);
       return callFailure(error, this.server.name, sdk);
     }
+  }
+
+  /**
+   * Joins a tool of the program with the one of this server for which it stands; `undefined` when there is none.
+   *
+   * A tool without a function stands for the one of its name, or for the one that its provider `mcp` names, if that has
+   * its name or the program describes no input.
+   *
+   * @param isDefault calls that name no server go to this one.
+   */
+  join(declared: ToolDefinition, isDefault: boolean): ToolDefinition | undefined {
+    const toolName = this.#meantBy(declared, isDefault);
+    const served = toolName === undefined ? undefined : this.#table.tools.get(toolName)?.definition;
+    if (served === undefined || (served.name !== declared.name && !takesServedSchema(declared))) return undefined;
+    return this.#options.judged.join(declared, toolName!, served);
   }
 
   /** Whether the server answers. */
@@ -197,6 +213,13 @@ export class DiscoveredServer {
     for (; listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind)); listings++) await this.ask(true);
     if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined)) throw unavailable(`${labelOf(this.server.name)} to list its tools after they may have changed, got a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
     return session;
+  }
+
+  #meantBy({ name, execute, manual, providers = [] }: ToolDefinition, isDefault: boolean): string | undefined {
+    if (execute !== undefined || manual === true) return undefined;
+    if (providers.length === 0) return this.#table.toolNames.get(name);
+    const { server, tool } = providers.find((each) => each.name === 'mcp')?.config ?? {};
+    return typeof tool === 'string' && (server === undefined ? isDefault : server === this.server.name) ? tool : undefined;
   }
 
   #callable(toolName: string): { readonly definition: ToolDefinition } {

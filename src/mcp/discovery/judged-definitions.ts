@@ -1,10 +1,14 @@
-import { canonicalJson, isPlainObject, type Json } from '../../core/plain-data.js';
+import { ToolError } from '../../core/errors.js';
+import { canonicalJson, type Json } from '../../core/plain-data.js';
 import { withoutSecrets } from '../../core/public-message.js';
-import { defineTool, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
-import { toolChanged } from '../../tool/tool-changed.js';
+import { checkInput } from '../../tool/input/check-input.js';
+import { FUNCTION_OPTIONS } from '../../tool/metadata/tool-fields.js';
+import { withRenewal } from '../../tool/tool-changed.js';
+import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import { labelOf } from '../connection/connection-error.js';
 import { diffDefinitions, type DefinitionChange } from '../pins/diff-definitions.js';
 import { cleanText, quoted } from '../translate/foreign-text.js';
+import { mergeDefinitions, takesServedSchema } from './merge-definitions.js';
 
 /** Tools of one server, and tools of the program that call them, that are remembered. */
 const MOST_REMEMBERED = 10_000;
@@ -18,7 +22,7 @@ export type JudgedBy = ToolDefinition | string | undefined;
  * Remembers by which definitions of one server's tools calls were judged, so that no other definition is called.
  *
  * A tool of the program that names the server's tool as its provider was judged with the definition that was listed
- * first. Once that has changed, the program's tool requires consent.
+ * first, or with which it was joined first. Once that has changed, the program's tool requires consent.
  */
 export class JudgedDefinitions {
   readonly #server: string;
@@ -26,11 +30,20 @@ export class JudgedDefinitions {
   readonly #listed = new Map<string, WeakRef<ToolDefinition>>();
   /** The first definition of each of the server's tools. */
   readonly #first = new Map<string, ToolDefinition>();
-  /** The definitions with which tools of the program were judged again, by the digest of those tools and the server's tool. */
-  readonly #judgedAgain = new Map<string, ToolDefinition>();
+  /** The definitions with which tools of the program were judged since, by the digest of those tools and the server's tool. */
+  readonly #judgedWith = new Map<string, ToolDefinition>();
+  /** The definitions with which tools of the program were joined first, by the same key. */
+  readonly #joinedFirst = new Map<string, ToolDefinition>();
+  /** The joined tools of each definition, by the same key. */
+  readonly #joined = new WeakMap<ToolDefinition, Map<string, ToolDefinition>>();
+  /** The program's part of joined tools. */
+  readonly #declared = new WeakMap<ToolDefinition, ToolDefinition>();
+  readonly #isPinned: boolean;
 
-  constructor(server: string) {
+  /** @param isPinned somebody else judges the server's definitions: tools of the program need not. */
+  constructor(server: string, isPinned: boolean) {
     this.#server = server;
+    this.#isPinned = isPinned;
   }
 
   /** Takes note of what the server lists now. */
@@ -42,39 +55,69 @@ export class JudgedDefinitions {
     }
   }
 
+  /** Joins a tool of the program with the server's tool for which it stands; equal parts give the same object. */
+  join(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
+    const key = keyOf(declared, toolName);
+    const known = this.#joined.get(served)?.get(key);
+    // Digests say nothing of functions.
+    if (known !== undefined && FUNCTION_OPTIONS.every((option) => known[option] === declared[option])) return known;
+    const first = this.#joinedFirst.get(key) ?? served;
+    const joined = mergeDefinitions(declared, served, !this.#isPinned && entryOf(first).digest !== entryOf(served).digest);
+    remember(this.#joinedFirst, key, first);
+    remember(this.#judgedWith, keyOf(joined, toolName), served);
+    this.#declared.set(joined, declared);
+    const all = this.#joined.get(served) ?? new Map<string, ToolDefinition>();
+    this.#joined.set(served, all);
+    remember(all, key, joined);
+    return joined;
+  }
+
   /**
-   * Lets a call pass whose tool is the one that it was judged by.
+   * Lets a call pass whose tool is the one that it was judged by, if the server's schema accepts its arguments.
    *
-   * @param isPinned somebody else judges the server's definitions: tools of the program need not.
-   * @throws ToolError `TOOL_CHANGED` saying what changed.
+   * @throws ToolError `TOOL_CHANGED` saying what changed; `INVALID_INPUT` for a tool of the program with a schema of its own.
    */
-  assertCurrent(toolName: string, now: ToolDefinition, by: JudgedBy, isPinned: boolean): void {
+  assertCurrent(toolName: string, now: ToolDefinition, by: JudgedBy, input: unknown): void {
     const digest = typeof by === 'object' ? entryOf(by).digest : by;
     if (digest === undefined || digest === entryOf(now).digest) return;
-    const listed = typeof by === 'object' ? by : this.#listed.get(digest)?.deref();
-    if (listed === undefined && isPinned) return;
-    const before = listed ?? this.#judgedAgain.get(keyOf(digest, toolName)) ?? this.#first.get(toolName);
-    if (before !== undefined && entryOf(before).digest === entryOf(now).digest) return;
+    const known = typeof by === 'object' ? by : (this.#listed.get(digest)?.deref() ?? this.#judgedWith.get(`${digest} ${toolName}`));
+    const before = known ?? (this.#isPinned ? now : this.#first.get(toolName));
+    if (before === undefined || entryOf(before).digest !== entryOf(now).digest) throw this.#changed(toolName, before, now);
+    const check = checkInput(entryOf(now), asSent(input));
+    if (!(check instanceof Promise) && !check.ok) throw withRenewal(check.error, (judged) => (takesServedSchema(judged) ? this.join(judged, toolName, now) : undefined));
+  }
+
+  #changed(toolName: string, before: ToolDefinition | undefined, now: ToolDefinition): ToolError {
     const changes = before === undefined ? [] : diffDefinitions(dataOf(before), dataOf(now));
     const changed = [...new Set(changes.map(fieldOf))];
     const what = changed.length === 0 ? '' : ` (${changed.join(', ')} changed)`;
     const message = `Expected the tool ${quoted(toolName)} of ${labelOf(this.#server)} as it was when the call was judged, got another definition${what}. Nothing was sent; call it again, and it is judged by its definition now.`;
-    throw toolChanged(message, { tool: cleanText(toolName, LONGEST_TEXT).text, changed, changes: changes.slice(0, MOST_CHANGES).map(shown) }, (judged) => this.#renewed(judged, toolName, now));
+    const details = { tool: cleanText(toolName, LONGEST_TEXT).text, changed, changes: changes.slice(0, MOST_CHANGES).map(shown) };
+    return withRenewal(new ToolError('TOOL_CHANGED', message, { details }), (judged) => this.#renewed(judged, toolName, now));
   }
 
-  #renewed(judged: ToolDefinition, toolName: string, now: ToolDefinition): ToolDefinition | undefined {
+  #renewed(judged: ToolDefinition, toolName: string, now: ToolDefinition): ToolDefinition {
     if (this.#listed.has(entryOf(judged).digest)) return now;
-    const { mcp } = (judged.metadata ?? {}) as { mcp?: unknown };
-    const metadata = { ...judged.metadata, mcp: { ...(isPlainObject(mcp) ? mcp : {}), judgedWith: entryOf(now).digest } };
-    const renewed = defineTool({ ...judged, requiresConsent: true, metadata });
-    this.#judgedAgain.set(keyOf(entryOf(renewed).digest, toolName), now);
-    if (this.#judgedAgain.size > MOST_REMEMBERED) this.#judgedAgain.delete(this.#judgedAgain.keys().next().value!);
+    const declared = this.#declared.get(judged);
+    if (declared !== undefined) return this.join(declared, toolName, now);
+    const renewed = mergeDefinitions(judged, now, true);
+    remember(this.#judgedWith, keyOf(renewed, toolName), now);
     return renewed;
   }
 }
 
-function keyOf(digest: string, toolName: string): string {
-  return `${digest} ${toolName}`;
+function remember(known: Map<string, ToolDefinition>, key: string, definition: ToolDefinition): void {
+  known.set(key, definition);
+  if (known.size > MOST_REMEMBERED) known.delete(known.keys().next().value!);
+}
+
+function keyOf(declared: ToolDefinition, toolName: string): string {
+  return `${entryOf(declared).digest} ${toolName}`;
+}
+
+/** The arguments as the server gets them: a schema of the program may have made dates and the like of them. */
+function asSent(input: unknown): unknown {
+  return JSON.parse(JSON.stringify(input ?? {}));
 }
 
 function dataOf({ execute: _, ...data }: ToolDefinition): Json {

@@ -6,7 +6,7 @@ import { withDeadline } from '../../execution/run/with-deadline.js';
 import { invalidArgument } from '../../core/issues.js';
 import type { ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
-import type { ToolDefinition } from '../../tool/tool-definition.js';
+import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/mcp-packages.js';
 import { McpProvider, type McpCaller } from '../mcp-provider.js';
 import type { ServerListing } from '../pins/pin-findings.js';
@@ -41,6 +41,8 @@ export class McpDiscovery implements McpCaller {
   readonly #options: CheckedDiscoveryOptions;
   readonly #listeners = new Listeners<McpChange>();
   readonly #events = new Listeners<McpDiscoveryEvent>();
+  /** Told the name of each server whose tools are different. */
+  readonly #moves = new Listeners<string>();
   readonly #judged = new Map<string, JudgedDefinitions>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
@@ -106,7 +108,32 @@ export class McpDiscovery implements McpCaller {
 
   /** One source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
   sources(): readonly CapabilitySource[] {
-    return Object.freeze([...this.#servers.keys()].map((name) => Object.freeze({ name: name === '' ? 'mcp' : `mcp:${name}`, load: ({ force }: { readonly force: boolean }) => this.#load(name, force) })));
+    return Object.freeze(
+      [...this.#servers.keys()].map((name) =>
+        Object.freeze({
+          name: name === '' ? 'mcp' : `mcp:${name}`,
+          load: ({ force }: { readonly force: boolean }) => this.#load(name, force),
+          onChange: (listener: (tools: SourceTools) => void) => this.#moves.add((moved) => moved === name && listener(this.#toolsOf(name))),
+        }),
+      ),
+    );
+  }
+
+  /**
+   * Joins a tool of the program, or of a manifest, with the tool of a server for which it stands; every other tool is
+   * returned as it is. For registries without sources; a `CapabilityRegistry` does it by itself.
+   *
+   * A tool that has neither a function nor other providers stands for the discovered one of its name: it may add words
+   * and tighten what is said of that, the handler and the schema are the server's. A tool of another name whose provider
+   * is `mcp`, and whose input nobody described, takes the schema of the server.
+   */
+  complete(definition: ToolDefinition): ToolDefinition {
+    if (!isToolDefinition(definition)) throw invalidArgument('a tool made with defineTool', definition);
+    for (const name of this.#servers.keys()) {
+      const joined = this.#join(name, definition);
+      if (joined !== undefined) return joined;
+    }
+    return definition;
   }
 
   /**
@@ -138,8 +165,9 @@ export class McpDiscovery implements McpCaller {
     const before = this.#servers;
     this.#settings = next;
     this.#servers = this.#serversOf(next);
-    const kept = new Set(this.#servers.values());
-    await Promise.all([...before.values()].filter((server) => !kept.has(server)).map((server) => server.close()));
+    const left = [...before].filter(([name, server]) => this.#servers.get(name) !== server);
+    for (const [name] of left) this.#moves.tell(name);
+    await Promise.all(left.map(([, server]) => server.close()));
   }
 
   /** Ends all connections, and the processes behind them. Their tools are gone. */
@@ -161,7 +189,7 @@ export class McpDiscovery implements McpCaller {
   }
 
   #judgedOf(server: string): JudgedDefinitions {
-    const judged = this.#judged.get(server) ?? new JudgedDefinitions(server);
+    const judged = this.#judged.get(server) ?? new JudgedDefinitions(server, this.#options.pins !== undefined);
     this.#judged.set(server, judged);
     return judged;
   }
@@ -173,16 +201,31 @@ export class McpDiscovery implements McpCaller {
     await checkTransports({ servers: [server.server] }, this.#options.packages);
     const asked = server.ask(force);
     if (force || !server.hasListing) await withDeadline(() => asked, { clock: this.#options.clock, timeoutMs: SOURCE_WAIT_MS });
+    return this.#toolsOf(name);
+  }
+
+  /** The tools of a server as they are known now. */
+  #toolsOf(name: string): SourceTools {
+    const server = this.#servers.get(name);
+    if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
     const { status, definitions, findings } = server;
     const waiting = status.state === 'discovering' ? [`expected an answer of ${name} by now, found none yet; refresh later`] : [];
-    return { definitions, persona: server.server.persona ?? null, issues: [...findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), ...waiting] };
+    return { definitions, persona: server.server.persona ?? null, issues: [...findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), ...waiting], join: (declared) => this.#join(name, declared) };
+  }
+
+  #join(name: string, declared: ToolDefinition): ToolDefinition | undefined {
+    return this.#settings.enabled ? this.#servers.get(name)?.join(declared, name === this.#defaultServer) : undefined;
+  }
+
+  /** The server that is meant where none is named. */
+  get #defaultServer(): string | undefined {
+    return this.#settings.defaultServer ?? (this.#servers.size === 1 ? [...this.#servers.keys()][0] : undefined);
   }
 
   #require(name: string | undefined): DiscoveredServer {
-    const { enabled, defaultServer } = this.#settings;
+    const { enabled } = this.#settings;
     if (!enabled || this.#closed) throw new ToolError('TOOL_UNAVAILABLE', `expected MCP to be in use, found it ${this.#closed ? 'closed' : 'switched off; set enabled to true'}`);
-    const only = this.#servers.size === 1 ? [...this.#servers.keys()][0] : undefined;
-    const wanted = name ?? defaultServer ?? only;
+    const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
     if (server !== undefined) return server;
     const known = [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
@@ -194,5 +237,6 @@ export class McpDiscovery implements McpCaller {
     if (event.type !== 'changed') return;
     const { server, added, edited, removed } = event;
     this.#listeners.tell({ server, added, edited, removed });
+    this.#moves.tell(server);
   }
 }

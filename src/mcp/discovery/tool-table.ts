@@ -23,12 +23,14 @@ interface TableTool {
 /** The usable tools of one server, by their names at the server. */
 export interface ToolTable {
   readonly tools: ReadonlyMap<string, TableTool>;
+  /** Their names at the server, by their names here. */
+  readonly toolNames: ReadonlyMap<string, string>;
   /** Why tools that are listed may not be called. */
   readonly held: ReadonlyMap<string, string>;
   readonly findings: readonly McpDiscoveryFinding[];
 }
 
-export const EMPTY_TABLE: ToolTable = Object.freeze({ tools: new Map(), held: new Map(), findings: Object.freeze([]) });
+export const EMPTY_TABLE: ToolTable = Object.freeze({ tools: new Map(), toolNames: new Map(), held: new Map(), findings: Object.freeze([]) });
 
 export interface TableSources {
   readonly server: McpServerSettings;
@@ -67,7 +69,8 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
       find('refused', toolName, publicMessage(error));
     }
   }
-  return Object.freeze({ tools, held, findings: Object.freeze(findings) });
+  const toolNames = new Map([...tools].map(([toolName, { definition }]) => [definition.name, toolName]));
+  return Object.freeze({ tools, toolNames, held, findings: Object.freeze(findings) });
 }
 
 /** A guard that breaks lets nothing pass. */

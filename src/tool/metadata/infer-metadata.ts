@@ -49,7 +49,8 @@ const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>
   [ExecutionCategory.EXECUTE]: AccessMode.EXECUTE,
 };
 
-function strictest(a: AccessMode, b: AccessMode = AccessMode.READONLY): AccessMode {
+/** Returns the access mode that covers both. */
+export function strictest(a: AccessMode, b: AccessMode = AccessMode.READONLY): AccessMode {
   if (a === b || b === AccessMode.READONLY) return a;
   return a === AccessMode.READONLY ? b : AccessMode.MIXED;
 }
