@@ -127,7 +127,7 @@ export class CallChecker {
   async decide(running: RunningCall, { entry, input }: AcceptedInput): Promise<DatedDecision> {
     const { policy, clock, env, isRouted } = this.#options;
     const { call, options } = running;
-    const decision = await askPolicies(policy, { id: call.id, name: entry.name, input }, options, clock, options.signal);
+    const decision = await askPolicies(policy, { id: call.id, name: entry.name, input }, entry, options, clock, options.signal);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
     const missing = decision.verdict === 'deny' || entry.providers.length === 0 || isRouted(entry) ? undefined : missingCredentials(entry, env ?? process.env);
     const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
@@ -170,16 +170,17 @@ function frameOf({ principal, scopes, flags, persona, conversationId, mode }: Ca
  *
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
-export async function askPolicies(own: Policy, call: ToolCall, options: CallContext & { readonly policy?: Policy }, clock: Clock, signal?: AbortSignal): Promise<Decision> {
+export async function askPolicies(own: Policy, call: ToolCall, entry: ToolEntry | undefined, options: CallContext & { readonly policy?: Policy }, clock: Clock, signal?: AbortSignal): Promise<Decision> {
   const { policy: beside, ...context } = options;
-  if (beside === undefined) return askPolicy(own, call, context, clock, signal);
-  const [first, second] = await Promise.all([askPolicy(own, call, context, clock, signal), askPolicy(beside, call, context, clock, signal)]);
+  const ask = (policy: Policy) => askPolicy(policy, call, entry, context, clock, signal);
+  if (beside === undefined) return ask(own);
+  const [first, second] = await Promise.all([ask(own), ask(beside)]);
   return VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict) ? second : first;
 }
 
-async function askPolicy(policy: Policy, call: ToolCall, context: CallContext, clock: Clock, signal?: AbortSignal): Promise<Decision> {
+async function askPolicy(policy: Policy, call: ToolCall, entry: ToolEntry | undefined, context: CallContext, clock: Clock, signal?: AbortSignal): Promise<Decision> {
   try {
-    const answer = policy.decide(call, context);
+    const answer = policy.decide(call, context, entry);
     if (!(answer instanceof Promise)) return isDecision(answer) ? answer : no('the policy gave no decision');
     const settled = await withDeadline(() => answer, { clock, timeoutMs: POLICY_TIMEOUT_MS, signal });
     if (settled.kind === 'aborted') throw aborted(call.name);

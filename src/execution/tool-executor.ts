@@ -220,7 +220,7 @@ export class ToolExecutor {
         const entry = this.#registry.get(call.name);
         const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
         const input = checked?.ok === true ? checked.value : call.input;
-        const decision = await askPolicies(this.#policy, { id: call.id, name: call.name, input }, context, this.#clock);
+        const decision = await askPolicies(this.#policy, { id: call.id, name: call.name, input }, entry, context, this.#clock);
         const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
         return Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun);
       }),

@@ -3,6 +3,7 @@ import type { ToolErrorCode } from '../core/errors.js';
 import type { Json } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
 import type { Question } from '../tool/question.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** A call that a model or a program asks for. */
 export interface ToolCall {
@@ -51,7 +52,8 @@ export interface Decision {
 
 /** Whatever decides over calls. `SafetyPolicy` is one; a function that throws or answers anything else counts as a no. */
 export interface Policy {
-  decide(call: ToolCall, context: CallContext): Decision | Promise<Decision>;
+  /** @param entry the tool as the executor runs it, which may be newer than what the policy knows under its name. */
+  decide(call: ToolCall, context: CallContext, entry?: ToolEntry): Decision | Promise<Decision>;
 }
 
 /**

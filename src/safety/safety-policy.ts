@@ -76,10 +76,14 @@ export class SafetyPolicy implements Policy {
     this.#env = env;
   }
 
-  /** What may be done with a call. Its input should be as the tool's schema gives it: `dangerFor` reads it. */
-  decide(call: ToolCall, context: CallContext = {}): Decision {
+  /**
+   * Decides what may be done with a call. Its input should be as the tool's schema gives it: `dangerFor` reads it.
+   *
+   * @param entry the tool that is going to run, if another registry than the policy's holds it: then it is what is judged.
+   */
+  decide(call: ToolCall, context: CallContext = {}, entry?: ToolEntry): Decision {
     try {
-      return Object.freeze(this.#decide(readCall(call), readContext(context)));
+      return Object.freeze(this.#decide(readCall(call), readContext(context), entry));
     } catch {
       // A hostile call or context (a getter or proxy that throws) must not get round the policy.
       return Object.freeze({ verdict: 'deny', rule: 'policy-error', reason: 'the call could not be judged', danger: DangerLevel.CRITICAL });
@@ -96,8 +100,10 @@ export class SafetyPolicy implements Policy {
     return Object.freeze(calls.map((call: ToolCall) => this.decide(call, context)));
   }
 
-  #decide(call: ToolCall, context: CallContext): Decision {
-    const entry = this.#registry.get(call.name);
+  #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
+    const known = this.#registry.get(call.name);
+    // What runs is judged, not what this registry still has under its name.
+    const entry = known && (running ?? known);
     if (entry === undefined) {
       const names = suggestNames(String(call.name), [...this.#registry].map(({ name }) => name));
       return { verdict: 'deny', rule: 'unknown-tool', reason: `there is no tool of this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`, danger: DangerLevel.CRITICAL };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Policy } from '../../src/index.js';
+import { AccessMode, defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type Policy, type ToolDefinition } from '../../src/index.js';
 import { allowAll, brief, reader, setup } from './fixtures/executor-setup.js';
 
 const good = allowAll.decide();
@@ -74,5 +74,34 @@ describe('a policy of one\'s own', () => {
     const { executor, events } = setup([], { policy: allowAll });
     await executor.execute({ id: '1', name: 'nothing' });
     expect(events[0]).toMatchObject({ type: 'decision', verdict: 'deny' });
+  });
+});
+
+describe('a SafetyPolicy over another registry than the executor\'s', () => {
+  const read = { name: 'price', description: 'Shows a price', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY };
+  const registryOf = (...definitions: readonly ToolDefinition[]) => {
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(definitions);
+    return registry;
+  };
+
+  it('judges the tool that is going to run, not the one that it knew under the name', async () => {
+    let runs = 0;
+    const execute = () => (runs += 1);
+    const [mine, its] = [registryOf(defineTool({ ...read, execute })), registryOf(defineTool({ ...read, execute }))];
+    const executor = new ToolExecutor({ registry: mine, policy: new SafetyPolicy({ registry: its }) });
+    expect(brief(await executor.execute({ id: '1', name: 'price' }))).toBe('ok 1');
+    mine.register(defineTool({ ...read, accessMode: AccessMode.WRITE, aliases: ['transfer'], execute }), { replace: true });
+    expect(await executor.execute({ id: '2', name: 'price' })).toMatchObject({ status: 'approval_required', pending: { reason: expect.stringContaining('access write') as string } });
+    expect((await executor.dryRun([{ id: '3', name: 'price' }]))[0]!.decision.verdict).toBe('confirm');
+    // The same of a policy that is given with the call.
+    const other = new ToolExecutor({ registry: mine, policy: allowAll });
+    expect(await other.execute({ id: '4', name: 'price' }, { policy: new SafetyPolicy({ registry: its }) })).toMatchObject({ status: 'approval_required' });
+    expect(runs).toBe(1);
+  });
+
+  it('still denies tools that it does not know', async () => {
+    const executor = new ToolExecutor({ registry: registryOf(defineTool({ ...read, execute: () => 1 })), policy: new SafetyPolicy({ registry: registryOf() }) });
+    expect(await executor.execute({ id: '1', name: 'price' })).toMatchObject({ status: 'denied', rule: 'unknown-tool' });
   });
 });

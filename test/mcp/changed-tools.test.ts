@@ -58,6 +58,17 @@ const WAYS: readonly Way[] = [
     },
   },
   {
+    name: 'whose policy goes by another registry',
+    settings: { trusted: true },
+    first: 'ok',
+    second: 'approval_required',
+    executorOf: async (discovery) => {
+      const registry = new ToolMetadataRegistry();
+      registry.registerAll(discovery.definitions());
+      return executorOver(discovery, { policy: new SafetyPolicy({ registry }) });
+    },
+  },
+  {
     name: 'that the program wrapped in a tool of its own',
     tool: 'share_price',
     first: 'ok',

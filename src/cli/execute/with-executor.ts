@@ -58,7 +58,7 @@ export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: Executio
   if (yes === undefined) return new SafetyPolicy({ registry, mode });
   const usual = new SafetyPolicy({ registry });
   // Asked as the caller: for others a tool of a persona is denied, and not asked about.
-  const rule: PolicyRule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call, _, context) => usual.decide(call, context).verdict === 'confirm' };
+  const rule: PolicyRule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call, entry, context) => usual.decide(call, context, entry).verdict === 'confirm' };
   return new SafetyPolicy({ registry, mode, rules: [rule] });
 }
 

@@ -141,7 +141,7 @@ async function needsApproval(entry: ToolEntry, call: ToolCall, policy: Policy, c
   try {
     const input = await checkInput(entry, call.input);
     if (!input.ok) return false;
-    const { verdict } = await policy.decide({ ...call, input: input.value }, context);
+    const { verdict } = await policy.decide({ ...call, input: input.value }, context, entry);
     return verdict !== 'allow' && verdict !== 'deny';
   } catch {
     return true;
