@@ -47,7 +47,9 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
     const { messages, prompt, approvals, engine } = checkChatOptions(options);
     const thread = prompt === undefined || !Array.isArray(messages) ? messages : [...(messages as readonly ChatMessage[]), { role: 'user', content: prompt }];
     const state = stateOf(thread, approvals);
-    const run = new ChatRun(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? randomUUID() });
+    // Approvals belong to the conversation in which they were asked for, also when it was given no name.
+    const approvedIn = approvals.find(({ conversationId }) => typeof conversationId === 'string')?.conversationId ?? undefined;
+    const run = new ChatRun(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? approvedIn ?? randomUUID() });
     await runChat(run, await modelStepOf(engine));
     run.tell({ type: 'chat-completed', result: resultOf(withoutHalfDone(run.state), engine, run.turns) });
   });

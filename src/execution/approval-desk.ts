@@ -37,9 +37,9 @@ export class ApprovalDesk {
   /** Puts a call on hold, and asks if there is whom to ask. */
   async ask(running: RunningCall, call: ApprovedCall, entry: ToolEntry, decision: Decision, confirm: Confirm | undefined): Promise<{ readonly granted: Granted } | { readonly outcome: OutcomeBody }> {
     const { approvals, clock, ttlMs } = this.#options;
-    const { signal, conversationId } = running.options;
-    if (await approvals.wasDenied(call, conversationId)) return { outcome: { status: 'denied', reason: 'a person said no to this call', rule: 'confirmation', danger: decision.danger } };
-    const pending = await approvals.request(call, decision, conversationId);
+    const { signal } = running.options;
+    if (await approvals.wasDenied(call)) return { outcome: { status: 'denied', reason: 'a person said no to this call', rule: 'confirmation', danger: decision.danger } };
+    const pending = await approvals.request(call, decision);
     this.#definitions.set(pending.id, entry.definition);
     if (this.#definitions.size > MOST_REMEMBERED) this.#definitions.delete(this.#definitions.keys().next().value!);
     running.tellApproval('requested', pending.id);
@@ -73,7 +73,7 @@ export class ApprovalDesk {
   }
 
   async redeem(running: RunningCall, approval: Approval): Promise<void> {
-    await running.orTellRefused(approval, () => this.#options.approvals.redeem(approval));
+    await running.orTellRefused(approval, () => this.#options.approvals.redeem(approval, running.options.signal));
     running.tellApproval('redeemed', approval.pendingId);
   }
 

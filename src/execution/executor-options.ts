@@ -110,7 +110,7 @@ const schema = z.strictObject({
         .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, { error: 'calls or cost', params: { advice: 'A budget without either limits nothing.' } }),
     )
     .default([]),
-  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'increment', 'onAvailability').optional(),
+  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'increment', 'now', 'onAvailability').optional(),
   providers: anObject<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
     .refine((providers) => [...(providers instanceof Map ? providers.values() : Object.values(providers))].every((factory) => typeof factory === 'function'), 'a function that makes a provider for every name')
     .optional(),

@@ -322,7 +322,7 @@ export class ToolExecutor {
     const { decision } = dated;
     if (decision.verdict === 'deny') return denied(decision);
     assertUsable(running, entry);
-    const asked = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, input: raw };
+    const asked = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, conversationId: options.conversationId, input: raw };
     let approval = options.approval === undefined ? undefined : this.#desk.verify(running, options.approval, asked, entry);
     // A manual call is a person's work already.
     if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {

@@ -1,10 +1,12 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
-import { ToolError } from '../core/errors.js';
+import { isToolError, ToolError } from '../core/errors.js';
+import { onAbort } from '../core/on-abort.js';
 import { checkOptions, clock as clockField, milliseconds, secret, withMethods, type FieldsOf } from '../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
+import { isRestarted } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
 
@@ -14,33 +16,37 @@ export const SHORTEST_KEY = 32;
 export const approvalKey = secret<Uint8Array>(`an approval key of at least ${SHORTEST_KEY} bytes`, (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `Make one with crypto.randomBytes(${SHORTEST_KEY}).`);
 
 export interface ApprovalsOptions {
-  /** Shared by all processes that ask, answer and run. @default a store of this process */
+  /** Shared by all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
   readonly store?: StateStore;
   /** At least 32 bytes, the same in all those processes. @default random, for this process alone */
   readonly key?: Uint8Array;
-  /** How long a yes may take and counts, from the question on; up to 2³¹−1, the same in all those processes. @default 600,000 (ten minutes) */
+  /** How long after the question an approval may be given and used; up to 2³¹−1. @default 600,000 (ten minutes) */
   readonly ttlMs?: number;
+  /** Measures how long an answer of the store is waited for. */
   readonly clock?: Clock;
 }
 
 const optionsSchema = z.strictObject({
-  store: withMethods<StateStore>('a StateStore', 'compareAndSet').optional(),
+  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
   key: approvalKey.optional(),
   ttlMs: milliseconds().default(600_000),
   clock: clockField.default(systemClock),
 } satisfies FieldsOf<ApprovalsOptions>);
 
-/** A person's yes to one call. It can be sent; it is good for exactly what was approved, once. */
+/** A user's approval of one call. It can be sent; it is good for exactly what was approved, once. */
 export interface Approval {
   readonly pendingId: string;
   readonly callId: string;
   readonly toolName: string;
   readonly definitionDigest: string;
   readonly principal: string | null;
+  readonly conversationId: string | null;
   /** SHA-256 of the approved arguments' canonical JSON. */
   readonly inputDigest: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, by the clock of the store. */
   readonly expiresAt: number;
+  /** The identity of the store that counts it; after a restart, or in another store, it is void. */
+  readonly storeIdentity: string;
   readonly signature: string;
 }
 
@@ -50,25 +56,35 @@ export interface ApprovedCall {
   readonly toolName: string;
   readonly definitionDigest: string;
   readonly principal: string | undefined;
+  readonly conversationId?: string | undefined;
   readonly input: Json;
 }
 
 /** The first thing that is signed, so that a signature of one purpose or version never serves another. */
-const PENDING = 'tooldex/pending/v1';
-const APPROVAL = 'tooldex/approval/v1';
+const PENDING = 'tooldex/pending/v2';
+const APPROVAL = 'tooldex/approval/v2';
+
+/** How long an unanswered redemption is looked into, and how often. */
+const RESOLVE_MS = 2_000;
+const RESOLVE_EVERY_MS = 50;
+/** Redeemed approvals that are remembered. */
+const MOST_REMEMBERED = 100_000;
 
 /**
- * Keeps track of calls that wait for a yes, and of the yeses.
+ * Keeps track of calls that need approval, and of the approvals.
  *
- * An approval is bound to call, tool, definition, arguments, principal and expiry by an HMAC-SHA-256 over canonical JSON
- * (joined text could be shifted between fields), and counted in the store, from where it can be redeemed once, by one
- * process. A store that is lost or flushed refuses: what is not known to be open is not.
+ * An approval is bound to call, tool, definition, arguments, principal, conversation and store by an HMAC-SHA-256 over
+ * canonical JSON (joined text could be shifted between fields), and counted in the store, from where it can be redeemed
+ * once, by one process, until its time there is over. A store that was lost, emptied or restarted refuses: what is not known to be open
+ * is not.
  */
 export class Approvals {
   readonly #store: StateStore;
   readonly #key: Uint8Array;
   readonly #ttlMs: number;
   readonly #clock: Clock;
+  /** What this process redeemed, and until when (`elapsed()`) that could be tried again: a store may have gone back. */
+  readonly #redeemed = new Map<string, number>();
 
   /** @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options. */
   constructor(options: ApprovalsOptions = {}) {
@@ -81,12 +97,12 @@ export class Approvals {
   }
 
   /**
-   * Puts a call on the list of those that wait.
+   * Puts a call on the list of those that need approval.
    *
-   * @throws ToolError `STATE_UNAVAILABLE` when the store cannot be reached.
+   * @throws ToolError `STATE_UNAVAILABLE` when the store cannot be reached, or restarts meanwhile.
    */
-  async request(call: ApprovedCall, decision: Decision, conversationId?: string): Promise<PendingApproval> {
-    const createdAt = this.#clock.now();
+  async request(call: ApprovedCall, decision: Decision): Promise<PendingApproval> {
+    const { time: createdAt, identity: storeIdentity } = await this.#store.now();
     const pending = withoutMissing({
       kind: 'approval' as const,
       id: randomUUID(),
@@ -95,56 +111,57 @@ export class Approvals {
       input: call.input,
       definitionDigest: call.definitionDigest,
       principal: call.principal ?? undefined,
-      conversationId,
+      conversationId: call.conversationId ?? undefined,
       danger: decision.danger,
       reason: decision.reason,
       rule: decision.rule,
       createdAt,
       expiresAt: createdAt + this.#ttlMs,
+      storeIdentity,
     });
-    await this.#store.compareAndSet(storeKey(pending['id'] as string), undefined, 'open', { ttlMs: this.#ttlMs });
+    await this.#store.compareAndSet(storeKey(pending['id'] as string), undefined, 'open', { ttlMs: this.#ttlMs, identity: storeIdentity });
     return this.#signed(PENDING, pending) as unknown as PendingApproval;
   }
 
   /**
-   * Records a person's yes, and gives the approval with which the call can be run.
+   * Records a user's approval, and returns it: with it the call can be run.
    *
    * @param edited other arguments than those asked for: then they, and only they, are approved.
-   * @throws ToolError `INVALID_APPROVAL` when the pending call was changed, has expired or is answered already;
-   * `INVALID_ARGUMENT` when the edited input is no plain data, after which the call still waits; `STATE_UNAVAILABLE` when
-   * the store cannot be reached.
+   * @throws ToolError `INVALID_APPROVAL` when the pending call was changed, has expired or is answered already, or the store
+   * was restarted since; `INVALID_ARGUMENT` when the edited input is no plain data, after which the call is still pending;
+   * `STATE_UNAVAILABLE` when the store cannot be reached.
    */
   async grant(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     const asked = this.#genuinePending(pending);
-    // Before the store hears of it: a yes that cannot be given must not use the question up.
+    // Before the store hears of it: an approval that cannot be given must not use the question up.
     const inputDigest = digestOf(edited === undefined ? asked.input : editedInput(edited));
     await this.#answer(asked, 'granted');
-    const { id, callId, toolName, definitionDigest, principal = null, expiresAt } = asked;
-    return this.#signed(APPROVAL, { pendingId: id, callId, toolName, definitionDigest, principal, inputDigest, expiresAt }) as unknown as Approval;
+    const { id, callId, toolName, definitionDigest, principal = null, conversationId = null, expiresAt, storeIdentity } = asked;
+    return this.#signed(APPROVAL, { pendingId: id, callId, toolName, definitionDigest, principal, conversationId, inputDigest, expiresAt, storeIdentity }) as unknown as Approval;
   }
 
   /**
-   * Records a person's no. Whoever answers first, decides.
+   * Records that a user denied a call. Whoever answers first, decides.
    *
    * @throws ToolError `INVALID_APPROVAL` as `grant` does, `STATE_UNAVAILABLE`.
    */
   async deny(pending: PendingApproval): Promise<void> {
     const asked = this.#genuinePending(pending);
     await this.#answer(asked, 'denied');
-    await this.#store.compareAndSet(denialKey({ ...asked, principal: asked.principal ?? undefined }, asked.conversationId), undefined, 'denied', { ttlMs: this.#ttlMs });
+    await this.#store.compareAndSet(denialKey(asked), undefined, 'denied', { ttlMs: this.#ttlMs });
   }
 
   /**
-   * Whether a person said no to exactly this call not long ago, so that the same call is not asked about twice.
+   * Tells whether a user denied exactly this call not long ago, so that the same call is not asked about twice.
    *
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
-  async wasDenied(call: ApprovedCall, conversationId?: string): Promise<boolean> {
-    return call.callId !== '' && (await this.#store.get(denialKey(call, conversationId))) !== undefined;
+  async wasDenied(call: ApprovedCall): Promise<boolean> {
+    return call.callId !== '' && (await this.#store.get(denialKey(call))) !== undefined;
   }
 
   /**
-   * Whether an approval is genuine and of exactly this call; asks no store.
+   * Checks that an approval is genuine and of exactly this call; asks no store, and so not whether it is used or expired.
    *
    * @returns the approval as it was judged: a frozen copy, which nobody can change before it is redeemed.
    * @throws ToolError `INVALID_APPROVAL` naming what differs.
@@ -152,47 +169,82 @@ export class Approvals {
   verify(approval: Approval, call: ApprovedCall): Approval {
     const genuine = this.#genuineApproval(approval);
     const { callId, toolName, definitionDigest } = call;
-    const now = { callId, toolName, definitionDigest, principal: call.principal ?? null, inputDigest: digestOf(call.input) };
+    const now = { callId, toolName, definitionDigest, principal: call.principal ?? null, conversationId: call.conversationId ?? null, inputDigest: digestOf(call.input) };
     const different = BOUND.filter(([field]) => now[field] !== genuine[field]);
     if (different.length > 0) throw invalid('the call that was approved', `one with another ${different.map(([, name]) => name).join(' and ')}; ask again`, genuine.pendingId);
-    if (this.#left(genuine) === 0) throw invalid('an approval that still counts', 'one that has expired; ask again', genuine.pendingId);
     return genuine;
   }
 
   /**
-   * Uses an approval up. Of many attempts, in any number of processes, exactly one succeeds.
+   * Uses an approval up. Of many attempts, in any number of processes, at most one succeeds.
    *
-   * @throws ToolError `INVALID_APPROVAL` when it is changed, used, expired or unknown to the store; `STATE_UNAVAILABLE`,
-   * after which it may be used up.
+   * What became of an attempt that the store did not answer is asked for about two seconds, or until the signal fires.
+   *
+   * @throws ToolError `INVALID_APPROVAL` when it is changed, used, expired or unknown to the store, or the store was restarted
+   * since; `STATE_UNAVAILABLE`, after which it may be used up unless `details.sent` is `false`.
    */
-  async redeem(approval: Approval): Promise<void> {
-    const { pendingId, expiresAt } = this.#genuineApproval(approval);
-    if (!(await this.#move(pendingId, expiresAt, 'granted', 'redeemed'))) throw used(pendingId);
+  async redeem(approval: Approval, signal?: AbortSignal): Promise<void> {
+    const genuine = this.#genuineApproval(approval);
+    const { pendingId } = genuine;
+    if (this.#redeemed.has(pendingId)) throw used(pendingId);
+    const mark = `redeemed:${randomUUID()}`;
+    const deadline = this.#clock.elapsed() + RESOLVE_MS;
+    for (let mayBeOurs = false; ; await this.#pause(signal)) {
+      try {
+        if (await this.#move(pendingId, genuine, 'granted', mark)) break;
+        if (mayBeOurs && (await this.#store.get(storeKey(pendingId))) === mark) break;
+        throw used(pendingId);
+      } catch (error) {
+        if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
+        mayBeOurs ||= error.details['sent'] !== false;
+        if (!mayBeOurs) throw error;
+        if (this.#clock.elapsed() >= deadline || signal?.aborted === true) throw unanswered(pendingId, error);
+      }
+    }
+    this.#remember(pendingId);
   }
 
   /**
-   * Whether an approval can still be redeemed, as far as can be told without doing so.
+   * Checks that an approval can still be redeemed, as far as can be told without doing so.
    *
    * @throws ToolError `INVALID_APPROVAL` when it is used, expired or unknown to the store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
-    if ((await this.#store.get(storeKey(pendingId))) !== 'granted') throw used(pendingId);
+    if (this.#redeemed.has(pendingId) || (await this.#store.get(storeKey(pendingId))) !== 'granted') throw used(pendingId);
   }
 
-  async #answer({ id, expiresAt }: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
-    if (!(await this.#move(id, expiresAt, 'open', answer))) throw invalid('a call that waits for a yes', 'one that is answered, expired or unknown', id);
+  async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
+    if (!(await this.#move(pending.id, pending, 'open', answer))) throw invalid('a pending call', 'one that is answered, expired or unknown to the state store; ask again', pending.id);
   }
 
-  async #move(id: string, expiresAt: number, from: string, to: string): Promise<boolean> {
-    const left = this.#left({ expiresAt });
-    // Nothing but a plain yes of the store counts.
-    return left > 0 && (await this.#store.compareAndSet(storeKey(id), from, to, { ttlMs: left })) === true;
+  /** Changes a state that still lives, in the store that was asked and as long as it was not restarted. */
+  async #move(id: string, { storeIdentity }: { readonly storeIdentity: string }, from: string, to: string): Promise<boolean> {
+    try {
+      // Nothing but a plain yes of the store counts.
+      return (await this.#store.compareAndSet(storeKey(id), from, to, { ttlMs: 'keep', identity: storeIdentity })) === true;
+    } catch (error) {
+      if (isRestarted(error)) throw invalid('the state store that was asked', 'one that restarted since, or another server; ask again', id);
+      throw error;
+    }
   }
 
-  /** Milliseconds until it expires, 0 from then on; never more than a whole lifetime, also when the date was set back. */
-  #left({ expiresAt }: { readonly expiresAt: number }): number {
-    const left = expiresAt - this.#clock.now();
-    return left > 0 ? Math.min(left, this.#ttlMs) : 0;
+  #remember(pendingId: string): void {
+    const now = this.#clock.elapsed();
+    for (const [id, until] of this.#redeemed) {
+      if (until > now && this.#redeemed.size < MOST_REMEMBERED) break;
+      this.#redeemed.delete(id);
+    }
+    this.#redeemed.set(pendingId, now + this.#ttlMs);
+  }
+
+  #pause(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const ends = [this.#clock.after(RESOLVE_EVERY_MS, end), onAbort(signal, end)];
+      function end(): void {
+        for (const stop of ends) stop();
+        resolve();
+      }
+    });
   }
 
   #genuinePending(pending: PendingApproval): PendingApproval {
@@ -244,6 +296,7 @@ const BOUND = Object.freeze([
   ['toolName', 'tool'],
   ['definitionDigest', 'definition of the tool'],
   ['principal', 'principal'],
+  ['conversationId', 'conversation'],
   ['inputDigest', 'input'],
 ] as const);
 const SHARE_THE_KEY = ' (processes that share approvals must share the key)';
@@ -252,7 +305,7 @@ function storeKey(id: string): string {
   return `approval:${id}`;
 }
 
-function denialKey({ callId, toolName, definitionDigest, principal, input }: ApprovedCall, conversationId: string | undefined): string {
+function denialKey({ callId, toolName, definitionDigest, principal, conversationId, input }: Omit<ApprovedCall, 'principal'> & { readonly principal?: string | undefined }): string {
   return `denied:${digestOf([callId, toolName, definitionDigest, principal ?? null, conversationId ?? null, digestOf(input)])}`;
 }
 
@@ -283,5 +336,9 @@ function invalid(expected: string, found: string, pendingId: string | undefined)
 }
 
 function used(pendingId: string): ToolError {
-  return invalid('an approval that is not used yet', 'one that is used, expired or unknown; ask again', pendingId);
+  return invalid('an approval that is not used yet', 'one that is used, expired or unknown to the state store; ask again', pendingId);
+}
+
+function unanswered(pendingId: string, cause: ToolError): ToolError {
+  return new ToolError('STATE_UNAVAILABLE', 'Expected the state store to tell whether an approval was used up, got no answer. It may be used up: ask again.', { details: { pendingId }, cause });
 }

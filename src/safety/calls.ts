@@ -99,8 +99,10 @@ export interface PendingApproval extends PendingCall {
   /** Why approval is needed, and which rule says so. */
   readonly reason: string;
   readonly rule: string;
-  /** Milliseconds since 1970; later answers are refused. */
+  /** Milliseconds since 1970, by the clock of the state store; later answers are refused. */
   readonly expiresAt: number;
+  /** The identity of the state store that keeps it; after a restart, or in another store, it is void. */
+  readonly storeIdentity: string;
   readonly signature: string;
 }
 

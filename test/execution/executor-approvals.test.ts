@@ -37,6 +37,17 @@ describe('a write', () => {
     expect(told).toEqual(['requested', 'granted', 'redeemed', 'refused'].map((state) => [state, true, 'ada', 'c']));
   });
 
+  it('runs in the conversation in which it was approved, and in no other', async () => {
+    const { executor, written } = writing();
+    const inOne = await approved(executor, call, { conversationId: 'one' });
+    for (const conversationId of ['two', undefined]) expect(await executor.execute(call, { approval: inOne, ...(conversationId && { conversationId }) })).toMatchObject({ code: 'INVALID_APPROVAL', message: expect.stringContaining('another conversation') as string });
+    const inNone = await approved(executor);
+    expect(await executor.executeAll([call], { approvals: [inNone], conversationId: 'one' })).toMatchObject([{ code: 'INVALID_APPROVAL' }]);
+    expect(await executor.executeAll([call], { approvals: [inOne], conversationId: 'one' })).toMatchObject([{ status: 'ok' }]);
+    expect(brief(await executor.execute(call, { approval: inNone }))).toBe('ok null');
+    expect(written).toHaveLength(2);
+  });
+
   it('survives that pending call and approval are stored and sent as JSON', async () => {
     const { executor, written } = writing();
     const pending = JSON.parse(JSON.stringify(pendingOf(await executor.execute(call)))) as PendingApproval;

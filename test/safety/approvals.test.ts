@@ -7,10 +7,11 @@ import type { Decision, PendingApproval } from '../../src/safety/calls.js';
 import { MemoryStateStore } from '../../src/state/memory-state-store.js';
 import type { StateStore } from '../../src/state/state-store.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
+import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 import { isDeepFrozen, leavesOf, withLeaf } from '../core/json-values.js';
 import { refusal } from '../tool/sample-tools.js';
 
-const CALL: ApprovedCall = { callId: 'call-1', toolName: 'write_file', definitionDigest: 'a'.repeat(64), principal: 'ada', input: { path: 'a.txt', lines: [1, 'two', null] } };
+const CALL: ApprovedCall = { callId: 'call-1', toolName: 'write_file', definitionDigest: 'a'.repeat(64), principal: 'ada', conversationId: 'talk', input: { path: 'a.txt', lines: [1, 'two', null] } };
 const DECISION: Decision = { verdict: 'confirm', reason: 'it writes', rule: 'axes', danger: 'medium' };
 const KEY = randomBytes(32);
 const START = 1_700_000_000_000;
@@ -24,7 +25,7 @@ beforeEach(() => {
   approvals = new Approvals({ store, clock, key: KEY, ttlMs: 1_000 });
 });
 
-const granted = async (call: ApprovedCall = CALL) => approvals.grant(await approvals.request(call, DECISION, 'talk'));
+const granted = async (call: ApprovedCall = CALL) => approvals.grant(await approvals.request(call, DECISION));
 
 /** The code with which something is refused; fails when it is not. */
 async function code(action: () => unknown): Promise<string> {
@@ -39,8 +40,8 @@ async function code(action: () => unknown): Promise<string> {
 
 describe('an approval', () => {
   it('lets the call run that was approved, once', async () => {
-    const pending = await approvals.request(CALL, DECISION, 'talk');
-    expect(pending).toMatchObject({ kind: 'approval', ...CALL, conversationId: 'talk', danger: 'medium', reason: 'it writes', rule: 'axes', createdAt: START, expiresAt: START + 1_000 });
+    const pending = await approvals.request(CALL, DECISION);
+    expect(pending).toMatchObject({ kind: 'approval', ...CALL, danger: 'medium', reason: 'it writes', rule: 'axes', createdAt: START, expiresAt: START + 1_000, storeIdentity: (await store.now()).identity });
     const approval = await approvals.grant(pending);
     expect(isDeepFrozen(pending) && isDeepFrozen(approval)).toBe(true);
     expect(approvals.verify(approval, CALL)).toEqual(approval);
@@ -59,9 +60,9 @@ describe('an approval', () => {
   });
 
   it('is not given for a pending call of which anything was changed, and a try does not use it up', async () => {
-    const pending = await approvals.request(CALL, DECISION, 'talk');
+    const pending = await approvals.request(CALL, DECISION);
     const leaves = leavesOf(pending);
-    expect(leaves.length).toBe(17);
+    expect(leaves.length).toBe(18);
     for (const path of leaves) {
       for (const leaf of ['changed', false, 0, true, {}]) {
         expect([path, await code(() => approvals.grant(withLeaf(pending, path, leaf) as PendingApproval))]).toEqual([path, 'INVALID_APPROVAL']);
@@ -79,7 +80,7 @@ describe('an approval', () => {
   it('of which anything was changed is refused, and a try does not use it up', async () => {
     const approval = await granted();
     const leaves = leavesOf(approval);
-    expect(leaves.length).toBe(8);
+    expect(leaves.length).toBe(10);
     for (const path of leaves) {
       for (const leaf of ['changed', null, true, 0, {}]) {
         const changed = withLeaf(approval, path, leaf) as Approval;
@@ -91,12 +92,12 @@ describe('an approval', () => {
   });
 
   it('of one call is none of any other', async () => {
-    const anyCall = fc.record({ callId: fc.string(), toolName: fc.string(), definitionDigest: fc.string(), principal: fc.option(fc.string(), { nil: undefined }), input: fc.jsonValue() }) as fc.Arbitrary<ApprovedCall>;
+    const anyCall = fc.record({ callId: fc.string(), toolName: fc.string(), definitionDigest: fc.string(), principal: fc.option(fc.string(), { nil: undefined }), conversationId: fc.option(fc.constantFrom('', 'a', 'b'), { nil: undefined }), input: fc.jsonValue() }) as fc.Arbitrary<ApprovedCall>;
     await fc.assert(
-      fc.asyncProperty(anyCall, anyCall, fc.subarray(['callId', 'toolName', 'definitionDigest', 'principal', 'input'] as const), async (one, other, fields) => {
+      fc.asyncProperty(anyCall, anyCall, fc.subarray(['callId', 'toolName', 'definitionDigest', 'principal', 'conversationId', 'input'] as const), async (one, other, fields) => {
         const mixed = { ...one, ...Object.fromEntries(fields.map((field) => [field, other[field]])) };
         const approval = await granted(one);
-        const same = JSON.stringify({ ...mixed, input: 0 }) === JSON.stringify({ ...one, input: 0 }) && canonical(mixed.input) === canonical(one.input);
+        const same = canonical({ ...mixed, input: 0 }) === canonical({ ...one, input: 0 }) && canonical(mixed.input) === canonical(one.input);
         if (same) approvals.verify(approval, mixed);
         else expect(await code(() => approvals.verify(approval, mixed))).toBe('INVALID_APPROVAL');
       }),
@@ -106,7 +107,7 @@ describe('an approval', () => {
 
   it('says what differs', async () => {
     const approval = await granted();
-    for (const [change, word] of [[{ callId: 'x' }, 'id'], [{ toolName: 'x' }, 'tool'], [{ definitionDigest: 'x' }, 'definition of the tool'], [{ principal: 'bob' }, 'principal'], [{ input: {} }, 'input']] as const) {
+    for (const [change, word] of [[{ callId: 'x' }, 'id'], [{ toolName: 'x' }, 'tool'], [{ definitionDigest: 'x' }, 'definition of the tool'], [{ principal: 'bob' }, 'principal'], [{ conversationId: 'other' }, 'conversation'], [{ conversationId: undefined }, 'conversation'], [{ input: {} }, 'input']] as const) {
       expect(refusal(() => approvals.verify(approval, { ...CALL, ...change })).message).toContain(`another ${word};`);
     }
   });
@@ -119,7 +120,7 @@ describe('an approval', () => {
   });
 
   it('cannot be made from the signature of a pending call', async () => {
-    const pending = await approvals.request(CALL, DECISION, 'talk');
+    const pending = await approvals.request(CALL, DECISION);
     const approval = await approvals.grant(pending);
     expect(await code(() => approvals.verify({ ...approval, signature: pending.signature }, CALL))).toBe('INVALID_APPROVAL');
     expect(await code(() => approvals.verify(pending as unknown as Approval, CALL))).toBe('INVALID_APPROVAL');
@@ -145,7 +146,6 @@ describe('an approval', () => {
     const shifty = Object.defineProperty({ ...approval }, 'callId', { enumerable: true, get: () => (reads++ === 0 ? 'call-1' : 'call-2') });
     expect(await code(() => approvals.verify(shifty, { ...CALL, callId: 'call-2' }))).toBe('INVALID_APPROVAL');
     const lasting = { ...approval, expiresAt: { toJSON: () => approval.expiresAt, valueOf: () => Infinity } } as unknown as Approval;
-    clock.advance(2_000);
     expect(await code(() => approvals.verify(lasting, CALL))).toBe('INVALID_APPROVAL');
     for (const wrapped of [{ ...approval, callId: new String('call-1') }, Object.create(approval), new Proxy({}, { get: () => { throw new Error('trap'); }, ownKeys: () => { throw new Error('trap'); } }), null, undefined, 'x', []]) {
       expect(await code(() => approvals.verify(wrapped as Approval, CALL))).toBe('INVALID_APPROVAL');
@@ -208,24 +208,41 @@ describe('an answer', () => {
     clock.advance(1);
     expect(await code(() => approvals.grant(other))).toBe('INVALID_APPROVAL');
     expect(await code(() => approvals.deny(other))).toBe('INVALID_APPROVAL');
-    expect(await code(() => approvals.verify(approval, CALL))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.assertUnused(approval))).toBe('INVALID_APPROVAL');
+  });
+
+  it('keeps the time that is left: neither answer nor use lengthens it', async () => {
+    const pending = await approvals.request(CALL, DECISION);
+    clock.advance(600);
+    const approval = await approvals.grant(pending);
+    clock.advance(400);
     expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
   });
 
-  it('does not come back when the date is set back, and lives no longer than one lifetime more', async () => {
-    const [late, early] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION)];
-    clock.shiftDate(-3_600_000);
-    const approval = await approvals.grant(early);
-    clock.advance(1_000);
-    expect(await code(() => approvals.grant(late))).toBe('INVALID_APPROVAL');
-    expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+  it('counts by the clock of the store: machines whose dates are an hour apart agree', async () => {
+    for (const shift of [3_600_000, -3_600_000]) {
+      const other = new Approvals({ store, clock: new ManualClock(START + shift), key: KEY, ttlMs: 1_000 });
+      const early = await other.request(CALL, DECISION);
+      expect(early).toMatchObject({ createdAt: clock.now(), expiresAt: clock.now() + 1_000 });
+      const approval = await approvals.grant(early);
+      other.verify(approval, CALL);
+      await other.redeem(approval);
+      const late = await approvals.request(CALL, DECISION);
+      clock.advance(1_000);
+      expect(await code(() => other.grant(late))).toBe('INVALID_APPROVAL');
+    }
   });
 
-  it('is too late when the date is set forward', async () => {
-    const approval = await granted();
-    clock.shiftDate(1_000);
-    expect(await code(() => approvals.verify(approval, CALL))).toBe('INVALID_APPROVAL');
-    expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+  it('is neither lost nor prolonged when the date of the store jumps', async () => {
+    for (const shift of [3_600_000, -3_600_000]) {
+      const [used, late] = [await granted(), await granted()];
+      clock.shiftDate(shift);
+      clock.advance(999);
+      await approvals.redeem(used);
+      clock.advance(1);
+      expect(await code(() => approvals.redeem(late))).toBe('INVALID_APPROVAL');
+    }
   });
 });
 
@@ -256,9 +273,130 @@ describe('the store is the truth:', () => {
   it('one that answers rubbish lets nothing through', async () => {
     const approval = await granted();
     for (const answer of [undefined, null, 'OK', 1, {}, false]) {
-      const odd = new Approvals({ store: { compareAndSet: () => Promise.resolve(answer) } as unknown as StateStore, clock, key: KEY });
+      const odd = new Approvals({ store: { compareAndSet: () => Promise.resolve(answer), get: () => Promise.resolve(answer), now: () => Promise.resolve(answer) } as unknown as StateStore, clock, key: KEY });
       expect(await code(() => odd.redeem(approval))).toBe('INVALID_APPROVAL');
     }
+  });
+});
+
+describe('a store that restarted', () => {
+  let restarting: RestartingStore;
+  const others = (options: object = {}) => new Approvals({ store: restarting, clock, key: KEY, ttlMs: 1_000, ...options });
+  beforeEach(() => {
+    restarting = new RestartingStore(clock);
+    approvals = others();
+  });
+
+  it('as it was before an approval was used lets nobody use it again', async () => {
+    const approval = await granted();
+    const [here, there] = [approvals, others()];
+    restarting.save();
+    await here.redeem(approval);
+    await restarting.restart('saved');
+    for (const each of [here, there, others()]) expect(await code(() => each.redeem(approval))).toBe('INVALID_APPROVAL');
+    await expect(there.redeem(approval)).rejects.toThrow('Expected the state store that was asked, found one that restarted since, or another server; ask again');
+  });
+
+  it('voids questions and approvals of before, used or not, and takes new ones', async () => {
+    for (const kept of ['all', 'nothing'] as const) {
+      const [pending, denied, approval] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION), await granted()];
+      await restarting.restart(kept);
+      for (const action of [() => approvals.grant(pending), () => approvals.deny(denied), () => approvals.redeem(approval)]) expect(await code(action)).toBe('INVALID_APPROVAL');
+      await approvals.redeem(await granted());
+    }
+  });
+
+  it('and is trusted goes on with them; what was used in a process is not used there again', async () => {
+    restarting.trusted = true;
+    approvals = others();
+    const [used, unused] = [await granted(), await granted()];
+    restarting.save();
+    await approvals.redeem(used);
+    await restarting.restart('saved');
+    expect(await code(() => approvals.redeem(used))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.assertUnused(used))).toBe('INVALID_APPROVAL');
+    await approvals.redeem(unused);
+  });
+
+  it('never lets an approval be used twice, whatever happens in between', async () => {
+    const step = fc.oneof(fc.record({ by: fc.nat(2), redeem: fc.nat(4) }), fc.record({ by: fc.nat(2), ask: fc.boolean() }), fc.constantFrom('save', 'restart saved', 'restart all', 'restart nothing', 'wait'));
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        restarting = new RestartingStore(clock);
+        const processes = [others(), others(), others()];
+        const given: Approval[] = [];
+        const used = new Set<string>();
+        for (const each of steps) {
+          if (each === 'save') restarting.save();
+          else if (each === 'wait') clock.advance(400);
+          else if (typeof each === 'string') await restarting.restart(each.slice('restart '.length) as 'saved');
+          else if ('ask' in each) given.push(await processes[each.by]!.grant(await processes[each.by]!.request(CALL, DECISION)));
+          else if (given[each.redeem] !== undefined) {
+            const { pendingId } = given[each.redeem]!;
+            const done = await processes[each.by]!.redeem(given[each.redeem]!).then(() => true, () => false);
+            expect(done && used.has(pendingId)).toBe(false);
+            if (done) used.add(pendingId);
+          }
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('a redemption that is not answered', () => {
+  const lost = () => new ToolError('STATE_UNAVAILABLE', 'no answer');
+  /** Approvals over the store, where the answer (or the question) of each compare-and-set gets lost as given. */
+  function lossy(...losses: readonly ('answer' | 'question' | 'not sent' | 'none')[]) {
+    let at = 0;
+    const over = Object.create(store) as MemoryStateStore;
+    over.get = (key) => store.get(key);
+    over.now = () => store.now();
+    over.compareAndSet = async (...args) => {
+      const loss = losses[at++] ?? 'none';
+      if (loss === 'not sent') throw new ToolError('STATE_UNAVAILABLE', 'not sent', { details: { sent: false } });
+      if (loss === 'question') throw lost();
+      const done = await store.compareAndSet(...args);
+      if (loss === 'answer') throw lost();
+      return done;
+    };
+    return new Approvals({ store: over, clock, key: KEY, ttlMs: 10_000 });
+  }
+  const settledSoon = async (redeeming: Promise<void>, ms = 3_000) => {
+    const answer = redeeming.then(() => 'redeemed', (error: ToolError) => `${error.code} ${error.message}`);
+    await clock.advanceAsync(ms);
+    return answer;
+  };
+
+  it('is resolved by asking whether it happened', async () => {
+    for (const losses of [['answer'], ['question'], ['answer', 'answer', 'question'], ['question', 'not sent', 'answer']] as const) {
+      const approval = await granted();
+      expect([losses, await settledSoon(lossy(...losses).redeem(approval))]).toEqual([losses, 'redeemed']);
+      expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
+    }
+  });
+
+  it('is no success when another process was faster', async () => {
+    const approval = await granted();
+    const redeeming = settledSoon(lossy('question').redeem(approval));
+    await approvals.redeem(approval);
+    expect(await redeeming).toContain('INVALID_APPROVAL');
+  });
+
+  it('is given up after two seconds, or when the call is, and says that the approval may be used up', async () => {
+    const approval = await granted();
+    const never = Array.from({ length: 100 }, () => 'question' as const);
+    expect(await settledSoon(lossy(...never).redeem(approval))).toBe('STATE_UNAVAILABLE Expected the state store to tell whether an approval was used up, got no answer. It may be used up: ask again.');
+    const stop = new AbortController();
+    const stopped = lossy(...never).redeem(await granted(), stop.signal).catch((error: ToolError) => error.code);
+    stop.abort();
+    expect(await stopped).toBe('STATE_UNAVAILABLE');
+  });
+
+  it('that was never sent is an error at once, and uses nothing up', async () => {
+    const approval = await granted();
+    await expect(lossy('not sent').redeem(approval)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { sent: false } });
+    await approvals.redeem(approval);
   });
 });
 
@@ -286,7 +424,7 @@ describe('the key', () => {
 describe('wrong options', () => {
   it('are refused, without repeating the key', () => {
     const anything = (value: unknown) => value as never;
-    const wrong = [{ key: randomBytes(31) }, { key: new Uint8Array() }, { key: 'k'.repeat(64) }, { key: null }, { ttlMs: 0 }, { ttlMs: -1 }, { ttlMs: NaN }, { ttlMs: Infinity }, { ttlMs: '1' }, { ttlMs: 2 ** 31 }, { ttl: 1 }, { store: {} }, { store: null }, { clock: {} }, null, 5];
+    const wrong = [{ key: randomBytes(31) }, { key: new Uint8Array() }, { key: 'k'.repeat(64) }, { key: null }, { ttlMs: 0 }, { ttlMs: -1 }, { ttlMs: NaN }, { ttlMs: Infinity }, { ttlMs: '1' }, { ttlMs: 2 ** 31 }, { ttl: 1 }, { store: {} }, { store: { compareAndSet: () => true } }, { store: null }, { clock: {} }, null, 5];
     for (const options of wrong) {
       const error = refusal(() => new Approvals(anything(options)));
       expect(error).toBeInstanceOf(ToolError);

@@ -13,7 +13,7 @@ const time = z.number().min(0);
 const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
 
 const asked = { id, callId: id, toolName, input: json, principal: z.string().optional(), conversationId: z.string().optional(), createdAt: time };
-const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definitionDigest: digest, danger: z.enum(DangerLevel), reason: z.string(), rule: z.string(), expiresAt: time, signature: z.string() });
+const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definitionDigest: digest, danger: z.enum(DangerLevel), reason: z.string(), rule: z.string(), expiresAt: time, storeIdentity: z.string(), signature: z.string() });
 const pending = z.discriminatedUnion('kind', [
   approval,
   z.strictObject({ kind: z.literal('manual'), ...asked, definitionDigest: z.union([digest, z.literal('')]) }),
