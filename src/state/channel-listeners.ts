@@ -23,7 +23,7 @@ export class ChannelListeners {
     const channel = this.#channels.get(name) ?? { listeners: new Listeners<string>(), count: 0 };
     this.#channels.set(name, channel);
     channel.count += 1;
-    const remove = channel.listeners.add(harmless(listener));
+    const remove = channel.listeners.add(listener);
     let listens = true;
     return () => {
       if (!listens) return;
@@ -41,12 +41,4 @@ export class ChannelListeners {
   clear(): void {
     this.#channels.clear();
   }
-}
-
-/** A listener whose promise, if it is an async function, may reject without ending the process. */
-export function harmless<Event>(listener: (event: Event) => unknown): (event: Event) => void {
-  return (event) => {
-    const result = listener(event);
-    if (result instanceof Promise) result.catch(() => undefined);
-  };
 }

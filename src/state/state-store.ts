@@ -1,9 +1,14 @@
 /**
  * Small shared state: what several calls, or several processes, must agree on.
  *
- * Keys and values are text. Every operation is atomic, answers within 250 ms, and otherwise rejects with
- * `STATE_UNAVAILABLE`: callers decide whether to go on alone (health, cache) or to refuse (approvals, budgets).
+ * Keys and values are text. Every operation is atomic. It rejects with `STATE_UNAVAILABLE` when the store has answered
+ * nothing for 250 ms of the time in which this process listens, at once while the store is known to be lost, and in any
+ * case after some seconds: callers decide whether to go on alone (health, cache) or to refuse (approvals, budgets).
  * After such an error the operation may or may not have happened; `details.sent: false` says that it did not.
+ *
+ * What was written stays as long as `now()` tells the same identity, unless it is removed or its lifetime ends: no store
+ * evicts a key to make room. After a restart or a failover a store may hold an older state; a write that depends on an
+ * earlier one names the `identity` of that time, and is refused in the same step.
  *
  * Keys and channels have 1 to 512 characters, values and messages up to 1 MiB as UTF-8: more is refused with
  * `LIMIT_EXCEEDED`, and what is no well-formed text or no finite number with `INVALID_ARGUMENT`, before anything happens.

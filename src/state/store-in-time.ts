@@ -1,28 +1,34 @@
 import type { Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import { Listeners } from '../core/listeners.js';
+import { AnswerWatch, LONGEST_WAIT_MS, NoAnswer } from './answer-watch.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
 
-/** How long an operation is waited for: a store promises to answer within 250 ms. */
+/** How long a silent store is waited for: it promises to answer within 250 ms. */
 const ANSWER_MS = 300;
 /** How often a store that has stopped answering is asked whether it does again. */
 const PROBE_MS = 1_000;
 
 /**
- * Holds a store to its promise: an operation that does not end in time is refused with `STATE_UNAVAILABLE`.
+ * Holds a store to its promise: an operation is refused with `STATE_UNAVAILABLE` once the store has answered nothing at all
+ * for 300 ms in which this process listened, or that operation not for 10 s.
  *
- * From then on all operations are refused at once, so that a call waits for a lost store only once, until the store answers
- * again: to an operation that was given up, or to a question asked meanwhile.
+ * While the store is silent all operations are refused at once, so that a call waits for a lost store only once, until the
+ * store answers again: to an operation that was given up, or to a question asked meanwhile.
  */
 export class StoreInTime implements StateStore {
   readonly #store: StateStore;
   readonly #clock: Clock;
-  readonly #listeners = new Set<(available: boolean) => void>();
+  readonly #answers: AnswerWatch;
+  readonly #availability = new Listeners<boolean>();
   /** `elapsed()` from which on the lost store is asked again; `undefined` while it answers. */
   #probeAt: number | undefined;
 
   constructor(store: StateStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
+    this.#answers = new AnswerWatch(ANSWER_MS, clock);
   }
 
   get(key: string): Promise<string | undefined> {
@@ -46,7 +52,8 @@ export class StoreInTime implements StateStore {
   }
 
   list(prefix: string, limit?: number): Promise<readonly string[]> {
-    return this.#store.list(prefix, limit);
+    // It may take several steps.
+    return this.#inTime(() => this.#store.list(prefix, limit), LONGEST_WAIT_MS);
   }
 
   append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
@@ -66,12 +73,9 @@ export class StoreInTime implements StateStore {
   }
 
   onAvailability(listener: (available: boolean) => void): () => void {
-    const own = (available: boolean) => listener(available);
-    this.#listeners.add(own);
-    const stop = this.#store.onAvailability(own);
+    const ends = [this.#availability.add(listener), this.#store.onAvailability(listener)];
     return () => {
-      this.#listeners.delete(own);
-      stop();
+      for (const end of ends) end();
     };
   }
 
@@ -79,27 +83,21 @@ export class StoreInTime implements StateStore {
     return this.#store.close();
   }
 
-  async #inTime<T>(operate: () => Promise<T>): Promise<T> {
+  async #inTime<T>(operate: () => Promise<T>, ms = ANSWER_MS): Promise<T> {
     if (this.#probeAt !== undefined) {
       this.#probe(this.#probeAt);
       throw unavailable('one that has not answered before', false);
     }
     const operation = operate();
-    return new Promise<T>((resolve, reject) => {
-      let waiting = true;
-      const cancel = this.#clock.after(ANSWER_MS, () => {
-        waiting = false;
-        this.#lose();
-        reject(unavailable(`no answer within ${ANSWER_MS} ms`));
-      });
-      const end = (settle: () => void) => {
-        cancel();
-        if (waiting) settle();
-        else this.#recover();
-      };
-      // What the store rejected with is passed on as it is.
-      operation.then((value) => end(() => resolve(value)), () => end(() => resolve(operation)));
-    });
+    // What the store rejects with is an answer, and passed on as it is.
+    operation.then(() => this.#recover(), () => this.#recover());
+    try {
+      return await this.#answers.wait(operation, ms);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      if (error.silent) this.#lose();
+      throw unavailable('no answer in time');
+    }
   }
 
   #probe(at: number): void {
@@ -109,28 +107,17 @@ export class StoreInTime implements StateStore {
   }
 
   #lose(): void {
-    const wasLost = this.#probeAt !== undefined;
+    if (this.#probeAt === undefined) this.#availability.tell(false);
     this.#probeAt = this.#clock.elapsed() + PROBE_MS;
-    if (!wasLost) this.#tell(false);
   }
 
   #recover(): void {
     if (this.#probeAt === undefined) return;
     this.#probeAt = undefined;
-    this.#tell(true);
-  }
-
-  #tell(available: boolean): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(available);
-      } catch {
-        // What listens must not stop the others.
-      }
-    }
+    this.#availability.tell(true);
   }
 }
 
 function unavailable(got: string, sent?: false): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', `Expected the state store to answer, got ${got}. Try again when it answers.`, sent === undefined ? {} : { details: { sent } });
+  return new ToolError('STATE_UNAVAILABLE', expectedGot('the state store to answer', got, 'Try again when it answers.'), sent === undefined ? {} : { details: { sent } });
 }

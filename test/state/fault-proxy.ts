@@ -5,17 +5,23 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 export class FaultProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  readonly #pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
+  /** Where new connections lead to. */
+  targetPort: number;
   /** How long each piece of data takes to the server. */
   delayMs = 0;
   /** Whether all data is lost, without a sign to either side. */
   silent = false;
   /** After so many pieces of data to the server the connection is reset; 0 for never. */
   resetEvery = 0;
+  /** Whether of the next reply only the first half arrives before the connection is reset. */
+  truncating = false;
   /** How many connections were accepted. */
   accepted = 0;
 
   private constructor(targetPort: number) {
-    this.#server = createServer((client) => this.#join(client, targetPort));
+    this.targetPort = targetPort;
+    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#join(client));
   }
 
   static async start(targetPort: number): Promise<FaultProxy> {
@@ -34,25 +40,42 @@ export class FaultProxy {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
+  /** Ends what goes to the clients; what comes from them is still taken. */
+  endToClients(): void {
+    for (const { client } of this.#pairs) client.end();
+  }
+
+  /** Ends the connections to the server without a word to the clients, which stay connected to nothing. */
+  forgetClients(): void {
+    for (const pair of this.#pairs) {
+      this.#pairs.delete(pair);
+      pair.server.destroy();
+    }
+  }
+
   async stop(): Promise<void> {
     this.#server.close();
     this.cut();
     await once(this.#server, 'close');
   }
 
-  #join(client: Socket, targetPort: number): void {
+  #join(client: Socket): void {
     this.accepted += 1;
-    const server = connect(targetPort, '127.0.0.1');
+    const server = connect(this.targetPort, '127.0.0.1');
+    const pair = { client, server };
+    this.#pairs.add(pair);
     let pieces = 0;
+    client.on('end', () => client.end());
     for (const [socket, other] of [
       [client, server],
       [server, client],
     ] as const) {
       this.#sockets.add(socket);
-      socket.on('error', () => other.destroy());
+      socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        other.destroy();
+        if (socket === client || this.#pairs.has(pair)) other.destroy();
+        this.#pairs.delete(pair);
       });
     }
     client.on('data', (data) => {
@@ -61,7 +84,11 @@ export class FaultProxy {
       else if (this.delayMs > 0) setTimeout(() => this.#pass(data, server), this.delayMs);
       else this.#pass(data, server);
     });
-    server.on('data', (data) => this.#pass(data, client));
+    server.on('data', (data) => {
+      if (!this.truncating) return this.#pass(data, client);
+      this.truncating = false;
+      client.write(data.subarray(0, Math.ceil(data.length / 2)), () => client.resetAndDestroy());
+    });
   }
 
   #pass(data: Buffer, to: Socket): void {

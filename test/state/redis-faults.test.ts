@@ -105,11 +105,13 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
 
   it('answers soon and comes back when the network loses everything without a sign', () => expectOutage(() => void (proxy.silent = true), () => void (proxy.silent = false)));
 
+  it('answers soon and comes back when the network forgets its connections without a sign', () => expectOutage(() => proxy.forgetClients(), () => undefined));
+
   it('gives up a connection that stays silent for another', async () => {
     const before = proxy.accepted;
     proxy.silent = true;
     await tryAll(store);
-    await eventually(() => proxy.accepted >= before + 2, 'both connections are tried anew');
+    await eventually(() => proxy.accepted >= before + 2, 'both connections are tried again');
     proxy.silent = false;
     await expectReturn();
   });
@@ -143,6 +145,41 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(count).toBeLessThanOrEqual(done + unknown);
   });
 
+  it('gives each ticket to one of two processes, whatever the network does to their questions and answers', async () => {
+    const otherProxy = await FaultProxy.start(server.port);
+    const other = await RedisStateStore.connect({ url: otherProxy.url });
+    const faults: readonly ((proxy: FaultProxy) => void)[] = [
+      (at) => void (at.truncating = true),
+      (at) => at.cut(),
+      (at) => at.endToClients(),
+      (at) => at.forgetClients(),
+      (at) => void (at.delayMs = 20),
+      (at) => void (at.delayMs = 0),
+    ];
+    const wins: number[] = [];
+    const take = async (from: RedisStateStore, name: string, ticket: number): Promise<void> => {
+      for (;;) {
+        try {
+          if ((await from.compareAndSet(`ticket ${ticket}`, undefined, name)) || (await from.get(`ticket ${ticket}`)) === name) wins.push(ticket);
+          return;
+        } catch (error) {
+          if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
+          await eventually(() => from.available, 'the store is back', BACK_MS);
+        }
+      }
+    };
+    try {
+      for (let ticket = 0; ticket < 120; ticket += 1) {
+        if (ticket % 10 === 0) faults[(ticket / 10) % faults.length]!(ticket % 20 === 0 ? proxy : otherProxy);
+        await Promise.all([take(store, 'one', ticket), take(other, 'other', ticket)]);
+      }
+    } finally {
+      await other.close();
+      await otherProxy.stop();
+    }
+    expect(wins).toEqual(Array.from({ length: 120 }, (_, ticket) => ticket));
+  }, 300_000);
+
   it('does not notice that the cache of scripts was flushed', async () => {
     await store.increment('count', 1);
     await server.command('SCRIPT', 'FLUSH');
@@ -160,15 +197,33 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([]);
   });
 
-  it('lets at most 1,000 operations wait, and refuses more at once', async () => {
+  it('sends at most 1,000 operations without an answer, and knows that those behind them did not happen', async () => {
+    // Redis knows the script by now.
+    await store.increment('before', 1);
     server.pause();
     const results = await Promise.allSettled(Array.from({ length: 1_500 }, () => store.increment('count', 1)));
-    const reasons = results.map((result) => (result.status === 'rejected' && isToolError(result.reason) ? result.reason.details['reason'] : 'another'));
-    expect(reasons.filter((reason) => reason === 'busy')).toHaveLength(500);
-    expect(reasons.filter((reason) => reason === 'no_answer')).toHaveLength(1_000);
+    const sent = results.map((result) => (result.status === 'rejected' && isToolError(result.reason, 'STATE_UNAVAILABLE') ? result.reason.details['sent'] : 'done'));
+    expect(sent.filter((was) => was === true)).toHaveLength(1_000);
+    expect(sent.filter((was) => was === false)).toHaveLength(500);
     server.resume();
     await expectReturn();
+    expect(Number(await store.get('count'))).toBe(1_000);
   });
+
+  it('refuses at once what is more than 100,000 operations, or more characters than it keeps', async () => {
+    server.pause();
+    const waiting = Array.from({ length: 100_000 }, () => store.get('key'));
+    await expect(store.get('key')).rejects.toMatchObject({ details: { reason: 'busy', sent: false } });
+    await Promise.allSettled(waiting);
+    server.resume();
+    await expectReturn();
+    server.pause();
+    const large = 'a'.repeat(1_048_576);
+    const writes = Array.from({ length: 255 }, () => store.publish('nobody', large));
+    await expect(Promise.all([store.publish('nobody', large), store.publish('nobody', large)])).rejects.toMatchObject({ details: { reason: 'busy', sent: false } });
+    await Promise.allSettled(writes);
+    server.resume();
+  }, 300_000);
 
   it('drops answers that come too late', async () => {
     await store.compareAndSet('early', undefined, 'early');
@@ -229,8 +284,8 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   });
 
   it('refuses what Redis refuses, with its reason, and stays available', async () => {
-    await server.command('RPUSH', 'tooldex:list', 'item');
-    await expect(store.get('list')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('WRONGTYPE') as string, details: { reason: 'refused' } });
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    await expect(store.increment('count', 1)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('OOM') as string, details: { reason: 'refused' } });
     expect(store.available).toBe(true);
   });
 

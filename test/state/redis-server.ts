@@ -13,20 +13,23 @@ export function warnIfNoRedis(what: string): void {
   if (!redisPresent) console.warn(`${what}: skipped, the program redis-server is not installed`);
 }
 
-/** A Redis of this test's own, on a free port of this machine; it keeps nothing on disk. */
+/** A Redis of this test's own, on a free port of this machine; it keeps nothing on disk unless told. */
 export class RedisServer {
   readonly port: number;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tooldex-redis-'));
   readonly #killWithUs = () => void this.#process?.kill('SIGKILL');
+  readonly #settings: readonly string[];
   #process: ChildProcess | undefined;
 
-  private constructor(port: number) {
+  private constructor(port: number, settings: readonly string[]) {
     this.port = port;
+    this.#settings = settings;
     process.once('exit', this.#killWithUs);
   }
 
-  static async start(): Promise<RedisServer> {
-    const server = new RedisServer(await freePort());
+  /** @param settings more of its command line, such as `--appendonly yes` or `--maxmemory-policy allkeys-lru`. */
+  static async start(...settings: readonly string[]): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), settings);
     await server.restart();
     return server;
   }
@@ -44,10 +47,10 @@ export class RedisServer {
     await once(ended, 'exit');
   }
 
-  /** Starts it again on the same port, empty. */
+  /** Starts it again on the same port, with what it saved. */
   async restart(): Promise<void> {
     await this.kill();
-    this.#process = spawn('redis-server', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.#folder], { stdio: 'ignore' });
+    this.#process = spawn('redis-server', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.#folder, ...this.#settings], { stdio: 'ignore' });
     await eventually(async () => (await this.command('PING')) === '+PONG', 'redis-server answers');
   }
 

@@ -1,5 +1,7 @@
-import { systemClock, type Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
+import { systemClock } from '../../core/clock.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { AnswerWatch, NoAnswer } from '../answer-watch.js';
 
 /** What is used of a client of the package `redis` 5. */
 export interface RedisClient {
@@ -48,7 +50,7 @@ export class RedisConnection {
       },
     });
     this.#client.on('error', lost);
-    this.#client.on('end', () => lost(undefined));
+    this.#client.on('end', () => lost(new Error('the connection ended')));
     this.#client.on('connect', () => {
       if (this.#phase === 'dialling') this.#phase = 'open';
       if (this.#phase === 'open') this.#client.ref();
@@ -102,89 +104,107 @@ export class RedisConnection {
 
 export interface RedisLinkOptions {
   readonly makeClient: MakeRedisClient;
-  /** How long a command may take. */
+  /** How long a command is waited for while Redis answers nothing. */
   readonly timeoutMs: number;
-  /** What each new connection needs before it is used. */
-  readonly prepare?: (connection: RedisConnection) => Promise<unknown>;
+  /** What each new connection needs before it is used; a `ToolError` is the reason why operations are refused. */
+  readonly prepare: (connection: RedisConnection) => Promise<unknown>;
   /** Is told of every change between up and not. */
   readonly onChange: () => void;
-  /** Its timers should not keep the process alive. */
-  readonly clock?: Clock;
 }
 
 type LinkState =
-  | { readonly kind: 'down'; readonly why: string }
-  | { readonly kind: 'connecting'; readonly connection: RedisConnection; readonly why: string }
+  | { readonly kind: 'down'; readonly cause: unknown }
+  | { readonly kind: 'connecting'; readonly connection: RedisConnection; readonly cause: unknown }
   /** Connected, but not known to answer in time. */
-  | { readonly kind: 'doubted'; readonly connection: RedisConnection; readonly why: string }
+  | { readonly kind: 'doubted'; readonly connection: RedisConnection; readonly cause: unknown }
   | { readonly kind: 'up'; readonly connection: RedisConnection }
   | { readonly kind: 'closed' };
 
-/** Commands without an answer: more would only wait. */
-const MOST_PENDING = 1_000;
-/** How often the connection is looked at, and tried again, while it does not answer. */
+/** Operations that are sent and not answered; more wait for their turn, and are not sent when it does not come. */
+const MOST_SENT = 1_000;
+/** Operations, and characters of them, that may wait: beyond these a process only piles up work. */
+const MOST_WAITING = 100_000;
+const MOST_CHARACTERS = 268_435_456;
+/** How often the connection is tried again, and asked whether it answers, while it does not. */
 const RETRY_MS = 500;
 /** How often while all is well: else a connection that fell silent is found only by the next command. */
 const HEARTBEAT_MS = 1_000;
 /** An attempt to connect, or a ping, that takes longer is given up for a new connection; the operating system would wait for minutes. */
 const GIVE_UP_MS = 2_000;
 
-const backgroundClock: Clock = {
-  ...systemClock,
-  after: (ms, call) => {
-    const timer = setTimeout(call, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
-
 /**
- * A connection that is kept: commands answer in time or are refused, and it comes back by itself.
+ * A connection that is kept: commands are answered or refused in time, and it comes back by itself.
  *
- * It is up while it answers pings in time. A command that does not answer puts it in doubt: from then on commands are
- * refused at once, until a ping is answered in time again.
+ * It is up while it answers pings in time. Silence puts it in doubt: from then on commands are refused at once, until a
+ * ping is answered in time again.
  */
 export class RedisLink {
   readonly #options: RedisLinkOptions;
-  readonly #clock: Clock;
-  #state: LinkState = { kind: 'down', why: 'not connected yet' };
-  #pending = 0;
-  #cancelCheck: () => void = () => undefined;
-  #pinged: { readonly connection: RedisConnection; readonly at: number } | undefined;
-  #triedAt = -Infinity;
+  readonly #answers: AnswerWatch;
+  /** The ends of the last operations: each begins after the one before it has begun, and the one `MOST_SENT` before it has ended. */
+  readonly #ends: Promise<unknown>[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+  #state: LinkState = { kind: 'down', cause: undefined };
+  #begun = 0;
+  #waiting = 0;
+  #characters = 0;
+  #wake: () => void = () => undefined;
 
   constructor(options: RedisLinkOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? backgroundClock;
+    this.#answers = new AnswerWatch(options.timeoutMs, systemClock, { background: true });
   }
 
   get up(): boolean {
     return this.#state.kind === 'up';
   }
 
-  /** Connects, now and whenever it is lost. Settles when the first attempt has succeeded or failed. */
-  async start(): Promise<void> {
-    await this.#connect();
+  /**
+   * Connects, now and whenever it is lost. Resolves when the first attempt has succeeded or failed.
+   *
+   * @throws ToolError when `prepare` refused the first connection.
+   */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#keep((cause) => (isToolError(cause) ? reject(cause) : resolve())).catch(reject);
+    });
   }
 
   /**
-   * Runs commands on the connection; all of them together have the time of one.
+   * Runs commands on the connection, when it is their turn.
    *
    * @param commands is handed whether its time is over: nothing is sent any more for a caller that has gone.
+   * @param characters is how much the commands hold in memory.
    */
-  async run<T>(commands: (connection: RedisConnection, isOver: () => boolean) => Promise<T>): Promise<T> {
+  async run<T>(commands: (connection: RedisConnection, isOver: () => boolean) => Promise<T>, characters = 0): Promise<T> {
     const state = this.#state;
-    if (state.kind === 'closed') throw unavailable('closed', 'expected an open state store, found a closed one; use it before close()', false);
-    if (state.kind !== 'up') throw unavailable('not_connected', `expected a connection to Redis, found none (${state.why}); it is tried again every ${RETRY_MS} ms`, false);
-    if (this.#pending >= MOST_PENDING) throw unavailable('busy', `expected at most ${MOST_PENDING} operations at once, found more; wait for some of them first`, false);
-    this.#pending += 1;
-    let over = false;
-    const reply = commands(state.connection, () => over).finally(() => (this.#pending -= 1));
+    if (state.kind !== 'up') throw this.#notConnected();
+    if (this.#waiting >= MOST_WAITING || this.#characters + characters > MOST_CHARACTERS) {
+      throw unavailable('busy', expectedGot(`at most ${MOST_WAITING} operations and ${MOST_CHARACTERS} characters at once`, 'more', 'Wait for some of them first.'), false);
+    }
+    const { connection } = state;
+    const place = this.#begun % MOST_SENT;
+    const earlier = this.#ends[place];
+    const turn = (this.#turn = this.#turn.then(() => earlier));
+    const progress = { sent: false, over: false };
+    const reply = (async () => {
+      await turn;
+      if (progress.over || !this.up || !this.#isCurrent(connection)) throw this.#notConnected();
+      progress.sent = true;
+      return commands(connection, () => progress.over);
+    })();
+    this.#ends[place] = reply.then(noop, noop);
+    this.#begun += 1;
+    this.#waiting += 1;
+    this.#characters += characters;
     try {
-      return await this.#inTime(reply, this.#options.timeoutMs);
+      return await this.#answers.wait(reply);
     } catch (error) {
-      throw this.#explain(error, state.connection);
+      throw this.#explain(error, connection, progress.sent);
     } finally {
-      over = true;
+      progress.over = true;
+      this.#waiting -= 1;
+      this.#characters -= characters;
     }
   }
 
@@ -192,76 +212,79 @@ export class RedisLink {
   close(): void {
     const state = this.#state;
     this.#state = { kind: 'closed' };
-    this.#cancelCheck();
     if ('connection' in state) state.connection.end();
+    this.#wake();
   }
 
-  #explain(error: unknown, connection: RedisConnection): unknown {
+  #notConnected(): ToolError {
+    const state = this.#state;
+    if (state.kind === 'closed') return closed();
+    const cause = 'cause' in state ? state.cause : undefined;
+    if (isToolError(cause)) return new ToolError(cause.code, cause.message, { details: cause.details });
+    return unavailable('not_connected', expectedGot('a connection to Redis', `none (${shortReason(cause)})`, `It is tried again every ${RETRY_MS} ms.`), false);
+  }
+
+  #explain(error: unknown, connection: RedisConnection, sent: boolean): unknown {
+    if (isToolError(error)) return error;
     if (error instanceof NoAnswer) {
-      this.#doubt(connection, 'no answer in time');
-      if (this.#isCurrent(connection)) this.#check();
-      return unavailable('no_answer', `expected an answer of Redis within ${error.ms} ms, found none; the operation may still happen`, true);
+      if (error.silent) this.#doubt(connection, error);
+      return unavailable('no_answer', expectedGot(`an answer of Redis within ${this.#options.timeoutMs} ms`, 'none', sent ? 'The operation may still happen.' : 'It was not sent.'), sent);
     }
     const code = replyCode(error);
-    if (code === undefined) return unavailable('connection_lost', `expected an answer of Redis, found the connection lost (${shortReason(error)}); the operation may have happened`, true, error);
+    if (code === undefined) return unavailable('connection_lost', expectedGot('an answer of Redis', `the connection lost (${shortReason(error)})`, 'The operation may have happened.'), true, error);
     // A master that became a replica keeps its connections: only a new one finds the new master.
     // Redis 6 wraps what a script was answered in an error of its own.
     if (error instanceof Error && error.message.includes('READONLY')) this.#lose(connection, error);
-    return unavailable('refused', `expected Redis to do the operation, found it refused with ${code}; look at its state and configuration`, true, error);
+    return unavailable('refused', expectedGot('Redis to do the operation', `it refused with ${code}`, 'Look at its state and configuration.'), true, error);
   }
 
-  async #connect(): Promise<void> {
+  /** Connects and watches the connection, again and again. @param tried is told the outcome of each attempt. */
+  async #keep(tried: (cause: unknown) => void): Promise<void> {
     const { makeClient, prepare } = this.#options;
-    this.#triedAt = this.#clock.elapsed();
-    const why = 'why' in this.#state ? this.#state.why : 'connection lost';
-    const connection = new RedisConnection(makeClient, GIVE_UP_MS, (cause) => this.#lose(connection, cause));
-    this.#state = { kind: 'connecting', connection, why };
-    try {
-      await this.#inTime(
+    while (this.#state.kind !== 'closed') {
+      const triedAt = systemClock.elapsed();
+      const connection = new RedisConnection(makeClient, GIVE_UP_MS, (cause) => this.#lose(connection, cause));
+      this.#state = { kind: 'connecting', connection, cause: 'cause' in this.#state ? this.#state.cause : undefined };
+      try {
         // Only if nobody gave it up meanwhile.
-        connection.open().then(() => (this.#isCurrent(connection) ? prepare?.(connection) : undefined)),
-        GIVE_UP_MS,
-      );
-    } catch (error) {
-      this.#lose(connection, error);
-      return;
+        await this.#answers.wait(connection.open().then(() => this.#isCurrent(connection) && prepare(connection)), GIVE_UP_MS);
+        while (this.#isCurrent(connection)) {
+          await this.#ping(connection);
+          tried(undefined);
+          if (this.#isCurrent(connection)) await this.#pause(this.up ? HEARTBEAT_MS : RETRY_MS);
+        }
+      } catch (cause) {
+        this.#lose(connection, cause);
+        tried(cause);
+      }
+      // At once, unless the last attempt was just now: a server that drops every connection is not to be flooded with them.
+      const restMs = triedAt + RETRY_MS - systemClock.elapsed();
+      if (restMs > 0) await this.#pause(restMs);
     }
-    if (!this.#isCurrent(connection)) return;
-    this.#state = { kind: 'doubted', connection, why };
-    await this.#ping(connection);
   }
 
-  /** Looks at the connection and does what it needs next. */
-  #check(): void {
-    this.#cancelCheck();
-    if (this.#state.kind === 'down') void this.#connect();
-    else if (this.#state.kind === 'up' || this.#state.kind === 'doubted') void this.#ping(this.#state.connection);
-  }
-
+  /** Asks whether the connection answers. @throws what broke it, also when the ping stays without an answer. */
   async #ping(connection: RedisConnection): Promise<void> {
-    if (this.#pinged?.connection === connection) {
-      // Replies come in order: while one ping waits, another would only wait behind it.
-      if (this.#clock.elapsed() - this.#pinged.at >= GIVE_UP_MS) this.#lose(connection, undefined);
-      else this.#checkIn(RETRY_MS);
-      return;
-    }
-    const ping = { connection, at: this.#clock.elapsed() };
-    this.#pinged = ping;
-    const reply = connection.send(['PING']).finally(() => {
-      if (this.#pinged === ping) this.#pinged = undefined;
-    });
+    const reply = connection.send(['PING']);
     try {
-      await this.#inTime(reply, this.#options.timeoutMs);
+      await this.#answers.wait(reply);
       this.#trust(connection);
     } catch (error) {
-      this.#doubt(connection, error instanceof NoAnswer ? 'no answer in time' : shortReason(error));
+      this.#doubt(connection, error);
+      // Replies come in order: while one ping waits, another would only wait behind it.
+      if (error instanceof NoAnswer) await this.#answers.wait(reply, GIVE_UP_MS);
     }
-    if (this.#isCurrent(connection)) this.#checkIn(this.up ? HEARTBEAT_MS : RETRY_MS);
   }
 
-  #checkIn(ms: number): void {
-    this.#cancelCheck();
-    this.#cancelCheck = this.#clock.after(ms, () => this.#check());
+  /** Waits, or until the state has changed. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = systemClock.after(ms, resolve, { background: true });
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
   }
 
   #isCurrent(connection: RedisConnection): boolean {
@@ -269,51 +292,44 @@ export class RedisLink {
   }
 
   #trust(connection: RedisConnection): void {
-    if (this.#state.kind !== 'doubted' || this.#state.connection !== connection) return;
+    if (!this.#isCurrent(connection) || this.up) return;
     this.#state = { kind: 'up', connection };
     this.#options.onChange();
   }
 
-  #doubt(connection: RedisConnection, why: string): void {
-    if (!this.#isCurrent(connection)) return;
-    const wasUp = this.up;
-    this.#state = { kind: 'doubted', connection, why };
-    if (wasUp) this.#options.onChange();
+  #doubt(connection: RedisConnection, cause: unknown): void {
+    if (this.#isCurrent(connection)) this.#leave({ kind: 'doubted', connection, cause });
   }
 
   #lose(connection: RedisConnection, cause: unknown): void {
     if (!this.#isCurrent(connection)) return;
-    const wasUp = this.up;
-    this.#state = { kind: 'down', why: cause instanceof NoAnswer ? 'no answer in time' : shortReason(cause) };
     connection.end();
-    // At once, unless the last attempt was just now: a server that drops every connection is not to be flooded with them.
-    this.#checkIn(Math.max(0, this.#triedAt + RETRY_MS - this.#clock.elapsed()));
-    if (wasUp) this.#options.onChange();
+    this.#leave({ kind: 'down', cause });
   }
 
-  /** What comes after the time is dropped without a word. */
-  #inTime<T>(reply: Promise<T>, ms: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      // One turn later: when this process itself was held up, the answer may lie unread in the socket.
-      const cancel = this.#clock.after(ms, () => setImmediate(() => reject(new NoAnswer(ms))));
-      reply.finally(cancel).then(resolve, reject);
-    });
+  #leave(state: LinkState): void {
+    const wasUp = this.up;
+    this.#state = state;
+    this.#wake();
+    if (wasUp) this.#options.onChange();
   }
 }
 
-class NoAnswer extends Error {
-  constructor(readonly ms: number) {
-    super(`no answer within ${ms} ms`);
-  }
+function noop(): void {
+  // What became of an operation is its caller's to hear.
 }
 
 /** Why an operation got no answer. */
-type UnavailableReason = 'closed' | 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity';
+type UnavailableReason = 'closed' | 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity' | 'evicts';
 
 /** A `STATE_UNAVAILABLE` error; `sent: false` in its details says that the operation surely did not happen. */
 export function unavailable(reason: UnavailableReason, message: string, sent: boolean, cause?: unknown): ToolError {
   const code = replyCode(cause);
   return new ToolError('STATE_UNAVAILABLE', message, { details: { reason, sent, ...(code !== undefined && { code }) }, ...(cause === undefined ? {} : { cause }) });
+}
+
+export function closed(): ToolError {
+  return unavailable('closed', expectedGot('an open state store', 'a closed one', 'Use it before close().'), false);
 }
 
 /** The first word of an error that Redis answered, such as `NOSCRIPT` or `WRONGTYPE`; `undefined` for errors of the connection. */
@@ -324,6 +340,8 @@ export function replyCode(error: unknown): string | undefined {
 
 /** An error in a word or two, without the addresses and paths that messages of sockets carry. */
 function shortReason(error: unknown): string {
+  if (error === undefined) return 'not connected yet';
+  if (error instanceof NoAnswer) return error.message;
   const code: unknown = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
   return replyCode(error) ?? (typeof code === 'string' ? code : 'connection lost');
 }

@@ -16,12 +16,13 @@ export interface RedisStateStoreOptions {
   readonly client?: RedisClientTemplate;
   /** Put before all keys and channels, so that several programs can share one Redis. @default 'tooldex:' */
   readonly prefix?: string;
-  /** How long one operation may wait for Redis; 1 to 60,000 milliseconds. Above 200 it breaks the promise of 250 ms. @default 200 */
+  /** How long operations wait while Redis answers nothing at all; 1 to 60,000 milliseconds. Above 200 it breaks the promise of 250 ms. @default 200 */
   readonly timeoutMs?: number;
   /**
    * What a restart of Redis, or another server in its place, means for approvals, budgets and sessions. Redis may come
    * back with an older state: `'refuse'` asks and counts again, on the safe side. `'trust'` is for a store that never
-   * loses what it has confirmed (`appendfsync always`, and no failover to a replica), or that does not tell its `run_id`.
+   * loses what it has confirmed (`appendfsync always`, and no failover to a replica), or whose user may not ask for its
+   * `run_id` and `maxmemory-policy` (`INFO`): you then answer for both. An eviction policy that it tells is refused all the same.
    *
    * @default 'refuse'
    */

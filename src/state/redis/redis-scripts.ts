@@ -14,11 +14,18 @@ function script(source: string): RedisScript {
   return Object.freeze({ source, sha: createHash('sha1').update(source).digest('hex') });
 }
 
-/** Reads the `run_id`: Redis makes a new one at every start, and every server has its own. Empty where it is not told. */
-const RUN_ID = `
-local function run_id()
-  local info = redis.pcall('INFO', 'server')
-  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+/**
+ * Reads the identity: the `run_id`, which is new at every start and each server's own, and the id of the replication
+ * history, which is new when a server that was a replica meanwhile becomes the master again. Empty where it is not told.
+ */
+const IDENTITY = `
+local function told(section, pattern)
+  local info = redis.pcall('INFO', section)
+  return type(info) == 'string' and string.match(info, pattern) or ''
+end
+local function identity()
+  local run = told('server', 'run_id:(%w+)')
+  return run == '' and '' or run .. ':' .. told('replication', 'master_replid:(%w+)')
 end
 `;
 
@@ -27,13 +34,13 @@ end
  *
  * Asked in the same step as the write: a Redis that restarts, or a proxy that changes servers, would otherwise do so in between.
  */
-const GUARD = `${RUN_ID}
-if ARGV[1] ~= '' and ARGV[1] ~= run_id() then return redis.error_reply('${RESTARTED} another server') end
+const GUARD = `${IDENTITY}
+if ARGV[1] ~= '' and ARGV[1] ~= identity() then return redis.error_reply('${RESTARTED} another server') end
 `;
 
-export const NOW = script(`${RUN_ID}
+export const NOW = script(`${IDENTITY}
 local time = redis.call('TIME')
-return {time[1], time[2], run_id()}
+return {time[1], time[2], identity()}
 `);
 
 /**

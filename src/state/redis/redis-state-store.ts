@@ -1,10 +1,12 @@
+import { systemClock } from '../../core/clock.js';
 import { isToolError, type ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
-import { ChannelListeners, harmless } from '../channel-listeners.js';
+import { AnswerWatch, NoAnswer } from '../answer-watch.js';
+import { ChannelListeners } from '../channel-listeners.js';
 import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, notAList, notANumber, notAText, restarted } from '../state-arguments.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../state-store.js';
-import { RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
+import { closed, RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
 import { APPEND, COMPARE_AND_SET, INCREMENT, INCREMENT_WINDOW, NOW, RESTARTED, type RedisScript } from './redis-scripts.js';
 import { checkRedisOptions, clientMaker, type CheckedRedisOptions, type RedisStateStoreOptions } from './redis-options.js';
 
@@ -14,9 +16,15 @@ const FIRST_WAIT_MS = 1_000;
 /**
  * State that several processes share in one Redis (6.0 or newer), through the package `redis` 5.
  *
- * Each operation is one atomic step in Redis. It settles within `timeoutMs`; while Redis does not answer pings in time,
- * operations are refused at once. Pings and attempts to reconnect go on twice a second, and all works again, with the same subscriptions,
- * once Redis is back. Nothing is kept to be sent later.
+ * Each operation is one atomic step in Redis. It is refused when Redis answers nothing at all for `timeoutMs`, in which
+ * work of this process does not count, and at once while Redis does not answer pings in time. Of many operations at once
+ * 1,000 are sent, and the others wait for their turn. Pings and attempts to reconnect go on twice a second, and all works
+ * again, with the same subscriptions, once Redis is back. Nothing is kept to be sent later.
+ *
+ * - A restart, whatever Redis keeps on disk, and a failover to a replica change the identity that `now()` tells: writes
+ *   bound to the identity before are refused, unless `onStoreRestart` is `'trust'`.
+ * - `FLUSHALL` and removed keys leave the identity as it is: what is gone is not there for anybody.
+ * - A Redis whose `maxmemory-policy` is not `noeviction` is refused: it could forget a used approval.
  */
 export class RedisStateStore implements StateStore {
   readonly #prefix: string;
@@ -26,6 +34,7 @@ export class RedisStateStore implements StateStore {
   readonly #messages: RedisLink;
   readonly #subscriptions = new RedisSubscriptions();
   readonly #availability = new Listeners<boolean>();
+  #tellsEviction = false;
   #available = false;
   #closed = false;
 
@@ -33,7 +42,7 @@ export class RedisStateStore implements StateStore {
     this.#prefix = prefix;
     this.#trusted = onStoreRestart === 'trust';
     const onChange = () => this.#tellAvailability();
-    this.#commands = new RedisLink({ makeClient, timeoutMs, onChange });
+    this.#commands = new RedisLink({ makeClient, timeoutMs, onChange, prepare: (connection) => this.#checkEviction(connection) });
     this.#messages = new RedisLink({ makeClient, timeoutMs, onChange, prepare: (connection) => this.#subscriptions.attach(connection) });
   }
 
@@ -43,12 +52,18 @@ export class RedisStateStore implements StateStore {
    * It resolves also when Redis cannot be reached, after at most one second: a program should start without its Redis as
    * it goes on without it. Operations are then refused until it is there; `available` and `onAvailability` tell.
    *
-   * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE when `redis` is not installed.
+   * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE when `redis` is not installed, STATE_UNAVAILABLE
+   * for a Redis that evicts keys (`details.reason: 'evicts'`). When that becomes known only later, operations are refused.
    */
   static async connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
     const checked = checkRedisOptions(options);
     const store = new RedisStateStore(await clientMaker(checked.source), checked);
-    await store.#start();
+    try {
+      await store.#start();
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
     return store;
   }
 
@@ -85,7 +100,10 @@ export class RedisStateStore implements StateStore {
   async now(): Promise<StoreMoment> {
     const [seconds, microseconds, runId] = (await this.#run(NOW, [], [])) as readonly [string, string, string];
     const identity = this.#trusted ? TRUSTED : runId;
-    if (identity === '') throw unavailable('no_identity', expectedGot('a Redis that tells its run_id (INFO server)', 'one that does not', "Connect with onStoreRestart: 'trust' if it never loses what it has confirmed."), false);
+    if (!this.#trusted && (identity === '' || !this.#tellsEviction)) {
+      const expected = 'a Redis that tells its run_id (INFO server) and its maxmemory-policy (INFO memory)';
+      throw unavailable('no_identity', expectedGot(expected, 'one that does not', "Allow INFO, or connect with onStoreRestart: 'trust' if it evicts nothing and never loses what it has confirmed."), false);
+    }
     return Object.freeze({ time: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000), identity });
   }
 
@@ -122,7 +140,7 @@ export class RedisStateStore implements StateStore {
   async subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
     const name = this.#name(channel, 'channel');
     checkListener(listener);
-    if (this.#closed) throw unavailable('closed', 'expected an open state store, found a closed one; use it before close()', false);
+    if (this.#closed) throw closed();
     const { ready, remove } = this.#subscriptions.add(name, listener);
     try {
       await this.#messages.run(() => ready);
@@ -140,7 +158,7 @@ export class RedisStateStore implements StateStore {
   }
 
   onAvailability(listener: (available: boolean) => void): () => void {
-    return this.#availability.add(harmless(checkListener(listener)));
+    return this.#availability.add(checkListener(listener));
   }
 
   close(): Promise<void> {
@@ -152,10 +170,22 @@ export class RedisStateStore implements StateStore {
   }
 
   async #start(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const waited = new Promise<void>((resolve) => (timer = setTimeout(resolve, FIRST_WAIT_MS)));
-    await Promise.race([Promise.all([this.#commands.start(), this.#messages.start()]), waited]);
-    clearTimeout(timer);
+    const started = Promise.all([this.#commands.start(), this.#messages.start()]);
+    await new AnswerWatch(FIRST_WAIT_MS, systemClock).wait(started).catch((error: unknown) => {
+      if (!(error instanceof NoAnswer)) throw error;
+    });
+  }
+
+  /** @throws ToolError for a Redis that may drop an approval or a counter to make room. */
+  async #checkEviction(connection: RedisConnection): Promise<void> {
+    const info = await connection.send(['INFO', 'memory']).catch((error: unknown) => {
+      if (['NOPERM', 'ERR'].includes(replyCode(error) ?? '')) return '';
+      throw error;
+    });
+    const policy = /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1];
+    this.#tellsEviction = policy !== undefined;
+    if (policy === undefined || policy === 'noeviction') return;
+    throw unavailable('evicts', expectedGot('a Redis with maxmemory-policy noeviction', policy, 'Run: CONFIG SET maxmemory-policy noeviction, and set it in the configuration of Redis.'), false);
   }
 
   #name(key: string, what?: string): string {
@@ -172,7 +202,7 @@ export class RedisStateStore implements StateStore {
 
   /** @param wrongType makes the error for a key that holds the other of text and list. */
   async #send(command: readonly string[], wrongType: () => ToolError = notAText): Promise<unknown> {
-    return await this.#commands.run((connection) => connection.send(command)).catch((error: unknown) => throwAs(wrongType, error));
+    return await this.#commands.run((connection) => connection.send(command), lengthOf(command)).catch((error: unknown) => throwAs(wrongType, error));
   }
 
   #script(script: RedisScript, key: string, args: readonly string[], wrongType: () => ToolError): Promise<unknown> {
@@ -189,7 +219,7 @@ export class RedisStateStore implements StateStore {
         if (replyCode(error) !== 'NOSCRIPT' || isOver()) throw error;
         return connection.send(['EVAL', source, ...rest]);
       }
-    });
+    }, lengthOf(args));
   }
 
   #tellAvailability(): void {
@@ -198,6 +228,10 @@ export class RedisStateStore implements StateStore {
     this.#available = available;
     this.#availability.tell(available);
   }
+}
+
+function lengthOf(words: readonly string[]): number {
+  return words.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** A text or its absence, as the scripts take it. */
