@@ -33,6 +33,9 @@ export interface CallOptions {
   readonly onEnd?: (provider: string) => void;
 }
 
+/** Turns of the queue of promises in which a provider may end that hears its signal. */
+const TURNS = 10;
+
 export interface Routed {
   /** What the provider returned: a plain value or a result of the outcome helpers. */
   readonly value: unknown;
@@ -116,14 +119,28 @@ export class ProviderRouter {
     const { signal } = context;
     if (signal?.aborted) throw abortError(signal);
     const startedAt = this.#clock.elapsed();
+    let running = 0;
+    const counting: CallOptions = {
+      ...options,
+      onStart: (provider) => {
+        running++;
+        options.onStart?.(provider);
+      },
+      onEnd: (provider) => {
+        running--;
+        options.onEnd?.(provider);
+      },
+    };
     try {
       await this.#sync?.ready();
-      const routed = await this.#route(input, context, options, startedAt + (options.timeoutMs ?? Infinity));
-      this.#recordCall(!isFailure(routed.value), startedAt, routed.provider);
+      const routed = await this.#route(input, context, counting, startedAt + (options.timeoutMs ?? Infinity));
+      this.#recordCall(!isFailure(routed.value), startedAt, running > 0, routed.provider);
       return routed;
     } catch (error) {
+      // A provider that ends as soon as it hears the signal has ended with the call.
+      for (let turn = 0; turn < TURNS && running > 0; turn++) await Promise.resolve();
       // A caller who gave up says nothing of the tool.
-      if (!signal?.aborted || isTimeout(signal.reason)) this.#recordCall(false, startedAt);
+      if (!signal?.aborted || isTimeout(signal.reason)) this.#recordCall(false, startedAt, running > 0);
       throw error;
     }
   }
@@ -246,9 +263,9 @@ export class ProviderRouter {
     if (result.healthy && previous?.healthy === false) this.#tell({ ...this.#facts(slot), type: 'provider-recovered' });
   }
 
-  #recordCall(success: boolean, startedAt: number, provider?: string): void {
+  #recordCall(success: boolean, startedAt: number, abandoned: boolean, provider?: string): void {
     const latencyMs = this.#clock.elapsed() - startedAt;
-    this.#health.record({ kind: 'tool', name: this.#options.toolName, success, latencyMs, ...(provider === undefined ? {} : { provider }) });
+    this.#health.record({ kind: 'tool', name: this.#options.toolName, success, latencyMs, ...(provider === undefined ? {} : { provider }), ...(abandoned && { abandoned }) });
   }
 
   #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {

@@ -166,7 +166,7 @@ function send(response: ServerResponse, body: unknown, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' }).end(JSON.stringify(body));
 }
 
-const NO_CALLS = { total: 0, success: 0, failure: 0, success_rate: null, average_latency_ms: null, p95_latency_ms: null, last_sample_at: null };
+const NO_CALLS = { total: 0, success: 0, failure: 0, success_rate: null, average_latency_ms: null, p95_latency_ms: null, last_sample_at: null, abandoned: 0 };
 
 /** A tool as the wire has it; harmless unless told otherwise. */
 export function wireTool(name: string, changes: Item = {}): Item {

@@ -68,6 +68,7 @@ export interface ToolCallRecord {
   readonly success: boolean;
   readonly latencyMs: number;
   readonly provider?: string;
+  readonly abandoned?: boolean;
 }
 
 /**
@@ -177,7 +178,7 @@ export class HealthLedger {
 
   #settled(owner: string | null, entry: ToolEntry, event: Extract<ToolEvent, { type: 'call-settled' }>, record: boolean): void {
     const success = event.status !== 'error';
-    const call: ToolCallRecord = { success, latencyMs: event.durationMs, ...(event.provider === undefined ? {} : { provider: event.provider }) };
+    const call: ToolCallRecord = { success, latencyMs: event.durationMs, ...(event.provider === undefined ? {} : { provider: event.provider }), ...(event.abandoned && { abandoned: true }) };
     if (record) this.#log.record({ kind: 'tool', name: ledgerName(owner, entry.name), ...call });
     this.#invoked(owner, entry.name, call, event.at);
   }

@@ -99,7 +99,7 @@ export function metricsWire({ total, success, failure, successRate, averageLaten
 
 export function toolHealthWire({ tool, providers, lastInvocation, lastSuccessProvider }: ToolHealth): ToolHealthWire {
   return Object.freeze({
-    tool: metricsWire(tool),
+    tool: Object.freeze({ ...metricsWire(tool), abandoned: tool.abandoned ?? 0 }),
     providers: Object.freeze(Object.fromEntries(Object.entries(providers).map(([label, health]) => [label, providerHealthWire(health)]))),
     last_invocation: lastInvocation === null ? null : Object.freeze({ provider: lastInvocation.provider, ...callWire(lastInvocation) }),
     last_success_provider: lastSuccessProvider,

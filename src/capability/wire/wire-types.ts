@@ -9,6 +9,12 @@ export interface MetricsWire {
   readonly last_sample_at: number | null;
 }
 
+/** The numbers of a tool's calls. */
+export interface ToolMetricsWire extends MetricsWire {
+  /** Calls whose work still ran when they were answered. */
+  readonly abandoned: number;
+}
+
 /** What is known of a provider since counting began; times in seconds since 1970. */
 export interface RouterWire {
   readonly successes: number;
@@ -48,7 +54,7 @@ export interface ProviderHealthWire extends Sampled {
 
 /** How a tool fared lately, as the discovery APIs show it. */
 export interface ToolHealthWire {
-  readonly tool: MetricsWire & Sampled;
+  readonly tool: ToolMetricsWire & Sampled;
   readonly providers: Readonly<Record<string, ProviderHealthWire>>;
   readonly last_invocation: (CallWire & { readonly provider: string | null }) | null;
   /** The provider that answered the last successful call. */

@@ -1,4 +1,6 @@
+import type { CapabilityTool } from '../../capability/capability-items.js';
 import { parsePersonas } from '../../capability/query/persona-filter.js';
+import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
 import { listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
@@ -40,13 +42,28 @@ export const findingsRoute: Route = {
 
 export const healthRoute: Route = {
   path: '/health',
-  summary: 'Whether the catalogue answers, and how much is in it.',
+  summary: 'Whether the catalogue answers, how much is in it, and which of its tools went on working after their calls were answered, the worst first.',
   parameters: NO_PARAMETERS,
-  content: openObject(['status', 'revision', 'tools', 'skills', 'jobs', 'findings']),
-  answer: ({ capabilities, conditions }) => {
+  content: openObject(['status', 'revision', 'tools', 'skills', 'jobs', 'findings', 'abandoned']),
+  answer: async ({ capabilities, conditions }) => {
     const { revision, findings } = capabilities;
+    const tools = capabilities.tools();
     // What cannot be read now is served as it was read last.
     const status = findings.some(({ kind, severity }) => kind === 'unreadable' && severity === 'error') ? 'degraded' : 'ok';
-    return contentAnswer(JSON.stringify({ status, revision, tools: capabilities.tools().length, skills: capabilities.skills().length, jobs: capabilities.jobs().length, findings: findings.length }), conditions);
+    const counts = { tools: tools.length, skills: capabilities.skills().length, jobs: capabilities.jobs().length, findings: findings.length };
+    return contentAnswer(JSON.stringify({ status, revision, ...counts, abandoned: await inSlices(abandonedBy(tools)) }), conditions);
   },
 };
+
+/** Tools that are named in the health of the catalogue at most. */
+const MOST_NAMED = 20;
+
+function* abandonedBy(tools: readonly CapabilityTool[]): Work<{ readonly calls: number; readonly tools: readonly object[] }> {
+  const counted: { readonly name: string; readonly persona: string | null; readonly calls: number }[] = [];
+  for (const { name, owner: persona, health } of tools) {
+    yield;
+    const calls = health.tool.abandoned ?? 0;
+    if (calls > 0) counted.push({ name, persona, calls });
+  }
+  return { calls: counted.reduce((sum, { calls }) => sum + calls, 0), tools: counted.sort((a, b) => b.calls - a.calls).slice(0, MOST_NAMED) };
+}

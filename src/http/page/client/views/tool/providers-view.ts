@@ -11,7 +11,7 @@ export function providersView({ health, providers }: WireToolDetail): readonly H
   const names = [...new Set([...byPriority.map(({ name }) => name), ...known.keys()])];
   const own = health.tool.samples ?? [];
   return [
-    figures(health.tool),
+    figures(health.tool, health.tool.abandoned),
     ...(own.length > 0 ? [latencyChart(own)] : []),
     ...names.map((name) => providerView(name, known.get(name), name === health.last_success_provider)),
   ];
@@ -34,7 +34,7 @@ function providerView(name: string, health: ProviderHealthWire | undefined, answ
   );
 }
 
-function figures(numbers: MetricsWire): HTMLElement {
+function figures(numbers: MetricsWire, abandoned = 0): HTMLElement {
   const latencies = numbers.total === 0 ? '' : ` · average ${milliseconds(numbers.average_latency_ms)} · p95 ${milliseconds(numbers.p95_latency_ms)}`;
-  return element('p', { class: 'figures' }, healthWords(numbers) + latencies);
+  return element('p', { class: 'figures' }, healthWords(numbers) + latencies + (abandoned === 0 ? '' : ` · ${abandoned} abandoned`));
 }
