@@ -2,7 +2,7 @@ import { DangerLevel } from '../core/enums.js';
 import { isDangerous, isWriting, PRIORITY_NAMES } from '../core/enum-order.js';
 import { isAvailable } from '../registry/tool-filter.js';
 import { fieldsOn, type FieldName, type FieldOn, type ToolField } from '../tool/metadata/tool-fields.js';
-import { requiredFlags } from '../safety/required-flags.js';
+import { flagWords, requiredFlags } from '../safety/required-flags.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Column } from './table.js';
 import type { Style } from './terminal.js';
@@ -33,17 +33,10 @@ export function isInferred({ inferred }: ToolEntry, name: FieldName): boolean {
   return (inferred as readonly string[]).includes(name);
 }
 
-function flagWords(entry: ToolEntry): readonly string[] {
-  const required = requiredFlags(entry) ?? [];
-  if (typeof required === 'string') return ['what no call has (requires_flags is malformed)'];
-  if (Array.isArray(required)) return required as readonly string[];
-  return Object.entries(required as Readonly<Record<string, readonly string[]>>).map(([operation, flags]) => `${operation}: ${flags.join(' ')}`);
-}
-
 /** Returns the value of a field in words: none where there is no value. */
 export function fieldWords(entry: ToolEntry, name: FieldName, { kind, words }: ToolField): readonly string[] {
   const value = name === 'available' ? isAvailable(entry) : (entry as Partial<Record<FieldName, unknown>>)[name];
-  if (name === 'requiresFlags') return flagWords(entry);
+  if (name === 'requiresFlags') return flagWords(requiredFlags(entry));
   if (value === undefined) return [];
   if (kind === 'priority') return [PRIORITY_NAMES[entry.priority]!];
   if (kind === 'wholeSeconds' || kind === 'seconds') return [`${value as number} ms`];

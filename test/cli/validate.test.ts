@@ -66,6 +66,20 @@ describe('tooldex validate', () => {
     expect((await run('validate', 'functions.json', '--format', 'github')).out).toMatch(/^::error file=\S*functions\.json,line=\d+,title=manifest::/);
   });
 
+  it('shows the flags that calls of each tool need, of one file and of a folder', async () => {
+    write('functions.json', [good, { ...good, name: 'book', requires_flags: { create: ['calendar.write', 'calendar.read'] } }]);
+    write('manifests/functions.json', [{ ...good, name: 'pay', requires_flags: ['payments.live'] }]);
+    write('manifests/personas/Ada/functions.json', [{ ...good, name: 'pay', requires_flags: 'ada.pays' }]);
+    const { code, out } = await run('validate', 'functions.json', 'manifests');
+    expect(out).toMatch(/functions\.json "book": needs flags create: calendar\.write calendar\.read\n/);
+    expect(out).toMatch(/manifests\/functions\.json "pay": needs flags payments\.live\n/);
+    expect(out).toMatch(/manifests\/personas\/Ada\/functions\.json "pay": needs flags ada\.pays\n/);
+    expect(out).not.toContain('"good": needs');
+    expect(code).toBe(0);
+    const { flags } = JSON.parse((await run('validate', 'functions.json', '--json')).out) as { readonly flags: readonly unknown[] };
+    expect(flags).toEqual([{ file: expect.stringMatching(/functions\.json$/) as string, entryName: 'book', requires_flags: { create: ['calendar.write', 'calendar.read'] } }]);
+  });
+
   it('fails for a folder without manifests: it is a wrong path', async () => {
     mkdirSync(join(folder, 'empty'));
     const { code, out } = await run('validate', 'empty');

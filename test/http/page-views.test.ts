@@ -17,7 +17,8 @@ const SEARCH = wireTool('web_search', {
   inferred: ['danger_level', 'execution_category'],
   auth_status: { required: true, ready: false, missing: ['SEARCH_KEY'] },
   providers: [{ name: 'second', priority: 5 }, { name: 'first', priority: 0 }],
-  health: { tool: METRICS, providers: { first: { metrics: METRICS, router: { backoff_until: 4_000_000_000 }, samples: SAMPLES }, second: { metrics: NO_CALLS, router: { backoff_until: null } } }, last_success_provider: 'first' },
+  requires_flags: { lookup: ['web.read'], post: ['web.write', 'web.read'] },
+  health: { tool: { ...METRICS, abandoned: 1 }, providers: { first: { metrics: METRICS, router: { backoff_until: 4_000_000_000 }, samples: SAMPLES }, second: { metrics: NO_CALLS, router: { backoff_until: null } } }, last_success_provider: 'first' },
   parameters: {
     type: 'object',
     required: ['query'],
@@ -100,13 +101,15 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     expect(facts).toMatch(/execution\s+read_only\s*inferred/);
     expect(facts).not.toMatch(/access\s+readonly\s*inferred/);
     expect(facts).toMatch(/credentials\s+required; not set: SEARCH_KEY/);
+    expect(facts).toMatch(/needs flags\s+lookup: web\.read, post: web\.write web\.read/);
   });
 
   it('a tool: its providers in the order in which they are tried, with a drawing of their last calls', async () => {
     const page = await open('#/tools/web_search');
     const health = detail(page, 'Health');
     expect(await health.getByRole('heading', { level: 4 }).allInnerTexts()).toEqual([expect.stringMatching(/^first\s*answered last\s*left alone until/), 'second']);
-    expect(await health.locator('.figures').first().innerText()).toBe('75 % of 4 · average 102 ms · p95 1.40 s');
+    expect(await health.locator('.figures').first().innerText()).toBe('75 % of 4 · average 102 ms · p95 1.40 s · 1 abandoned');
+    expect(await page.locator('.detail .marks').innerText()).toContain('1 abandoned');
     const chart = health.getByRole('img', { name: 'The last 4 calls: 1 failed, the slowest took 1.40 s' });
     const bars = await Promise.all((await chart.locator('rect').all()).map(async (bar) => ({ kind: await bar.getAttribute('class'), height: Number(await bar.getAttribute('height')) })));
     expect(bars.map(({ kind }) => kind)).toEqual(['call', 'call', 'call', 'call failed']);

@@ -1,9 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
-import { loadManifest } from '../../capability/manifest/load-manifest.js';
+import { loadManifest, type LoadedEntry } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
+import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/required-flags.js';
+import { entryOf } from '../../tool/tool-definition.js';
 import { EXIT } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { plainLine } from '../plain-text.js';
@@ -46,11 +48,19 @@ interface Validated {
   readonly usable: number;
   readonly total: number;
   readonly issues: readonly Issue[];
+  readonly flags: readonly NeededFlags[];
+}
+
+/** The flags that calls of a tool need, and the file that says so. */
+interface NeededFlags {
+  readonly file: string;
+  readonly entryName: string;
+  readonly requires_flags: RequiredFlags;
 }
 
 type Issue = Omit<ManifestIssue, 'line' | 'column'> & { readonly line: number | null; readonly column: number | null };
 
-/** Prints everything that is wrong in manifest files, one line each that editors can follow; returns 0, or 1 when there is an error. */
+/** Prints everything that is wrong in manifest files, one line each that editors can follow, and the flags that calls need; returns 0, or 1 when there is an error. */
 export async function validate(terminal: Terminal, places: readonly string[], format: LintFormat, cwd: string): Promise<number> {
   const all: Validated[] = [];
   for (const place of places) {
@@ -59,15 +69,17 @@ export async function validate(terminal: Terminal, places: readonly string[], fo
     all.push(isFolder ? await validateFolder(path, cwd) : await validateFile(path));
   }
   const issues = all.flatMap((each) => each.issues);
+  const flags = all.flatMap((each) => each.flags);
   const errors = issues.filter(({ severity }) => severity === 'error').length;
   const usable = all.reduce((sum, each) => sum + each.usable, 0);
   const total = all.reduce((sum, each) => sum + each.total, 0);
-  if (format === 'json') terminal.out(JSON.stringify({ usable, total, errors, warnings: issues.length - errors, issues }, null, 2));
+  if (format === 'json') terminal.out(JSON.stringify({ usable, total, errors, warnings: issues.length - errors, issues, flags }, null, 2));
   else if (format === 'github') for (const issue of issues) terminal.out(annotation({ severity: issue.severity, title: 'manifest', file: issue.file, line: issue.line ?? 1, message: textOf(issue) }));
   else {
     for (const issue of issues) terminal.out(lineOf(terminal, issue));
+    for (const { file, entryName, requires_flags: required } of flags) terminal.out(`${paint(terminal, 'cyan', plainLine(file))} ${plainLine(`${JSON.stringify(entryName)}: needs flags ${flagWords(required).join('; ')}`)}`);
     const summary = `${usable} of ${total} tools usable, ${errors} ${errors === 1 ? 'error' : 'errors'}, ${issues.length - errors} ${issues.length - errors === 1 ? 'warning' : 'warnings'}`;
-    terminal.out(`${issues.length === 0 ? '' : '\n'}${errors === 0 ? paint(terminal, 'green', '✓') : paint(terminal, 'red', '✗')} ${summary}`);
+    terminal.out(`${issues.length + flags.length === 0 ? '' : '\n'}${errors === 0 ? paint(terminal, 'green', '✓') : paint(terminal, 'red', '✗')} ${summary}`);
   }
   return errors === 0 ? EXIT.ok : EXIT.findings;
 }
@@ -76,20 +88,27 @@ async function validateFile(path: string): Promise<Validated> {
   const kind = /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
   if (kind !== undefined) {
     const message = `expected a manifest of tools, or a folder, found a file of ${kind}; validate the folder that it is in: ${kind} are checked together with the tools that they need`;
-    return { usable: 0, total: 0, issues: [{ severity: 'error', file: relative(process.cwd(), path), line: 1, column: 1, path: '', message }] };
+    return { usable: 0, total: 0, flags: [], issues: [{ severity: 'error', file: relative(process.cwd(), path), line: 1, column: 1, path: '', message }] };
   }
-  const { definitions, total, issues } = await loadManifest(path, { onInvalid: 'quarantine' });
-  return { usable: definitions.length, total, issues };
+  const { definitions, entries, total, issues } = await loadManifest(path, { onInvalid: 'quarantine' });
+  return { usable: definitions.length, total, issues, flags: flagsOf(entries) };
+}
+
+function flagsOf(entries: readonly LoadedEntry[]): readonly NeededFlags[] {
+  return entries.flatMap(({ file, definition }) => {
+    const required = requiredFlags(entryOf(definition));
+    return required === undefined ? [] : [{ file, entryName: definition.name, requires_flags: required }];
+  });
 }
 
 /** Tools, and the skills, jobs and tasks that refer to them. */
 async function validateFolder(root: string, cwd: string): Promise<Validated> {
-  const { definitions, total, issues } = await loadManifest({ root }, { onInvalid: 'quarantine' });
+  const { definitions, entries, total, issues } = await loadManifest({ root }, { onInvalid: 'quarantine' });
   const { findings } = await CapabilityRegistry.load({ root });
   const folder = relative(cwd, root);
   // A folder without manifests is a wrong path, and no success.
-  if (total === 0 && findings.length === 0) return { usable: 0, total, issues: issues.map((issue) => ({ ...issue, file: folder === '' ? '.' : folder })) };
-  return { usable: definitions.length, total, issues: findings.map((finding) => ({ ...finding, file: folder === '' ? finding.file : `${folder}/${finding.file}` })) };
+  if (total === 0 && findings.length === 0) return { usable: 0, total, flags: [], issues: issues.map((issue) => ({ ...issue, file: folder === '' ? '.' : folder })) };
+  return { usable: definitions.length, total, flags: flagsOf(entries), issues: findings.map((finding) => ({ ...finding, file: folder === '' ? finding.file : `${folder}/${finding.file}` })) };
 }
 
 /** `file:line:column`, which editors and terminals make a link of. */

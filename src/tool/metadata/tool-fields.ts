@@ -175,7 +175,7 @@ export const TOOL_FIELDS = {
   health: { wire: 'health', kind: 'health', from: 'catalogue', on: ['list', 'row', 'axis'], about: 'How the last calls went.', label: 'health', live: true },
   compatibility: { wire: 'compatibility', kind: 'compatibility', from: 'catalogue', on: ['list'], about: 'Whether and why the persona that asks may use the tool.', live: true },
   strict: { wire: 'strict', kind: 'flag', from: 'manifest', on: CARRIED, about: 'Whether models shall follow the parameters to the letter; carried along.' },
-  requiresFlags: { wire: 'requires_flags', kind: 'flags', from: 'manifest', on: ['manifest', 'detail', 'show'], label: 'needs flags', about: 'The flags that the context of a call must have: a list, or one for each operation. Calls without them are denied.' },
+  requiresFlags: { wire: 'requires_flags', kind: 'flags', from: 'manifest', on: ['manifest', 'detail', 'show', 'facts'], label: 'needs flags', about: 'The flags that the context of a call must have: a list, or one for each operation. Calls without them are denied.' },
   policyFlags: { wire: 'policy_flags', kind: 'any', from: 'manifest', on: CARRIED, about: 'Facts for policies of the application; carried along.' },
   quotaHints: { wire: 'quota_hints', kind: 'any', from: 'manifest', on: CARRIED, about: 'Bounds that the tool keeps; carried along.' },
   returns: { wire: 'returns', kind: 'any', from: 'manifest', on: CARRIED, about: 'The form of the answer; carried along.' },

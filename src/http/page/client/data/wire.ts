@@ -1,4 +1,5 @@
 import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../../../capability/wire/wire-types.js';
+import type { RequiredFlags } from '../../../../safety/required-flags.js';
 import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadata/tool-fields.js';
 
 /**
@@ -38,6 +39,7 @@ interface KindsOnWire {
   readonly amount: number | null;
   readonly idempotency: unknown;
   readonly input: unknown;
+  readonly flags: RequiredFlags | null;
   readonly auth: unknown;
   readonly authStatus: AuthStatusWire;
   readonly compatibility: CompatibilityWire;

@@ -1,4 +1,5 @@
 import { fieldsOn } from '../../../../../tool/metadata/tool-fields.js';
+import { flagWords } from '../../../../../safety/required-flags.js';
 import type { WireToolDetail } from '../../data/wire.js';
 import { element } from '../../dom/element.js';
 import { valuesOn } from '../../../../query/facets.js';
@@ -23,6 +24,7 @@ function factsOf(tool: WireToolDetail): readonly Fact[] {
   return fieldsOn('facts').map(([name, { wire, kind, label, words }]) => {
     const value = tool[wire as keyof WireToolDetail];
     if (name === 'authStatus') return [wire, label!, authOf(tool)];
+    if (name === 'requiresFlags') return [wire, label!, flagWords(tool.requires_flags)];
     const values = typeof value === 'boolean' && words !== undefined ? [words[value ? 0 : 1]] : valuesOn(value);
     const unit = kind === 'wholeSeconds' || kind === 'seconds' ? 's' : name === 'costPerCall' ? (tool.cost_unit ?? '') : '';
     return [wire, label!, unit === '' ? values : values.map((each) => `${each} ${unit}`)];
