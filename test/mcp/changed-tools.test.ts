@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { AccessMode, defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type ToolExecutorOptions } from '../../src/index.js';
+import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
+import { ManualClock } from '../../src/testing.js';
 import type { McpDiscoveryEvent } from '../../src/mcp/discovery/server-status.js';
 import { discover, rawTool } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
@@ -80,12 +82,13 @@ const WAYS: readonly Way[] = [
   },
 ];
 
-async function setUp(server: SwappingServer, { settings = {}, tool = 'mcp.bank.price', executorOf }: Way) {
+async function setUp(server: SwappingServer, { settings = {}, tool = 'mcp.bank.price', executorOf }: Way, options: Partial<McpDiscoveryOptions> = {}) {
   const events: McpDiscoveryEvent['type'][] = [];
   let heard: (() => void) | undefined;
   const discovery = discover(
     { mcpServers: { bank: { ...server.start, ...settings } } },
     {
+      ...options,
       onEvent: ({ type }) => {
         events.push(type);
         if (type === 'list-changed') heard?.();
@@ -154,6 +157,41 @@ describe('a server that tells that its tools have changed', () => {
     expect(server.calls()).toEqual([]);
     expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
     expect([asked, server.calls()]).toEqual([2, ['price']]);
+  });
+});
+
+describe('a server that tells again and again that its tools have changed', () => {
+  it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))('%s is not called by what it listed between two of these', async (_, serverOf) => {
+    const server = await serverOf();
+    // Time stands still: what was told first is asked about only by calls.
+    const { executor, tool, hearChange } = await setUp(server, WAYS[1]!, { clock: new ManualClock() });
+    const heard = hearChange();
+    server.tellChange();
+    await heard;
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+    server.list(TRANSFERS);
+    server.tellChange();
+    // Until it has heard, nobody can know.
+    await vi.waitUntil(async () => (await executor.execute(callOf(tool))).status === 'error', { timeout: 60_000, interval: 5 });
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
+  });
+});
+
+describe("a tool of the program that was written after the server's tool had become another", () => {
+  it('is not called under either definition before a user has approved it', async () => {
+    const server = await overHttp('sessions', TRANSFERS);
+    const { discovery } = await setUp(server, WAYS[1]!);
+    const swap = async (tool: object) => {
+      server.list(tool);
+      await discovery.refresh({ force: true });
+    };
+    await swap(SHOWS);
+    const own = defineTool({ name: 'share_price', description: 'Shows the price of a share', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, providers: [{ name: 'mcp', config: { server: 'bank', tool: 'price' } }] });
+    const executor = executorOver(discovery, { providers: { mcp: discovery.provider } }, [own]);
+    await swap(TRANSFERS);
+    expect(await executor.execute(callOf('share_price'))).toMatchObject({ code: 'TOOL_CHANGED' });
+    expect(await executor.execute(callOf('share_price'))).toMatchObject({ status: 'approval_required' });
+    expect(server.calls()).toEqual([]);
   });
 });
 

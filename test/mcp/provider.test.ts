@@ -178,10 +178,14 @@ describe('an answer of a server', () => {
     demo.list(rawTool('keeps', promise({ type: 'string' })), rawTool('breaks_it', promise({ type: 'number' })), rawTool('announce', promise({ type: 'string' })));
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
-    expect(await discovery.callTool('demo', 'keeps', {}, {})).toMatchObject({ status: 'ok', value: { called: 'keeps' } });
-    expect(await discovery.callTool('demo', 'breaks_it', {}, {})).toMatchObject({ status: 'error', message: expect.stringContaining('output schema says: Expected number')  as string });
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(discovery.definitions());
+    const executor = new ToolExecutor({ registry, confirm: () => true });
+    const run = (tool: string) => executor.execute({ id: tool, name: `mcp.demo.${tool}`, input: {} });
+    expect(await run('keeps')).toMatchObject({ status: 'ok', value: { called: 'keeps' } });
+    expect(await run('breaks_it')).toMatchObject({ status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: { called: 'breaks_it' } });
     // Text alone is not what was promised.
-    expect(await discovery.callTool('demo', 'announce', {}, {})).toMatchObject({ status: 'error' });
+    expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 
   it('comes after all progress that was told before it', async () => {

@@ -14,7 +14,6 @@ import { callFailure, describeConnectionFailure, labelOf, unavailable } from '..
 import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
 import { SessionExpiredError } from '../connection/session-errors.js';
 import type { ServerListing } from '../pins/pin-findings.js';
-import { OutputSchemas } from '../output-schemas.js';
 import { isAllowed } from '../settings/is-allowed.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
 import type { JudgedBy, JudgedDefinitions } from './judged-definitions.js';
@@ -51,7 +50,6 @@ export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
   readonly #connection: McpConnection;
-  readonly #outputs = new OutputSchemas();
   #table: ToolTable = EMPTY_TABLE;
   #listing: (RawListing & { readonly at: number; readonly date: number }) | undefined;
   #failure: Failure | undefined;
@@ -158,7 +156,7 @@ export class DiscoveredServer {
         // Without a listener the server need not tell.
         onProgress: reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress }),
       });
-      return this.#asPromised(definition, callResult(answer));
+      return callResult(answer); // Its output schema is the definition's, which the executor holds answers to.
     };
     try {
       return await attempt().catch((error: unknown) => (error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error)));
@@ -234,13 +232,6 @@ export class DiscoveredServer {
     throw new ToolError('TOOL_UNAVAILABLE', `expected a tool that ${label} lists, found ${describeValue(toolName)}${hint}`);
   }
 
-  /** Who reads an answer goes by the tool's output schema; one that breaks it is a failure, though the call may have had its effect. */
-  #asPromised(definition: ToolDefinition, result: ToolResult): ToolResult {
-    if (result.status !== 'ok') return result;
-    const refusal = this.#outputs.refusalOf(entryOf(definition), result.value as Json);
-    return refusal === undefined ? result : fail(`${labelOf(this.server.name)} answered otherwise than the tool's output schema says: ${refusal}`);
-  }
-
   #isFresh(): boolean {
     return this.#listing !== undefined && !this.#changed && this.#options.clock.elapsed() - this.#listing.at < this.server.healthCheckIntervalMs;
   }
@@ -295,9 +286,11 @@ export class DiscoveredServer {
 
   /** Asks again at once, and where that was done a moment ago, a moment later: many changes are one question. */
   #heardOfChange(): void {
-    if (this.#closed || this.#cancelTimer !== undefined) return;
-    const { clock, tell } = this.#options;
+    if (this.#closed) return;
+    // Also while a question is due: a call may have listed since the change that it is due for, but not since this one.
     this.#changed = true;
+    if (this.#cancelTimer !== undefined) return;
+    const { clock, tell } = this.#options;
     tell({ type: 'list-changed', at: clock.now(), server: this.server.name });
     const waitMs = Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.elapsed());
     this.#cancelTimer = clock.after(

@@ -21,15 +21,15 @@ export type JudgedBy = ToolDefinition | string | undefined;
 /**
  * Remembers by which definitions of one server's tools calls were judged, so that no other definition is called.
  *
- * A tool of the program that names the server's tool as its provider was judged with the definition that was listed
- * first, or with which it was joined first. Once that has changed, the program's tool requires consent.
+ * A tool of the program that names the server's tool as its provider was judged with the only definition that was listed
+ * so far, or with which it was joined first. Once that has changed, the program's tool requires consent.
  */
 export class JudgedDefinitions {
   readonly #server: string;
   /** Every definition that was listed and is still in use somewhere, by its entry's digest. */
   readonly #listed = new Map<string, WeakRef<ToolDefinition>>();
-  /** The first definition of each of the server's tools. */
-  readonly #first = new Map<string, ToolDefinition>();
+  /** The first definition of each of the server's tools, and whether it ever had another. */
+  readonly #first = new Map<string, { readonly definition: ToolDefinition; readonly isOnly: boolean }>();
   /** The definitions with which tools of the program were judged since, by the digest of those tools and the server's tool. */
   readonly #judgedWith = new Map<string, ToolDefinition>();
   /** The definitions with which tools of the program were joined first, by the same key. */
@@ -51,7 +51,10 @@ export class JudgedDefinitions {
     for (const [digest, definition] of this.#listed) if (definition.deref() === undefined) this.#listed.delete(digest);
     for (const [toolName, definition] of tools) {
       this.#listed.set(entryOf(definition).digest, new WeakRef(definition));
-      if (!this.#first.has(toolName) && this.#first.size < MOST_REMEMBERED) this.#first.set(toolName, definition);
+      const first = this.#first.get(toolName);
+      if (first === undefined && this.#first.size < MOST_REMEMBERED) this.#first.set(toolName, { definition, isOnly: true });
+      // Nobody knows under which of several a tool of the program was written: the server must not choose by going back to one.
+      if (first?.isOnly === true && entryOf(first.definition).digest !== entryOf(definition).digest) this.#first.set(toolName, { ...first, isOnly: false });
     }
   }
 
@@ -81,8 +84,9 @@ export class JudgedDefinitions {
     const digest = typeof by === 'object' ? entryOf(by).digest : by;
     if (digest === undefined || digest === entryOf(now).digest) return;
     const known = typeof by === 'object' ? by : (this.#listed.get(digest)?.deref() ?? this.#judgedWith.get(`${digest} ${toolName}`));
-    const before = known ?? (this.#isPinned ? now : this.#first.get(toolName));
-    if (before === undefined || entryOf(before).digest !== entryOf(now).digest) throw this.#changed(toolName, before, now);
+    const first = this.#first.get(toolName);
+    const before = known ?? (this.#isPinned ? now : first?.isOnly === true ? first.definition : undefined);
+    if (before === undefined || entryOf(before).digest !== entryOf(now).digest) throw this.#changed(toolName, before ?? first?.definition, now);
     const check = checkInput(entryOf(now), asSent(input));
     if (!(check instanceof Promise) && !check.ok) throw withRenewal(check.error, (judged) => (takesServedSchema(judged) ? this.join(judged, toolName, now) : undefined));
   }
