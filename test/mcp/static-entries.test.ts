@@ -85,11 +85,16 @@ describe('a static wrapper without parameters', () => {
     expect(demo.log('call')).toHaveLength(1);
   });
 
-  it('keeps a schema that it states', async () => {
-    const { discovery } = bank();
+  it('keeps a schema that it states, and sends nothing that the schema of the server refuses', async () => {
+    const { demo, discovery } = bank();
     const parameters = { type: 'object', properties: { symbol: { const: 'X' } } };
     const capabilities = await load(discovery, [{ ...WRAPPER, parameters }]);
     expect(capabilities.tool('share_price')!.entry.inputJsonSchema).toEqual(parameters);
+    const executor = executorOver(capabilities, discovery);
+    expect(await executor.execute(callOf('share_price', {}))).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('symbol') as string });
+    expect(executor.registry.require('share_price').inputJsonSchema).toEqual(parameters);
+    expect(demo.log('call')).toEqual([]);
+    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({ status: 'ok' });
   });
 });
 
