@@ -96,7 +96,7 @@ export class CapabilityRegistry {
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const registry = new CapabilityRegistry(checkCapabilityOptions(options));
     try {
-      await registry.#refreshNow(true, true);
+      await Promise.all([registry.#refreshNow(true, true), registry.#ledger.load()]);
       return registry;
     } catch (error) {
       registry.close();

@@ -3,7 +3,7 @@ import { storeKey } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
 import { MOST_RETRY_AFTER_MS } from './run-attempt.js';
 
-/** What processes tell each other of a provider; durations, because their clocks differ. Each judges by its own other providers. */
+/** What processes tell each other of a provider; durations by the store's clock, because their own differ. Each judges by its own other providers. */
 export type SharedState =
   | { readonly kind: 'available' }
   | {
@@ -94,7 +94,7 @@ export class SharedBackoff {
   }
 
   async #claim(probe: Exclude<SharedState, { kind: 'available' }>): Promise<boolean> {
-    const next = this.#encode(probe);
+    const next = this.#encode(probe, await timeOf(this.#options.store));
     for (let race = 0; race < MOST_RACES; race += 1) {
       if (await this.#replace(next, probe.durationMs)) return true;
       const found = await this.#read();
@@ -149,8 +149,9 @@ export class SharedBackoff {
 
   async #write(): Promise<void> {
     for (let race = 0; race < MOST_RACES; race += 1) {
+      const at = await timeOf(this.#options.store);
       const own = this.#options.current();
-      if (await this.#replace(this.#encode(own), KEEP_MS)) return;
+      if (await this.#replace(this.#encode(own, at), KEEP_MS)) return;
       const { text, state } = await this.#read();
       this.#known = text;
       // Two processes that fail together have seen one failure; a provider that answered here is available, whatever others saw before.
@@ -176,29 +177,58 @@ export class SharedBackoff {
     return true;
   }
 
-  async #read(): Promise<{ readonly text: string | undefined; readonly state: SharedState | undefined }> {
+  #read(): Promise<StoredState> {
     this.#readAt = this.#options.clock.elapsed();
-    const text = await this.#options.store.get(this.#options.key);
-    return { text, state: text === undefined ? undefined : decode(text, this.#options.mostMs) };
+    return readProviderState(this.#options.store, this.#options.key, this.#options.mostMs);
   }
 
-  #encode(state: SharedState): string {
-    return JSON.stringify({ v: 2, by: `${this.#options.writer}/${(this.#counter += 1)}`, ...state });
+  #encode(state: SharedState, at: number | undefined): string {
+    return JSON.stringify({ v: 2, by: `${this.#options.writer}/${(this.#counter += 1)}`, at, ...state });
   }
 }
 
+interface StoredState {
+  readonly text: string | undefined;
+  /** `undefined` without a text. */
+  readonly state: SharedState | undefined;
+}
+
+/** The channel on which routers tell which key has changed. */
+export const PROVIDER_CHANNEL = 'providers';
+
+/** Under which key the state of a provider is shared: the one of its health's name. */
+export function providerKey(name: string): string {
+  return storeKey('provider', name);
+}
+
+/** Reads the state of a provider, with the time that has passed since it was written taken off. */
+export async function readProviderState(store: StateStore, key: string, mostMs: number): Promise<StoredState> {
+  const text = await store.get(key);
+  if (text === undefined) return { text, state: undefined };
+  const { state, at } = decode(text, mostMs);
+  if (state.kind === 'available' || at === undefined) return { text, state };
+  const passedMs = Math.max(0, ((await timeOf(store)) ?? at) - at);
+  return { text, state: { ...state, durationMs: Math.max(0, state.durationMs - passedMs) } };
+}
+
+/** The store's time; `undefined` where it does not tell: durations then count from when they are read. */
+function timeOf(store: StateStore): Promise<number | undefined> {
+  return store.now().then(({ time }) => time, () => undefined);
+}
+
 /** The state of a text; one that cannot be read, of another version or damaged, is available: it locks nobody out. */
-function decode(text: string, mostMs: number): SharedState {
+function decode(text: string, mostMs: number): { readonly state: SharedState; readonly at?: number } {
   try {
-    const { v, kind, failures, durationMs, binding } = JSON.parse(text) as Record<string, unknown>;
+    const { v, kind, failures, durationMs, binding, at } = JSON.parse(text) as Record<string, unknown>;
     if (v === 2 && (kind === 'backing-off' || kind === 'half-open') && Number.isSafeInteger(failures) && (failures as number) >= 0 && typeof durationMs === 'number' && durationMs >= 0) {
       const most = binding === true && kind === 'backing-off' ? Math.max(mostMs, MOST_RETRY_AFTER_MS) : mostMs;
-      return { kind, failures: failures as number, durationMs: Math.min(durationMs, most), binding: binding === true };
+      const state = { kind, failures: failures as number, durationMs: Math.min(durationMs, most), binding: binding === true } as const;
+      return typeof at === 'number' ? { state, at } : { state };
     }
   } catch {
     // See above.
   }
-  return { kind: 'available' };
+  return { state: { kind: 'available' } };
 }
 
 /** One provider as its state is shared. */
@@ -224,7 +254,7 @@ const LISTEN_AGAIN_MS = 1_000;
 /** Joins the providers of one tool with those of the same tool in other processes. */
 export class RouterSync {
   readonly #options: RouterSyncOptions;
-  readonly #channel: string;
+  /** By the keys of the store. */
   readonly #parts: ReadonlyMap<string, SharedBackoff>;
   #ready: Promise<void> | undefined;
   #ends: (() => void | Promise<void>)[] = [];
@@ -236,13 +266,12 @@ export class RouterSync {
   constructor(options: RouterSyncOptions) {
     const { store, clock, toolName, slots, writer, mostMs } = options;
     this.#options = options;
-    this.#channel = storeKey('providers', toolName);
     // With the tool's name: providers of two tools that happen to be called alike are not one service.
     const parts = slots.map((slot): [string, SharedBackoff] => {
-      const announce = () => store.publish(this.#channel, JSON.stringify([writer, slot.identity]));
-      const key = storeKey('provider', `${toolName}/${slot.identity}`);
+      const key = providerKey(`${toolName}/${slot.identity}`);
+      const announce = () => store.publish(PROVIDER_CHANNEL, JSON.stringify([writer, key]));
       slot.shared = new SharedBackoff({ store, clock, key, writer, mostMs, current: () => slot.sharedState(), adopt: (state) => slot.adopt(state), announce });
-      return [slot.identity, slot.shared];
+      return [key, slot.shared];
     });
     this.#parts = new Map(parts);
   }
@@ -279,7 +308,7 @@ export class RouterSync {
     this.#subscribing = true;
     this.#triedAt = this.#options.clock.elapsed();
     try {
-      const end = await this.#options.store.subscribe(this.#channel, (message) => this.#hear(message));
+      const end = await this.#options.store.subscribe(PROVIDER_CHANNEL, (message) => this.#hear(message));
       this.#subscribed = true;
       this.#ends.push(end);
       if (this.#closed) await this.close();
@@ -291,10 +320,10 @@ export class RouterSync {
 
   #hear(message: string): void {
     try {
-      const [writer, identity] = JSON.parse(message) as readonly unknown[];
-      if (writer !== this.#options.writer) void this.#parts.get(String(identity))?.refresh();
+      const [writer, key] = JSON.parse(message) as readonly unknown[];
+      if (writer !== this.#options.writer) void this.#parts.get(String(key))?.refresh();
     } catch {
-      // A message of somebody else.
+      // A message of another program.
     }
   }
 }

@@ -45,8 +45,11 @@ export interface ToolSamples {
   readonly providers: Readonly<Record<string, readonly Sample[]>>;
 }
 
+/** What events told of a provider, beside its calls in the log; dates in milliseconds since 1970. */
 interface RouterFacts {
-  consecutiveFailures: number;
+  failures: number;
+  /** Failures before it are no longer in a row. */
+  inOrderAt: number | null;
   lastSuccess: number | null;
   lastFailure: number | null;
   lastCheck: number | null;
@@ -75,19 +78,25 @@ export interface ToolCallRecord {
  * Remembers how the tools and jobs of each owner fared.
  *
  * Numbers are kept in a health log, where what is shared goes by its name and what a persona owns by `name@persona`, so
- * that a persona's own tool does not spoil the record of the shared one. Names of tools hold no `@`.
+ * that a persona's own tool does not spoil the record of the shared one. Names of tools hold no `@`. What the log knows of
+ * other processes is joined with what the executors of this one tell.
  */
 export class HealthLedger {
   readonly #log: HealthLog;
   readonly #clock: Clock;
   readonly #facts = new Map<string, ToolFacts>();
   /** Digests take time, and entries never change. */
-  readonly #held = new WeakMap<ToolEntry, Held>();
-  readonly #labels = new WeakMap<ToolEntry, readonly (readonly [string, string])[]>();
+  readonly #names = new WeakMap<ToolEntry, LedgerNames>();
+  readonly #held = new WeakMap<LedgerNames, Held>();
 
   constructor(log: HealthLog, clock: Clock) {
     this.#log = log;
     this.#clock = clock;
+  }
+
+  /** Reads what other processes recorded, if the log knows of others. */
+  async load(): Promise<void> {
+    await this.#log.load?.();
   }
 
   /** Whether a log is the one in which this ledger counts. */
@@ -121,10 +130,10 @@ export class HealthLedger {
         this.#attempted(owner, entry, event, record);
         return;
       case 'provider-ejected':
-        Object.assign(this.#router(owner, entry.name, event.provider), { consecutiveFailures: event.failures, backoffUntil: event.backoffMs > 0 ? event.at + event.backoffMs : null });
+        Object.assign(this.#router(owner, entry.name, event.provider), { failures: event.failures, backoffUntil: event.backoffMs > 0 ? event.at + event.backoffMs : null });
         return;
       case 'provider-recovered':
-        Object.assign(this.#router(owner, entry.name, event.provider), { consecutiveFailures: 0, backoffUntil: null });
+        Object.assign(this.#router(owner, entry.name, event.provider), { failures: 0, inOrderAt: event.at, backoffUntil: null });
         return;
       default:
         return;
@@ -133,38 +142,64 @@ export class HealthLedger {
 
   /** A tool's health: the same object until something of it changes. */
   tool(owner: string | null, entry: ToolEntry): ToolHealth {
-    const before = this.#held.get(entry);
-    const names = before?.owner === owner ? before.names : namesOf(owner, entry, this.#labelsOf(entry));
+    const names = this.#namesOf(owner, entry);
     const facts = this.#facts.get(names.tool);
     const stamp = this.#stampOf(names, facts);
-    if (before?.owner === owner && before.stamp === stamp && (before.until === Infinity || this.#clock.now() < before.until)) return before.health;
-    const health = this.#read(names.tool, entry, facts);
-    const backoffs = Object.values(health.providers).map(({ backoffUntil }) => backoffUntil ?? Infinity);
-    this.#held.set(entry, { owner, names, stamp, until: Math.min(Infinity, ...backoffs), health });
+    const held = this.#held.get(names);
+    if (held?.stamp === stamp && this.#clock.now() < held.until) return held.health;
+    const health: ToolHealth = Object.freeze({
+      tool: this.#log.summary('tool', names.tool),
+      providers: Object.freeze(Object.fromEntries(names.providers.map((provider) => [provider.label, this.#provider(provider, facts?.routers.get(provider.label))]))),
+      lastInvocation: this.#lastInvocation(names.tool, facts?.lastInvocation ?? null),
+      lastSuccessProvider: this.#log.lastProvider(names.tool),
+    });
+    const until = Math.min(Infinity, ...Object.values(health.providers).map(({ backoffUntil }) => backoffUntil ?? Infinity));
+    this.#held.set(names, { stamp, until, health });
     return health;
   }
 
-  /** A count that rises with every call and every change of a router. */
+  /** A number that changes with every call and every change of a router. */
   #stampOf({ tool, providers }: LedgerNames, facts: ToolFacts | undefined): number {
     let stamp = (facts?.version ?? 0) + this.#log.lifetime('tool', tool).total;
-    for (const provider of providers) stamp += this.#log.lifetime('provider', provider).total;
+    for (const { name, router } of providers) {
+      const backoff = this.#log.backoff?.(router);
+      stamp += this.#log.lifetime('provider', name).total + (backoff?.failures ?? 0) + (backoff?.until ?? 0);
+    }
     return stamp;
   }
 
-  #read(key: string, entry: ToolEntry, facts: ToolFacts | undefined): ToolHealth {
+  /** The last call, wherever it was made: of other processes no log says which provider failed. */
+  #lastInvocation(tool: string, own: Invocation | null): Invocation | null {
+    const call = this.#log.lastCall('tool', tool);
+    if (call === null || (own !== null && own.at >= call.at)) return own;
+    const { success, latencyMs, at } = call;
+    return Object.freeze({ provider: success ? this.#log.lastProvider(tool) : null, success, latencyMs, at });
+  }
+
+  #provider({ name, router }: LedgerProvider, facts: RouterFacts = newRouter()): ProviderHealth {
+    const samples = this.#log.samples('provider', name);
+    const backoff = this.#log.backoff?.(router) ?? null;
+    const lastSuccess = latest(facts.lastSuccess, samples.findLast(({ success }) => success)?.at);
+    const lastFailure = latest(facts.lastFailure, samples.findLast(({ success }) => !success)?.at);
+    const until = latest(facts.backoffUntil, backoff?.until);
+    const inARow = samples.length - 1 - samples.findLastIndex(({ success, at }) => success || at <= (facts.inOrderAt ?? -Infinity));
+    const own = lastSuccess !== null && lastSuccess > (facts.lastFailure ?? Infinity) ? 0 : facts.failures;
     return Object.freeze({
-      tool: this.#log.summary('tool', key),
-      providers: Object.freeze(Object.fromEntries(this.#labelsOf(entry).map(([label, identity]) => [label, this.#provider(providerHealthName(key, identity), facts?.routers.get(label))]))),
-      lastInvocation: facts?.lastInvocation ?? null,
-      lastSuccessProvider: this.#log.lastProvider(key),
+      metrics: this.#log.summary('provider', name),
+      lifetime: this.#log.lifetime('provider', name),
+      lastCall: samples.at(-1) ?? null,
+      consecutiveFailures: Math.max(own, inARow, backoff?.failures ?? 0),
+      lastSuccess,
+      lastFailure,
+      lastCheck: facts.lastCheck,
+      backoffUntil: until !== null && until > this.#clock.now() ? until : null,
     });
   }
 
   /** The last calls of a tool and of each of its providers, the oldest first. */
   samples(owner: string | null, entry: ToolEntry): ToolSamples {
-    const key = ledgerName(owner, entry.name);
-    const providers = this.#labelsOf(entry).map(([label, identity]) => [label, this.#log.samples('provider', providerHealthName(key, identity))] as const);
-    return Object.freeze({ tool: this.#log.samples('tool', key), providers: Object.freeze(Object.fromEntries(providers)) });
+    const { tool, providers } = this.#namesOf(owner, entry);
+    return Object.freeze({ tool: this.#log.samples('tool', tool), providers: Object.freeze(Object.fromEntries(providers.map(({ label, name }) => [label, this.#log.samples('provider', name)]))) });
   }
 
   /** The share of a tool's last calls that succeeded; `null` without calls. */
@@ -189,31 +224,22 @@ export class HealthLedger {
       router.lastCheck = event.at;
       return;
     }
-    if (event.success) Object.assign(router, { lastSuccess: event.at, consecutiveFailures: 0, backoffUntil: null });
-    else Object.assign(router, { lastFailure: event.at, consecutiveFailures: router.consecutiveFailures + 1 });
-    const identity = new Map(this.#labelsOf(entry)).get(event.provider);
+    if (event.success) Object.assign(router, { lastSuccess: event.at, inOrderAt: event.at, failures: 0, backoffUntil: null });
+    else Object.assign(router, { lastFailure: event.at, failures: router.failures + 1 });
+    const provider = this.#namesOf(owner, entry).providers.find(({ label }) => label === event.provider);
     // A probe tries a provider out; its outcome would spoil the rate of the calls.
-    if (record && identity !== undefined && event.kind === 'call') this.#log.record({ kind: 'provider', name: providerHealthName(ledgerName(owner, entry.name), identity), success: event.success, latencyMs: event.latencyMs });
+    if (record && provider !== undefined && event.kind === 'call') this.#log.record({ kind: 'provider', name: provider.name, success: event.success, latencyMs: event.latencyMs });
   }
 
-  #labelsOf(entry: ToolEntry): readonly (readonly [string, string])[] {
-    let labels = this.#labels.get(entry);
-    if (labels === undefined) this.#labels.set(entry, (labels = providerLabels(entry)));
-    return labels;
-  }
-
-  #provider(name: string, router: RouterFacts | undefined): ProviderHealth {
-    const { consecutiveFailures, lastSuccess, lastFailure, lastCheck, backoffUntil } = router ?? newRouter();
-    return Object.freeze({
-      metrics: this.#log.summary('provider', name),
-      lifetime: this.#log.lifetime('provider', name),
-      lastCall: this.#log.lastCall('provider', name),
-      consecutiveFailures,
-      lastSuccess,
-      lastFailure,
-      lastCheck,
-      backoffUntil: backoffUntil !== null && backoffUntil > this.#clock.now() ? backoffUntil : null,
-    });
+  #namesOf(owner: string | null, entry: ToolEntry): LedgerNames {
+    const before = this.#names.get(entry);
+    if (before?.owner === owner) return before;
+    const tool = ledgerName(owner, entry.name);
+    // Routers know nothing of owners: what they share goes by the bare name.
+    const providers = providerLabels(entry).map(([label, identity]) => ({ label, name: providerHealthName(tool, identity), router: providerHealthName(entry.name, identity) }));
+    const names: LedgerNames = { owner, tool, providers };
+    this.#names.set(entry, names);
+    return names;
   }
 
   #invoked(owner: string | null, name: string, { success, latencyMs, provider }: ToolCallRecord, at: number): void {
@@ -238,24 +264,26 @@ export class HealthLedger {
   }
 }
 
+/** Under which names a tool is kept. */
 interface LedgerNames {
+  readonly owner: string | null;
   readonly tool: string;
-  readonly providers: readonly string[];
+  readonly providers: readonly LedgerProvider[];
+}
+
+interface LedgerProvider {
+  readonly label: string;
+  readonly name: string;
+  /** As routers call it. */
+  readonly router: string;
 }
 
 /** A tool's health as it was read last. */
 interface Held {
-  readonly owner: string | null;
-  readonly names: LedgerNames;
   readonly stamp: number;
   /** When a backoff ends, and with it what was read. */
   readonly until: number;
   readonly health: ToolHealth;
-}
-
-function namesOf(owner: string | null, { name }: ToolEntry, labels: readonly (readonly [string, string])[]): LedgerNames {
-  const tool = ledgerName(owner, name);
-  return { tool, providers: labels.map(([, identity]) => providerHealthName(tool, identity)) };
 }
 
 function ledgerName(owner: string | null, name: string): string {
@@ -264,7 +292,11 @@ function ledgerName(owner: string | null, name: string): string {
 }
 
 function newRouter(): RouterFacts {
-  return { consecutiveFailures: 0, lastSuccess: null, lastFailure: null, lastCheck: null, backoffUntil: null };
+  return { failures: 0, inOrderAt: null, lastSuccess: null, lastFailure: null, lastCheck: null, backoffUntil: null };
+}
+
+function latest(one: number | null, other: number | null | undefined): number | null {
+  return other === null || other === undefined ? one : Math.max(one ?? other, other);
 }
 
 /** How routers call the providers of a tool, and their identities. Equal ones are one. */

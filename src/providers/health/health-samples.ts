@@ -52,6 +52,14 @@ export interface LifetimeCounts {
   readonly failure: number;
 }
 
+/** What is told of a provider that is left alone. */
+export interface Backoff {
+  /** In a row. */
+  readonly failures: number;
+  /** Milliseconds since 1970; `null` while one call tries it out. */
+  readonly until: number | null;
+}
+
 /** What records health and answers questions about it: of this process alone, or of several together. */
 export interface HealthLog {
   record(record: HealthRecord): void;
@@ -62,6 +70,10 @@ export interface HealthLog {
   lastCall(kind: HealthKind, name: string): Sample | null;
   /** The provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
+  /** What processes agree on of a provider; `null` when it is not left alone. Missing where health is of one process. */
+  backoff?(provider: string): Backoff | null;
+  /** Reads what other processes recorded, and goes on hearing of it. Never rejects. */
+  load?(): Promise<void>;
 }
 
 /** How many calls a window holds, and how many names are kept: the least recently used give way. */

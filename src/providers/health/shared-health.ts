@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from '../../core/clock.js';
+import { isToolError } from '../../core/errors.js';
+import { anObject, checkOptions, text, wholeBetween, type FieldsOf } from '../../core/options.js';
 import { storeKey } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
-import { anObject, checkOptions, text, wholeBetween, type FieldsOf } from '../../core/options.js';
-import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
+import { MOST_RETRY_AFTER_MS } from '../run-attempt.js';
+import { PROVIDER_CHANNEL, providerKey, readProviderState, type SharedState } from '../shared-backoff.js';
+import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summarizeSamples, type Backoff, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface SharedHealthOptions {
   readonly store: StateStore;
@@ -39,15 +42,12 @@ const MOST_WRITERS = 256;
 const NO_HEALTH: StoredHealth = Object.freeze({ samples: [], total: 0, success: 0, lastProvider: null, writers: new Map() });
 
 interface Entry {
-  readonly key: string;
   /** What all processes knew when it was last read or written. */
   shared: StoredHealth;
   /** A batch on its way. It does not change until it is known to count, so that it can be sent again. */
   sent: Batch | undefined;
   /** What was recorded since. */
   pending: Batch | undefined;
-  /** Whether another process has written since. */
-  stale: boolean;
 }
 
 /** How often what was recorded is written, per name at most once: traffic does not grow with the calls. */
@@ -56,6 +56,11 @@ const FLUSH_MS = 1_000;
 const KEEP_MS = 7 * 24 * 3_600_000;
 /** Every lost race was won by another process, so that this many in a row need as many processes. */
 const MOST_RACES = 100;
+/** Names that are listed in one step, and read at the same time. */
+const MOST_LISTED = 10_000;
+const READS_AT_ONCE = 100;
+/** How long `load` waits for a store that does not answer. */
+const LOAD_MS = 2_000;
 const CHANNEL = 'health';
 
 const optionsSchema = z.strictObject({ store: anObject<StateStore>('a StateStore'), size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock), writer: text.optional() } satisfies FieldsOf<SharedHealthOptions>);
@@ -66,7 +71,8 @@ const optionsSchema = z.strictObject({ store: anObject<StateStore>('a StateStore
  * Recording never waits: calls are written in batches, at most once a second for each name, and on `close()`. Every
  * batch counts exactly once, also when its write was answered by an error and is repeated. Without the store the
  * process goes on with what it knows, and writes it when the store is back; when the store lost its data, what the
- * processes knew last is restored. Summaries are of the last calls of all processes, as far as this one has heard.
+ * processes knew last is restored. Summaries are of the last calls of all processes, as far as this one has heard: of the
+ * names that it records itself, and after `load()`, which a `CapabilityRegistry` calls, of all names.
  *
  * Call `close()` at the end: it writes what is left. The timer that writes keeps no process alive, because without the store
  * it would do so for ever.
@@ -77,9 +83,15 @@ export class SharedHealth implements HealthLog {
   readonly #size: number;
   readonly #maxKeys: number;
   readonly #writer: string;
+  /** By the keys of the store, as are the providers that are left alone and what is to be read. */
   readonly #entries = new Map<string, Entry>();
-  #listening: Promise<void> | undefined;
-  #ends: (() => void | Promise<void>)[] = [];
+  readonly #backoffs = new Map<string, Backoff>();
+  readonly #toRead = new Set<string>();
+  /** Whether what only others record is kept, too, and whether the store is still to be asked for its names. */
+  #followsAll = false;
+  #toList = false;
+  readonly #channels = new Map<string, Promise<void>>();
+  readonly #ends: (() => void | Promise<void>)[] = [];
   /** One count for all names: a name that was given up and comes back must not repeat a number. */
   #sequence = 0;
   #stopTimer: (() => void) | undefined;
@@ -98,7 +110,9 @@ export class SharedHealth implements HealthLog {
   /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for what is no record. */
   record(record: HealthRecord): void {
     requireRecord(record);
-    const entry = this.#entryOf(healthKey(record.kind, record.name));
+    const key = keyOf(record.kind, record.name);
+    const entry = this.#entries.get(key) ?? { shared: NO_HEALTH, sent: undefined, pending: undefined };
+    this.#keep(key, entry);
     const pending = entry.pending ?? { sequence: (this.#sequence += 1), samples: [], total: 0, success: 0, lastProvider: null };
     const sample = sampleOf(record, this.#clock.now());
     const samples = pending.samples as Sample[];
@@ -130,9 +144,26 @@ export class SharedHealth implements HealthLog {
     return this.#view('tool', toolName).lastProvider;
   }
 
+  backoff(provider: string): Backoff | null {
+    return this.#backoffs.get(providerKey(provider)) ?? null;
+  }
+
+  /**
+   * Reads what all processes know of all names, at most `maxKeys`, and from then on hears of those that other processes call.
+   *
+   * It settles after at most two seconds; without the store it is done when that is back. Never rejects.
+   */
+  async load(): Promise<void> {
+    this.#followsAll = this.#toList = true;
+    let stopTimer: (() => void) | undefined;
+    const waited = new Promise<void>((resolve) => (stopTimer = this.#clock.after(LOAD_MS, resolve)));
+    await Promise.race([this.flush(), waited]);
+    stopTimer?.();
+  }
+
   /** Reads what all processes know of a name now, also of one that this process never recorded; without the store nothing changes. */
   async refresh(kind: HealthKind, name: string): Promise<void> {
-    this.#entryOf(healthKey(kind, name)).stale = true;
+    this.#toRead.add(keyOf(kind, name));
     await this.flush();
   }
 
@@ -155,17 +186,18 @@ export class SharedHealth implements HealthLog {
     await Promise.allSettled(this.#ends.map(async (end) => end()));
   }
 
-  #entryOf(key: string): Entry {
-    const entry = this.#entries.get(key) ?? { key, shared: NO_HEALTH, sent: undefined, pending: undefined, stale: true };
+  /** Keeps an entry as the one used last; when there are too many, one without calls to write gives way, if there is one. */
+  #keep(key: string, entry: Entry): void {
     this.#entries.delete(key);
     this.#entries.set(key, entry);
-    if (this.#entries.size > this.#maxKeys) this.#entries.delete(this.#entries.keys().next().value!);
-    return entry;
+    if (this.#entries.size <= this.#maxKeys) return;
+    for (const [oldest, { sent, pending }] of this.#entries) if (sent === undefined && pending === undefined) return void this.#entries.delete(oldest);
+    this.#entries.delete(this.#entries.keys().next().value!);
   }
 
   /** What is known of a name here: what all processes wrote, and what this one has still to write. */
   #view(kind: HealthKind, name: string): StoredHealth {
-    const entry = this.#entries.get(healthKey(kind, name));
+    const entry = this.#entries.get(keyOf(kind, name));
     if (entry === undefined) return NO_HEALTH;
     return [entry.sent, entry.pending].reduce<StoredHealth>((view, batch) => (batch === undefined ? view : mergeBatch(view, this.#writer, batch, this.#size)), entry.shared);
   }
@@ -181,12 +213,17 @@ export class SharedHealth implements HealthLog {
 
   async #flushAll(): Promise<void> {
     try {
-      if (!this.#closed) await (this.#listening ??= this.#listen());
-      for (const entry of [...this.#entries.values()]) {
+      if (!this.#closed) await this.#listen();
+      for (const [key, entry] of [...this.#entries]) {
         // What an error held up first, then what was recorded since.
-        if (entry.sent !== undefined) await this.#write(entry);
-        if (entry.pending !== undefined) await this.#write(entry);
-        if (entry.stale) this.#adopt(entry, await this.#store.get(keyOf(entry)));
+        if (entry.sent !== undefined) await this.#write(key, entry);
+        if (entry.pending !== undefined) await this.#write(key, entry);
+      }
+      if (this.#toList) await this.#list();
+      const keys = [...this.#toRead];
+      for (let index = 0; index < keys.length; index += READS_AT_ONCE) {
+        const reads = await Promise.allSettled(keys.slice(index, index + READS_AT_ONCE).map((key) => this.#read(key)));
+        for (const read of reads) if (read.status === 'rejected') throw read.reason;
       }
     } catch {
       // The store is gone: everything stays as it is, and is tried again, not all names one by one.
@@ -194,52 +231,84 @@ export class SharedHealth implements HealthLog {
     }
   }
 
-  async #write(entry: Entry): Promise<void> {
+  async #write(key: string, entry: Entry): Promise<void> {
     if (entry.sent === undefined) {
       entry.sent = entry.pending!;
       entry.pending = undefined;
     }
     for (let race = 0; race < MOST_RACES; race += 1) {
-      const text = await this.#store.get(keyOf(entry));
-      this.#adopt(entry, text);
+      this.#toRead.delete(key);
+      const text = await this.#store.get(key);
+      // A store that lost it is given what was known here last.
+      entry.shared = decodeHealth(text) ?? entry.shared;
       const merged = mergeBatch(entry.shared, this.#writer, entry.sent, this.#size);
-      const counts = merged === entry.shared || (await this.#store.compareAndSet(keyOf(entry), text, encodeHealth(merged), { ttlMs: KEEP_MS }));
+      const counts = merged === entry.shared || (await this.#store.compareAndSet(key, text, encodeHealth(merged), { ttlMs: KEEP_MS }));
       if (!counts) continue;
       entry.shared = merged;
       entry.sent = undefined;
-      await this.#store.publish(CHANNEL, JSON.stringify([this.#writer, entry.key]));
+      await this.#store.publish(CHANNEL, JSON.stringify([this.#writer, key]));
       return;
     }
     this.#flushSoon();
   }
 
-  /** Takes over what is stored. A store that lost it is given what was known here last. */
-  #adopt(entry: Entry, text: string | undefined): void {
-    entry.shared = decodeHealth(text) ?? entry.shared;
-    entry.stale = false;
+  async #list(): Promise<void> {
+    for (const prefix of ['health:', 'provider:']) for (const key of await this.#store.list(prefix, Math.min(this.#maxKeys, MOST_LISTED))) this.#toRead.add(key);
+    this.#toList = false;
   }
 
-  async #listen(): Promise<void> {
+  async #read(key: string): Promise<void> {
+    // First: what changes meanwhile is read again.
+    this.#toRead.delete(key);
     try {
-      this.#ends.push(await this.#store.subscribe(CHANNEL, (message) => this.#hear(message)));
-      this.#ends.push(this.#store.onAvailability((available) => available && this.#flushSoon()));
+      if (key.startsWith('provider:')) return this.#leaveAlone(key, (await readProviderState(this.#store, key, MOST_RETRY_AFTER_MS)).state);
+      const shared = decodeHealth(await this.#store.get(key));
+      if (shared !== undefined) this.#keep(key, Object.assign(this.#entries.get(key) ?? { sent: undefined, pending: undefined }, { shared }));
     } catch (error) {
-      this.#listening = undefined;
+      // A key that no store takes, or that holds something else, will not become better.
+      if (isToolError(error, 'INVALID_ARGUMENT')) return;
+      this.#toRead.add(key);
       throw error;
     }
   }
 
+  #leaveAlone(key: string, state: SharedState | undefined): void {
+    this.#backoffs.delete(key);
+    if (state === undefined || state.kind === 'available' || this.#backoffs.size >= this.#maxKeys) return;
+    this.#backoffs.set(key, Object.freeze({ failures: state.failures, until: state.kind === 'backing-off' ? this.#clock.now() + state.durationMs : null }));
+  }
+
+  /** Listens, and only then reads: what changes between the two is heard. */
+  async #listen(): Promise<void> {
+    if (this.#ends.length === 0) this.#ends.push(this.#store.onAvailability((available) => available && this.#readAgain()));
+    for (const channel of this.#followsAll ? [CHANNEL, PROVIDER_CHANNEL] : [CHANNEL]) {
+      const listening = this.#channels.get(channel) ?? this.#store.subscribe(channel, (message) => this.#hear(message)).then((end) => void this.#ends.push(end));
+      this.#channels.set(channel, listening);
+      await listening.catch((error: unknown) => {
+        this.#channels.delete(channel);
+        throw error;
+      });
+    }
+  }
+
+  /** While the store was away, nothing was heard. */
+  #readAgain(): void {
+    this.#toList = this.#followsAll;
+    for (const key of [...this.#entries.keys(), ...this.#backoffs.keys()]) this.#toRead.add(key);
+    this.#flushSoon();
+  }
+
   #hear(message: string): void {
     const [writer, key] = parseList(message);
-    const entry = typeof key === 'string' ? this.#entries.get(key) : undefined;
-    if (entry === undefined || writer === this.#writer) return;
-    entry.stale = true;
+    if (typeof key !== 'string' || writer === this.#writer) return;
+    if (!this.#entries.has(key) && !(this.#followsAll && /^(?:health|provider):/.test(key))) return;
+    this.#toRead.add(key);
     this.#flushSoon();
   }
 }
 
-function keyOf({ key }: Entry): string {
-  return storeKey('health', key);
+function keyOf(kind: HealthKind, name: string): string {
+  return storeKey('health', healthKey(kind, name));
 }
 
 function parseList(message: string): readonly unknown[] {
