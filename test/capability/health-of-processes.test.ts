@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { SafetyPolicy, ToolExecutor } from '../../src/index.js';
-import { SharedHealth } from '../../src/providers.js';
+import { RollingHealth, SharedHealth } from '../../src/providers.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { FakeProvider, ManualClock } from '../../src/testing.js';
 import { FaultyStore } from '../providers/faulty-store.js';
@@ -30,14 +30,14 @@ function machines() {
     for (let passed = 0; passed < ms; passed += 500) for (const clock of clocks) await clock.advanceAsync(500);
   };
   /** Calls tools, and serves nothing. */
-  const caller = async () => {
+  const caller = async ({ countsAlone = false } = {}) => {
     const { clock, store } = connect();
     const primary = new FakeProvider(() => 'found');
     const capabilities = await CapabilityRegistry.load({ root: tree.root, clock, handlers: { plain: () => 1 } });
     const registry = capabilities.registryFor();
     const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'allow', tools: '*', upTo: 'critical' }] });
     const health = new SharedHealth({ store, clock });
-    const executor = new ToolExecutor({ registry, policy, clock, store, health, random: () => 1, routing: { baseMs: 10_000 }, providers: { primary: primary.factory, backup: () => ({ call: () => 'from backup' }) } });
+    const executor = new ToolExecutor({ registry, policy, clock, store, health: countsAlone ? new RollingHealth({ clock }) : health, random: () => 1, routing: { baseMs: 10_000 }, providers: { primary: primary.factory, backup: () => ({ call: () => 'from backup' }) } });
     ends.push(async () => (await executor.close(), health.close()));
     const call = (name = 'search') => executor.execute({ id: String(Math.random()), name, input: {} });
     return { clock, store, primary, health, call };
@@ -127,13 +127,13 @@ describe('a process that only serves', () => {
     expect(of().providers['primary']!.backoffUntil! - clock.now()).toBe(6_000);
   });
 
-  it('knows of a provider that only a persona calls whether it is left alone', async () => {
-    const caller = await all.caller();
+  it('knows whether a provider is left alone also of processes that count health on their own', async () => {
+    const [{ of }, caller] = [await all.server(), await all.caller({ countsAlone: true })];
+    expect(of().providers['primary']).toMatchObject({ consecutiveFailures: 0, backoffUntil: null });
     caller.primary.fails();
     await caller.call();
-    await all.advance(1_000);
-    for (const key of await all.memory.list('health:')) await all.memory.compareAndSet(key, await all.memory.get(key), undefined);
-    expect((await all.server()).of()).toMatchObject({ tool: { total: 0 }, providers: { primary: { consecutiveFailures: 1, backoffUntil: 1_010_000 } } });
+    await all.advance(2_000);
+    expect(of()).toMatchObject({ tool: { total: 0 }, providers: { primary: { consecutiveFailures: 1, backoffUntil: 1_010_000 } } });
   });
 
   it('shows the runs of jobs elsewhere', async () => {
@@ -191,7 +191,7 @@ describe('a process that only serves', () => {
     const { memory } = all;
     await memory.append('health:tool:a list', 'x', { max: 1 });
     await memory.compareAndSet('provider:search/x', undefined, 'damaged');
-    const [{ of }, caller] = [await all.server(), await all.caller()];
+    const [{ of, store }, caller] = [await all.server(), await all.caller()];
     for (const message of ['', '{', '[]', '["x"]', '["x",1]', JSON.stringify(['x', 'health:'.padEnd(600, 'x')]), '["x","health:tool:a list"]', '["x","approval:1"]']) {
       await memory.publish('health', message);
       await memory.publish('providers', message);
@@ -199,6 +199,9 @@ describe('a process that only serves', () => {
     await caller.call();
     await all.advance(2_000);
     expect(of().tool.total).toBe(1);
+    store.operations.length = 0;
+    await all.advance(5_000);
+    expect(store.operations).toEqual([]);
   });
 
   it('asks the store for nothing while nobody calls', async () => {
