@@ -266,7 +266,7 @@ export class SharedHealth implements HealthLog {
       if (shared !== undefined) this.#keep(key, Object.assign(this.#entries.get(key) ?? { sent: undefined, pending: undefined }, { shared }));
     } catch (error) {
       // A key that no store takes, or that holds something else, will not become better.
-      if (isToolError(error, 'INVALID_ARGUMENT')) return;
+      if (isToolError(error, 'INVALID_ARGUMENT') || isToolError(error, 'LIMIT_EXCEEDED')) return;
       this.#toRead.add(key);
       throw error;
     }
