@@ -73,11 +73,22 @@ export interface ChatState {
 
 export const NO_CHAT: ChatState = Object.freeze({ messages: Object.freeze([]), offered: Object.freeze([]) });
 
+/** Positions of calls by their ids: those of one message stay where they are, however often a state with them is made. */
+const positions = new WeakMap<AssistantMessage, ReadonlyMap<string, number>>();
+
+/** The position of a call in the open turn; -1 when it has none of this id. */
+export function positionOf({ message, calls }: OpenTurn, callId: string): number {
+  let known = positions.get(message);
+  if (known?.size !== calls.length) positions.set(message, (known = new Map(calls.map((call, at) => [call.callId, at]))));
+  return known.get(callId) ?? -1;
+}
+
 /** The state in which a call of the open turn is another than before. */
 export function withCall(state: ChatState, callId: string, progress: CallProgress): ChatState {
   const { openTurn } = state;
-  if (openTurn === undefined) return state;
-  const calls = openTurn.calls.map((call) => (call.callId === callId ? Object.freeze({ ...call, progress: Object.freeze(progress) }) : call));
+  const at = openTurn === undefined ? -1 : positionOf(openTurn, callId);
+  if (openTurn === undefined || at < 0) return state;
+  const calls = openTurn.calls.with(at, Object.freeze({ ...openTurn.calls[at]!, progress: Object.freeze(progress) }));
   return Object.freeze({ ...state, openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(calls) }) });
 }
 

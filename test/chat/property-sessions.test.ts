@@ -1,9 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Session, SessionStore, type ChatPending, type Decided, type ToolOutput } from '../../src/chat.js';
 import { isToolError, type ToolExecutor } from '../../src/index.js';
-import { MemoryStateStore, type StateStore } from '../../src/state.js';
+import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { seededRandom } from '../../src/testing.js';
+import { RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
+import { WRITES, watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
 import { assertSendable, callId, KINDS, kindOf, newExecutor, scriptOf, World, type Kind, type Script } from './session-world.js';
 
@@ -19,15 +21,15 @@ class Process {
   #afterWriting = false;
   #die: () => void = () => undefined;
 
-  constructor(shared: StateStore, world: World) {
-    const compareAndSet: StateStore['compareAndSet'] = async (...given) => {
+  constructor(shared: StateStore, world: World, key?: Uint8Array) {
+    const store = watched(shared, async (operation, _given, go) => {
       if (this.dead) return never();
-      const isLast = (this.#left -= 1) === 0;
+      const isLast = WRITES.has(operation) && (this.#left -= 1) === 0;
       if (isLast && !this.#afterWriting) return this.#end();
-      const answer = await shared.compareAndSet(...given);
+      const answer = await go();
       return isLast ? this.#end() : answer;
-    };
-    this.sessions = new SessionStore({ store: { ...operationsOf(shared), compareAndSet } });
+    });
+    this.sessions = new SessionStore({ store, ...(key && { key }) });
     this.executor = newExecutor(world, this);
   }
 
@@ -54,23 +56,6 @@ function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-function operationsOf(store: StateStore): StateStore {
-  return {
-    get: (key) => store.get(key),
-    compareAndSet: (...given) => store.compareAndSet(...given),
-    increment: (...given) => store.increment(...given),
-    expire: (...given) => store.expire(...given),
-    now: () => store.now(),
-    list: (...given) => store.list(...given),
-    append: (...given) => store.append(...given),
-    read: (...given) => store.read(...given),
-    publish: (...given) => store.publish(...given),
-    subscribe: (...given) => store.subscribe(...given),
-    onAvailability: (listener) => store.onAvailability(listener),
-    close: () => store.close(),
-  };
-}
-
 interface Played {
   readonly session: Session;
   readonly world: World;
@@ -80,20 +65,26 @@ interface Played {
   readonly uncertain: ReadonlySet<string>;
 }
 
+/** What a script is played on. */
+interface Stage {
+  readonly shared?: StateStore;
+  readonly world?: World;
+  readonly id?: string;
+  readonly key?: Uint8Array;
+}
+
 /** Plays a script in one process after the other, with random people and accidents, until the model has said its last word. */
-async function play(script: Script, seed: number): Promise<Played> {
+async function play(script: Script, seed: number, { shared = new MemoryStateStore(), world = new World(), id = 's', key }: Stage = {}): Promise<Played> {
   const random = seededRandom(seed);
   const chance = (of: number) => random() < of;
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-  const world = new World();
-  const shared = new MemoryStateStore();
   const counts = { deaths: 0, cancels: 0 };
   const uncertain = new Set<string>();
-  let here = new Process(shared, world);
-  let session = here.sessions.create({ id: 's' });
+  let here = new Process(shared, world, key);
+  let session = here.sessions.create({ id });
   const elsewhere = async (): Promise<Session> => {
-    here = new Process(shared, world);
-    return (await here.sessions.open('s')) ?? here.sessions.create({ id: 's' });
+    here = new Process(shared, world, key);
+    return (await here.sessions.open(id)) ?? here.sessions.create({ id });
   };
 
   for (let step = 0; step < 500; step += 1) {
@@ -185,13 +176,13 @@ function assertHealthy(session: Session, script: Script, world: World): void {
 }
 
 /** What the model may read of a call, by what it does and by what people may have said. */
-function assertResult(script: Script, id: string, output: ToolOutput, byHand: ReadonlySet<string>): void {
+function assertResult(script: Script, id: string, output: ToolOutput, byHand: ReadonlySet<string>, world: World): void {
   const expected: Readonly<Record<Kind, readonly unknown[]>> = {
-    auto: [{ did: id }],
-    idempotent: [{ did: id }],
-    slow: [{ did: id }],
-    pay: [{ did: id }],
-    halt: [{ did: id }],
+    auto: [world.deed(id)],
+    idempotent: [world.deed(id)],
+    slow: [world.deed(id)],
+    pay: [world.deed(id)],
+    halt: [world.deed(id)],
     manual: [{ by: 'hand', callId: id }],
     ask: [`answer to ${id}`],
     choose: ['red'],
@@ -228,7 +219,7 @@ describe('any conversation', () => {
         const played = await play(script, seed);
         const results = resultsIn(played.session.messages);
         expect(results.map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
-        for (const [id, output] of results) assertResult(script, id, output, played.uncertain);
+        for (const [id, output] of results) assertResult(script, id, output, played.uncertain, played.world);
         deaths += played.deaths;
         cancels += played.cancels;
         uncertain += played.uncertain.size;
@@ -237,5 +228,44 @@ describe('any conversation', () => {
     );
     // So that the accidents really happened.
     expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(50);
+  }, 300_000);
+});
+
+const KEY = new Uint8Array(32).fill(5);
+warnIfNoRedis('kills over the log of a session in Redis');
+
+describe.each([
+  ['memory', true],
+  ['Redis', redisPresent],
+] as const)('a hundred processes killed at their writes to %s', (kind, present) => {
+  let server: RedisServer | undefined;
+  beforeAll(async () => {
+    if (kind === 'Redis' && present) server = await RedisServer.start();
+  });
+  afterAll(() => server?.stop());
+
+  it.skipIf(!present)('lose nothing, also while a log that has become long is written afresh', async () => {
+    const redis = server && (await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }));
+    const random = seededRandom(3);
+    const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
+    let deaths = 0;
+    let rewritten = 0;
+    for (let round = 0; deaths < 100; round += 1) {
+      const script = Array.from({ length: 3 }, () => Array.from({ length: 5 }, pick));
+      const shared = watched(redis ?? new MemoryStateStore(), (operation, given, go) => {
+        if (operation === 'append' && String(given[1]).includes(':{"moved":')) rewritten += 1;
+        return go();
+      });
+      // Results so long that a few of them are more than the session was.
+      const played = await play(script, round, { shared, world: new World('x'.repeat(20_000)), id: `s${round}`, key: KEY });
+      const results = resultsIn(played.session.messages);
+      expect(results.map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
+      for (const [id, output] of results) assertResult(script, id, output, played.uncertain, played.world);
+      const stored = await new SessionStore({ store: shared, key: KEY }).open(`s${round}`);
+      expect(stored!.toJSON()).toEqual(played.session.toJSON());
+      deaths += played.deaths;
+    }
+    expect(rewritten).toBeGreaterThan(20);
+    await redis?.close();
   }, 300_000);
 });

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scriptedModel, Session, SessionStore, type ChatEngine, type Ran } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { MemoryStateStore, type StateStore } from '../../src/state.js';
+import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock, seededRandom } from '../../src/testing.js';
 import { call, codeOf, newCase } from './session-cases.js';
+import { watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
 import { assertSendable, newExecutor, World } from './session-world.js';
 
@@ -156,10 +157,7 @@ describe('calls that run at the same time', () => {
     registry.register(defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: ticks }));
     for (let run = 0; run < 100; run += 1) {
       const shared = new MemoryStateStore();
-      const store: StateStore = Object.assign(Object.create(shared) as StateStore, {
-        get: (key: string) => shared.get(key),
-        compareAndSet: async (...given: Parameters<StateStore['compareAndSet']>) => (await ticks(), shared.compareAndSet(...given)),
-      });
+      const store = watched(shared, async (_operation, _given, go) => (await ticks(), go()));
       const engine = { executor: new ToolExecutor({ registry, cacheEntries: 0 }), model: scriptedModel([{ calls: Array.from({ length: 8 }, (_, at) => ({ name: 'look', input: { at } })) }, 'done']) };
       const { session } = await new SessionStore({ store }).create({ id: 's' }).start(engine, 'Go');
       expect((await new SessionStore({ store: shared }).open('s'))!.toJSON()).toEqual(session.toJSON());

@@ -15,6 +15,14 @@ export class World {
   /** How often a person had a call run again. */
   readonly reruns = new Map<string, number>();
 
+  /** @param filler is in each result, to make it as long. */
+  constructor(readonly filler = '') {}
+
+  /** What a call that was carried out answers. */
+  deed(callId: string): object {
+    return this.filler === '' ? { did: callId } : { did: callId, filler: this.filler };
+  }
+
   /** The arguments of each start. */
   readonly inputs: unknown[] = [];
 
@@ -67,21 +75,21 @@ export function newExecutor(world: World, life: Life = { dead: false }): ToolExe
         }),
       }),
     );
-  add('auto', (callId) => ({ did: callId }));
-  add('idempotent', (callId) => ({ did: callId }), true);
+  add('auto', (callId) => world.deed(callId));
+  add('idempotent', (callId) => world.deed(callId), true);
   add('manual', undefined);
   add('ask', (callId) => askUser(`What about ${callId}?`));
   add('choose', () => askUser('Which?', ['red', 'blue']));
-  add('halt', (callId) => halt('enough', { did: callId }));
+  add('halt', (callId) => halt('enough', world.deed(callId)));
   add('fail', (callId) => fail(`${callId} cannot`));
   add('throw', () => {
     throw new Error('broken');
   });
   add('slow', async (callId) => {
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    return { did: callId };
+    return world.deed(callId);
   });
-  add('pay', (callId) => ({ did: callId }));
+  add('pay', (callId) => world.deed(callId));
   add('payAsk', () => askUser('Which account?'));
   return new ToolExecutor({ registry, policy, maxRepeats: Number.MAX_SAFE_INTEGER });
 }

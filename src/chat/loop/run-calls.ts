@@ -8,7 +8,7 @@ import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome as wordsOf } from '../../safety/read-outcome.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { renderTool } from '../../tool/render/render-tool.js';
-import { argumentsOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
+import { argumentsOf, positionOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
 import { cloneMessage } from '../thread/data-depth.js';
 import { deniedOutput, encodeOutcome } from '../thread/encode-output.js';
 import type { ChatRun } from './chat-run.js';
@@ -199,7 +199,7 @@ async function settle(run: ChatRun, call: CallRecord, progress: CallProgress, en
   const { openTurn } = next;
   if (openTurn === undefined) throw new ToolError('INVALID_STATE', 'Expected an open turn, found none');
   const before = openTurn.end;
-  const position = (callId: string) => openTurn.calls.findIndex((each) => each.callId === callId);
+  const position = (id: string) => positionOf(openTurn, id);
   const isFirst = end !== undefined && (before === undefined || outranks(end, before, position));
   await run.save(isFirst ? Object.freeze({ ...next, openTurn: Object.freeze({ ...openTurn, end: Object.freeze(end) }) }) : next);
 }

@@ -5,7 +5,7 @@ import type { PendingApproval, PendingQuestion } from '../../safety/calls.js';
 import { unansweredText } from '../../safety/read-outcome.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { readAnswer } from '../../tool/question.js';
-import { withCall, type CallProgress, type CallRecord } from '../chat-state.js';
+import { positionOf, withCall, type CallProgress, type CallRecord } from '../chat-state.js';
 import { closeTurn } from '../thread/close-turn.js';
 import type { ToolOutput } from '../thread/chat-message.js';
 import { cloneMessage } from '../thread/data-depth.js';
@@ -47,7 +47,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
     throw new ToolError('ALREADY_RESOLVED', `Expected the decision on record about the call ${describeValue(callId)}, found another; what is decided stays`, { details: { callId } });
   }
   const chat = closeTurn(withCall(data.chat, callId, progressAfter(call, decision, decided)));
-  const resolutions = Object.freeze([...data.resolutions.filter((each) => each !== before), Object.freeze({ callId, digest })]);
+  const resolutions = Object.freeze([...(before === undefined ? data.resolutions : data.resolutions.filter((each) => each !== before)), Object.freeze({ callId, digest })]);
   return { data: Object.freeze({ ...withChat(data, chat), resolutions }), applied: true };
 }
 
@@ -71,7 +71,7 @@ export function rerunCall(data: SessionData, callId: string): Resolved {
 }
 
 function findCall({ chat }: SessionData, callId: string): CallRecord | undefined {
-  return chat.openTurn?.calls.find((each) => each.callId === callId);
+  return chat.openTurn?.calls[positionOf(chat.openTurn, callId)];
 }
 
 /** A no also counts for what has not begun: calls that a run left when it was given up. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { describeValue, type Json } from '../../core/plain-data.js';
-import { NO_CHAT, pendingOf, type ChatState } from '../chat-state.js';
+import { NO_CHAT, pendingOf, type CallRecord, type ChatState } from '../chat-state.js';
 import { cloneMessage } from '../thread/data-depth.js';
 import type { ChatMessage } from '../thread/chat-message.js';
 import { readThread, type Thread } from '../thread/read-thread.js';
@@ -79,6 +79,28 @@ function plainContext(context: unknown): Json {
   } catch (error) {
     throw new ToolError('INVALID_ARGUMENT', `Expected the context of a session as plain data, found ${error instanceof TypeError ? error.message : 'data that cannot be read'}`);
   }
+}
+
+/**
+ * The data as they must be taken when the store may have brought back an older state: nobody knows which calls that are
+ * not on record as started have been started since.
+ *
+ * Calls that were approved wait for approval again, and others that were to run are uncertain, as of `now`.
+ */
+export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
+  const { openTurn } = data.chat;
+  const isOpen = ({ progress: { state } }: CallRecord) => state === 'approved' || state === 'not_started';
+  if (openTurn?.calls.some(isOpen) !== true) return data;
+  const doubtful = (call: CallRecord): CallRecord => {
+    const { progress } = call;
+    if (progress.state === 'approved') return Object.freeze({ ...call, progress: Object.freeze({ state: 'waiting', pending: progress.pending }) });
+    if (progress.state !== 'not_started') return call;
+    const { input, rerunOf: startedAt = now } = progress;
+    return Object.freeze({ ...call, progress: Object.freeze({ state: 'started', startedAt, ...(input !== undefined && { input }) }) });
+  };
+  const approved = new Set(openTurn.calls.flatMap(({ callId, progress }) => (progress.state === 'approved' ? [callId] : [])));
+  const chat = Object.freeze({ ...data.chat, openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(openTurn.calls.map(doubtful)) }) });
+  return Object.freeze({ ...withChat(data, chat), resolutions: Object.freeze(data.resolutions.filter(({ callId }) => !approved.has(callId))) });
 }
 
 /** The data with another chat, one revision on. */

@@ -25,7 +25,7 @@ export const signingOptions = z.strictObject({ key });
 export const readSnapshotOptions = z.strictObject(reading);
 export const sessionStoreOptions = z.strictObject({
   ...reading,
-  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'expire'),
+  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'expire', 'now', 'append', 'read'),
   ttlMs: z.number().int().min(SHORTEST_TTL_MS).optional(),
 });
 export const runSessionOptions = z.strictObject({

@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { ToolError } from '../../core/errors.js';
+import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
+import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
-import { assertId, newSessionData, type NewSession, type SessionData } from './session-data.js';
+import { assertId, newSessionData, withDecisionsAskedAgain, type NewSession, type SessionData } from './session-data.js';
+import { deltaOf } from './session-delta.js';
+import { ITEM_LENGTH, SessionLogs, type LogEnd } from './session-log.js';
 import { sessionStoreOptions } from './session-options.js';
 import { Session, type SessionKeeper } from './session.js';
-import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SignSnapshotOptions } from './snapshot.js';
+import { readSnapshot, writeSnapshot, type ReadSnapshotOptions } from './snapshot.js';
 
 export interface SessionStoreOptions extends ReadSnapshotOptions {
   readonly store: StateStore;
@@ -13,20 +15,16 @@ export interface SessionStoreOptions extends ReadSnapshotOptions {
   readonly ttlMs?: number;
 }
 
-/** Characters in one value of the store: at most three bytes each, so always below the store's 1 MiB. */
-const PART_LENGTH = 300_000;
-/** How much longer parts live than what points to them, in milliseconds. */
-const PART_TTL_LEAD = 60_000;
+const LOG_ID = /^[0-9a-f-]{36}$/;
 
-/** What stands under a session's key is its snapshot, as JSON, or for long ones `parts:<how many>:<id of the parts>`. */
-const IN_PARTS = /^parts:(\d{1,4}):([0-9a-f-]{36})$/;
-
-/** The text under a session's key, and all that a later change must find there. */
-type Token = string;
-
-interface Parts {
-  readonly count: number;
-  readonly id: string;
+/** What a session was when it was kept or read last, and where. */
+interface Token {
+  readonly data: SessionData;
+  /** The store's identity when the session was read: what is written now is bound to it. */
+  readonly identity: string;
+  readonly end: LogEnd;
+  /** The logs from the one that the session's key names to the one that holds the session: more than one where a process ended in between. */
+  readonly trail: readonly string[];
 }
 
 /**
@@ -34,7 +32,8 @@ interface Parts {
  * session one wins.
  *
  * What is decided about a session is kept when it goes on, or by `save`. A session that was running when its process ended
- * opens as it was kept last: calls that had begun wait as uncertain.
+ * opens as it was kept last: calls that had begun wait as uncertain. After a restart of the store, which may have brought
+ * back an older state, calls that were approved or not begun wait for a decision again.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -48,18 +47,18 @@ interface Parts {
  */
 export class SessionStore implements SessionKeeper {
   readonly #store: StateStore;
-  readonly #ttlMs: number | undefined;
+  readonly #lifetime: { readonly ttlMs?: number };
   readonly #reading: ReadSnapshotOptions;
-  readonly #signing: SignSnapshotOptions;
+  readonly #logs: SessionLogs;
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: SessionStoreOptions) {
     const { store, ttlMs, key, migrations } = checkOptions(sessionStoreOptions, options, 'options of a store of sessions');
     this.#store = store;
-    this.#ttlMs = ttlMs;
-    // A copy: the caller may wipe or reuse its own.
-    this.#signing = key === undefined ? {} : { key: Uint8Array.from(key) };
-    this.#reading = { ...this.#signing, ...(migrations && { migrations }) };
+    this.#lifetime = ttlMs === undefined ? {} : { ttlMs };
+    this.#reading = migrations === undefined ? {} : { migrations };
+    // A copy of the key: the caller may wipe or reuse its own.
+    this.#logs = new SessionLogs({ store, ttlMs, key: key && Uint8Array.from(key) });
   }
 
   /** A new session that is kept from its first run on. @throws ToolError `INVALID_ARGUMENT` as `Session.create` does. */
@@ -70,14 +69,16 @@ export class SessionStore implements SessionKeeper {
   /** A session as it was kept last; `undefined` when there is none. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
   async open(id: string): Promise<Session | undefined> {
     assertId(id);
-    for (let before: Token | undefined; ; ) {
-      const token = await this.#store.get(keyOf(id));
-      if (token === undefined) return undefined;
-      const text = await this.#textOf(id, token);
-      if (text !== undefined) return Session.kept(this.#read(id, text), this, token);
-      // Parts go when the session changes: then there are others. Parts that go without that are lost.
-      if (token === before) throw refused('all parts of the session', 'some of them missing');
-      before = token;
+    for (let before: string | undefined; ; ) {
+      // Before anything is read: what is written later is refused if the store restarts in between.
+      const { identity, time } = await this.#store.now();
+      const head = await this.#store.get(headOf(id));
+      if (head === undefined) return undefined;
+      const token = await this.#read(id, head, identity);
+      if (token !== undefined) return Session.kept(identity === token.end.identity ? token.data : withDecisionsAskedAgain(token.data, time), this, token);
+      // A log goes when the session is written afresh: then there is another one. One that goes without that is lost.
+      if (head === before) throw refused('the log of the session', 'none, or a part of it');
+      before = head;
     }
   }
 
@@ -85,101 +86,104 @@ export class SessionStore implements SessionKeeper {
   async delete(id: string): Promise<void> {
     assertId(id);
     for (;;) {
-      const token = await this.#store.get(keyOf(id));
-      if (token === undefined) return;
-      if (await this.#store.compareAndSet(keyOf(id), token, undefined)) return this.#dropParts(id, token);
+      const head = await this.#store.get(headOf(id));
+      if (head === undefined) return;
+      if (await this.#store.compareAndSet(headOf(id), head, undefined)) return LOG_ID.test(head) ? this.#logs.end(id, head) : undefined;
     }
   }
 
   async keep(data: SessionData, token: unknown): Promise<unknown> {
     const before = token as Token | undefined;
-    const next = await this.#writeParts(data.id, JSON.stringify(writeSnapshot(data, this.#signing)));
-    if (await this.#store.compareAndSet(keyOf(data.id), before, next, this.#ttlMs === undefined ? {} : { ttlMs: this.#ttlMs })) {
-      if (before !== undefined) await this.#dropParts(data.id, before);
-      return next;
-    }
-    await this.#dropParts(data.id, next);
-    const expected = before === undefined ? `no session ${data.id} in the store, found one; open it, or take another id` : `the session ${data.id} as it was read, found that it was changed since; open it again, and decide anew`;
-    throw new ToolError('STALE_SESSION', `Expected ${expected}`, { details: { id: data.id, rev: data.rev } });
-  }
-
-  #read(id: string, text: string): SessionData {
-    const data = readSnapshot(parse(text), this.#reading);
-    if (data.id !== id) throw refused(`the session ${id}`, 'another under its key');
-    return data;
-  }
-
-  /** Writes what is too long for one value, before anything points to it: whoever finds the token finds all of it. */
-  async #writeParts(id: string, text: string): Promise<Token> {
-    if (text.length <= PART_LENGTH) return text;
-    const pieces = split(text);
-    const partsId = randomUUID();
-    const lifetime = this.#ttlMs === undefined ? {} : { ttlMs: this.#ttlMs + PART_TTL_LEAD };
-    for (const [at, piece] of pieces.entries()) await this.#store.compareAndSet(partKey(id, partsId, at), undefined, piece, lifetime);
-    return `parts:${pieces.length}:${partsId}`;
-  }
-
-  /** The snapshot; `undefined` when a part is missing. */
-  async #textOf(id: string, token: Token): Promise<string | undefined> {
-    const parts = partsOf(token);
-    if (parts === undefined) return token;
-    const pieces: string[] = [];
-    for (let at = 0; at < parts.count; at += 1) {
-      const piece = await this.#store.get(partKey(id, parts.id, at));
-      if (piece === undefined) return undefined;
-      pieces.push(piece);
-    }
-    return pieces.join('');
-  }
-
-  /** Nothing depends on it: parts that stay take room, and no more. */
-  async #dropParts(id: string, token: Token): Promise<void> {
-    const parts = partsOf(token);
     try {
-      for (let at = 0; at < (parts?.count ?? 0); at += 1) {
-        const key = partKey(id, parts!.id, at);
-        const piece = await this.#store.get(key);
-        if (piece !== undefined) await this.#store.compareAndSet(key, piece, undefined);
+      return (await (before === undefined ? this.#begin(data) : this.#append(data, before))) ?? stale(data, before === undefined ? 'it is new to the store, got one of this id. Open it, or take another id.' : 'it was read, got one that was changed or deleted since. Open it again, and decide again.');
+    } catch (error) {
+      if (!isRestarted(error)) throw error;
+      return stale(data, 'it was read, got a store that restarted since. Open it again: calls that were approved and not run wait for approval again.', 'restarted');
+    }
+  }
+
+  /** @returns `undefined` when a log on the way is gone. */
+  async #read(id: string, head: string, identity: string): Promise<Token | undefined> {
+    const trail: string[] = [];
+    for (let logId = head; ; ) {
+      if (!LOG_ID.test(logId) || trail.includes(logId)) throw refused('the id of a log under the key of the session', 'something else');
+      trail.push(logId);
+      const log = await this.#logs.read(id, logId);
+      if (log === undefined) return undefined;
+      if ('snapshot' in log) {
+        const data = readSnapshot(log.snapshot, this.#reading);
+        if (data.id !== id) throw refused(`the session ${id}`, 'another under its key');
+        return Object.freeze({ data, identity, end: log.end, trail: Object.freeze(trail) });
       }
-    } catch {
-      // The session is kept all the same.
+      logId = log.movedTo;
+    }
+  }
+
+  async #begin(data: SessionData): Promise<Token | undefined> {
+    const { identity } = await this.#store.now();
+    const end = await this.#logs.begin(data.id, snapshotOf(data), identity);
+    if (await this.#store.compareAndSet(headOf(data.id), undefined, end.logId, { ...this.#lifetime, identity })) return Object.freeze({ data, identity, end, trail: Object.freeze([end.logId]) });
+    await this.#logs.drop(data.id, [end.logId]);
+    return undefined;
+  }
+
+  async #append(data: SessionData, before: Token): Promise<Token | undefined> {
+    const { end, identity } = before;
+    const { ttlMs } = this.#lifetime;
+    if (ttlMs !== undefined && !(await this.#store.expire(headOf(data.id), ttlMs))) return undefined;
+    if (identity !== end.identity || this.#logs.isLong(end)) return this.#rewrite(data, before);
+    const changes = JSON.stringify(deltaOf(before.data, data));
+    if (changes.length > ITEM_LENGTH) return this.#rewrite(data, before);
+    const next = await this.#logs.append(data.id, end, changes, identity);
+    return next && Object.freeze({ ...before, data, end: next });
+  }
+
+  /** Writes a new log, and moves the old one to it in one step: whoever reads the session finds all of it, before and after. */
+  async #rewrite(data: SessionData, { identity, end, trail }: Token): Promise<Token | undefined> {
+    const { id } = data;
+    const next = await this.#logs.begin(id, snapshotOf(data), identity);
+    if (!(await this.#logs.move(id, end, next))) {
+      await this.#logs.drop(id, [next.logId]);
+      return undefined;
+    }
+    const isNamed = await this.#name(id, trail, next.logId, identity);
+    if (isNamed === false) return undefined;
+    if (isNamed) await this.#logs.drop(id, trail);
+    return Object.freeze({ data, identity, end: next, trail: Object.freeze(isNamed ? [next.logId] : [...trail, next.logId]) });
+  }
+
+  /**
+   * Lets the session's key name a new log instead of one of the trail.
+   *
+   * @returns `false` when it names none of them: the session was deleted, or somebody else has gone on with it; `undefined`
+   * when the store does not answer, and readers find the new log by the trail.
+   */
+  async #name(id: string, trail: readonly string[], logId: string, identity: string): Promise<boolean | undefined> {
+    try {
+      for (;;) {
+        const head = await this.#store.get(headOf(id));
+        if (head === undefined || !trail.includes(head)) return false;
+        if (await this.#store.compareAndSet(headOf(id), head, logId, { ...this.#lifetime, identity })) return true;
+      }
+    } catch (error) {
+      if (isRestarted(error) || !isToolError(error, 'STATE_UNAVAILABLE')) throw error;
+      return undefined;
     }
   }
 }
 
-/** Not between the halves of a character: stores take no half. */
-function split(text: string): readonly string[] {
-  const parts: string[] = [];
-  for (let start = 0; start < text.length; ) {
-    const last = text.charCodeAt(start + PART_LENGTH - 1);
-    const end = start + PART_LENGTH - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
-    parts.push(text.slice(start, end));
-    start = end;
-  }
-  return parts;
-}
-
-function keyOf(id: string): string {
+function headOf(id: string): string {
   return `session/${id}`;
 }
 
-function partKey(id: string, partsId: string, at: number): string {
-  return `session-part/${id}/${partsId}/${at}`;
+function snapshotOf(data: SessionData): string {
+  return JSON.stringify(writeSnapshot(data));
 }
 
-function partsOf(token: Token): Parts | undefined {
-  const [, count, id] = IN_PARTS.exec(token) ?? [];
-  return count === undefined || id === undefined ? undefined : { count: Number(count), id };
+function stale({ id, rev }: SessionData, expected: string, reason?: string): never {
+  throw new ToolError('STALE_SESSION', `Expected the session ${id} as ${expected}`, { details: { id, rev, ...(reason !== undefined && { reason }) } });
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw refused('JSON', 'something else');
-  }
-}
-
-function refused(expected: string, found: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The snapshot is refused: expected ${expected}, found ${found}`);
+function refused(expected: string, got: string): ToolError {
+  return new ToolError('INVALID_SNAPSHOT', `The session is refused: expected ${expected}, got ${got}.`);
 }

@@ -252,7 +252,8 @@ export class Session {
   async #continue(checked: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
     const { session, applied } = this.expire(checked.clock.now()) as Extract<Decided, { ok: true }>;
     if (applied) return (await session.save()).#continue(checked, options);
-    const onlyRepeatable = this.status === 'awaiting_tools' && this.pending.every((each) => each.kind === 'uncertain' && runnableCalls(this.#data.chat, checked.registry).some(({ callId }) => callId === each.callId));
+    const runnable = new Set(this.status === 'awaiting_tools' ? runnableCalls(this.#data.chat, checked.registry).map(({ callId }) => callId) : []);
+    const onlyRepeatable = runnable.size > 0 && this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.has(callId));
     if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { chat } = this.#data;
     // A second request to go on, such as a webhook that is delivered twice: the model has answered already.
@@ -277,7 +278,9 @@ export class Session {
   async #say(engine: ChatEngine, added: unknown, options: RunSessionOptions): Promise<Ran> {
     if (this.#data.chat.openTurn !== undefined) throw new ToolError('INVALID_STATE', 'Expected no open turn, found one whose calls are to be run; continue, or deny them, before you go on with something else');
     if (!Array.isArray(added)) throw new ToolError('INVALID_ARGUMENT', `Expected text or a list of messages, found ${describeValue(added)}`);
-    const messages = closedMessages([...this.messages, ...(added as readonly ChatMessage[])]);
+    const before = this.messages;
+    // Results may belong to the last message; other messages that are there already stay the same objects, and are not kept again.
+    const messages = (added as readonly Partial<ChatMessage>[])[0]?.role === 'tool' ? closedMessages([...before, ...(added as readonly ChatMessage[])]) : Object.freeze([...before, ...closedMessages(added)]);
     if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected at least one message, found none; a model has nothing to answer');
     return this.#run({ ...this.#data.chat, messages }, checkEngine(engine), options);
   }

@@ -1,0 +1,191 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { ToolError } from '../../core/errors.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import type { StateStore } from '../../state/state-store.js';
+import { applyDelta } from './session-delta.js';
+
+/** Characters in one item: at most three bytes each, so always below the store's 1 MiB. */
+export const ITEM_LENGTH = 300_000;
+/** Items of one log: the most that a store takes. */
+const MOST_ITEMS = 10_000;
+/** From how many items on a log is written afresh, whatever their length. */
+const MANY_ITEMS = 8_000;
+/** Characters of changes that are appended in any case before a log is written afresh. */
+const LEAST_CHANGES = 65_536;
+/** How much longer a log lives than what points to it, and for how long it can still be read when nothing does, in milliseconds. */
+const LEAD_MS = 60_000;
+const FORMAT = 'tooldex.session-log';
+/** The last item of a log whose session was deleted. */
+const DELETED = 'deleted';
+
+const headerSchema = z.strictObject({ format: z.literal(FORMAT), version: z.literal(1), identity: z.string(), pieces: z.number().int().min(1).max(MOST_ITEMS) });
+const movedSchema = z.strictObject({ moved: z.uuid() });
+
+/** A log up to its last item; whoever appends names it, so that of two who have read the same one is refused. */
+export interface LogEnd {
+  readonly logId: string;
+  readonly items: number;
+  /** Of the last item; every item is signed together with the one before it. */
+  readonly signature: string;
+  /** The store's identity when the log was begun. */
+  readonly identity: string;
+  /** Characters of the snapshot at its beginning, and of what was appended since. */
+  readonly snapshotLength: number;
+  readonly changesLength: number;
+}
+
+/** What a log holds: the snapshot with all changes, or the log that it was moved to. */
+export type LogContent = { readonly end: LogEnd; readonly snapshot: unknown } | { readonly end: LogEnd; readonly movedTo: string };
+
+export interface SessionLogsOptions {
+  readonly store: StateStore;
+  readonly key?: Uint8Array | undefined;
+  readonly ttlMs?: number | undefined;
+}
+
+/**
+ * The logs of sessions: lists in a store that begin with a snapshot, in pieces, and go on with one item a checkpoint.
+ *
+ * With a key every item is signed together with the one before it, the first one together with the name of its log: none
+ * can be changed, left out, moved or taken from elsewhere. Items cut off the end leave an older state that is as genuine.
+ */
+export class SessionLogs {
+  readonly #store: StateStore;
+  readonly #key: Uint8Array | undefined;
+  readonly #lifetime: { readonly ttlMs?: number };
+
+  constructor({ store, key, ttlMs }: SessionLogsOptions) {
+    this.#store = store;
+    this.#key = key;
+    this.#lifetime = ttlMs === undefined ? {} : { ttlMs: ttlMs + LEAD_MS };
+  }
+
+  /** Writes a new log whole. Nothing points to it yet. @throws ToolError `STATE_UNAVAILABLE`. */
+  async begin(id: string, snapshot: string, identity: string): Promise<LogEnd> {
+    const pieces = split(snapshot);
+    const logId = randomUUID();
+    let end: LogEnd = { logId, items: 0, signature: firstSignature(id, logId), identity, snapshotLength: 0, changesLength: 0 };
+    for (const text of [JSON.stringify({ format: FORMAT, version: 1, identity, pieces: pieces.length }), ...pieces]) {
+      const next = await this.append(id, end, text, identity);
+      if (next === undefined) throw new ToolError('STATE_UNAVAILABLE', 'Expected the log of a session to be written, got that the store takes no more of it. Try again.');
+      end = next;
+    }
+    return Object.freeze({ ...end, snapshotLength: snapshot.length, changesLength: 0 });
+  }
+
+  /** @returns the log with one item more; `undefined` when somebody else has appended since. @throws ToolError `STATE_UNAVAILABLE`. */
+  async append(id: string, end: LogEnd, text: string, identity: string): Promise<LogEnd | undefined> {
+    const signature = this.#key === undefined ? '' : signatureOf(this.#key, end.signature, text);
+    const items = await this.#store.append(keyOf(id, end.logId), `${signature}:${text}`, { at: end.items, max: MOST_ITEMS, identity, ...this.#lifetime });
+    return items === undefined ? undefined : Object.freeze({ ...end, items, signature, changesLength: end.changesLength + text.length });
+  }
+
+  /** Tells readers and writers of a log that the session goes on in another one. @returns whether they are told. */
+  async move(id: string, from: LogEnd, to: LogEnd): Promise<boolean> {
+    return (await this.append(id, from, JSON.stringify({ moved: to.logId }), to.identity)) !== undefined;
+  }
+
+  /** Whether a log should be written afresh, which costs as much as what was appended since it was. */
+  isLong({ items, snapshotLength, changesLength }: LogEnd): boolean {
+    return items >= MANY_ITEMS || changesLength > Math.max(snapshotLength, LEAST_CHANGES);
+  }
+
+  /** @returns `undefined` for a log that is gone, or going. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
+  async read(id: string, logId: string): Promise<LogContent | undefined> {
+    let signature = firstSignature(id, logId);
+    const texts: string[] = [];
+    for await (const item of this.#items(keyOf(id, logId))) {
+      if (item === DELETED) return undefined;
+      const at = item.indexOf(':');
+      const text = item.slice(at + 1);
+      const found = item.slice(0, Math.max(at, 0));
+      if (this.#key !== undefined && !isEqual(found, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others; the log was changed, or signed elsewhere');
+      signature = found;
+      texts.push(text);
+    }
+    if (texts.length === 0) return undefined;
+    const header = parse(texts[0]!);
+    if (!headerSchema.safeParse(header).success) throw refused(`a log of the format ${JSON.stringify(FORMAT)}, version 1`, 'something else');
+    const { identity, pieces } = header as z.output<typeof headerSchema>;
+    if (texts.length <= pieces) return undefined;
+    const json = texts.slice(1, pieces + 1).join('');
+    const changes = texts.slice(pieces + 1);
+    const end = Object.freeze({ logId, items: texts.length, signature, identity, snapshotLength: json.length, changesLength: changes.reduce((sum, { length }) => sum + length, 0) });
+    const last = movedSchema.safeParse(changes.length === 0 ? undefined : parse(changes.at(-1)!));
+    if (last.success) return { end, movedTo: last.data.moved };
+    const snapshot = parse(json);
+    if (!isPlainObject(snapshot)) throw refused('a snapshot at the beginning of the log', 'something else');
+    for (const text of changes) applyDelta(snapshot as Record<string, unknown>, parse(text));
+    return { end, snapshot };
+  }
+
+  /** Lets logs go that nothing points to any more; who reads one of them at the moment can read on. Nothing depends on it. */
+  async drop(id: string, logIds: readonly string[]): Promise<void> {
+    await Promise.all(logIds.map((logId) => this.#store.expire(keyOf(id, logId), LEAD_MS))).catch(() => undefined);
+  }
+
+  /** Ends a log, and those that it was moved to: nobody can append to it any more. @throws ToolError `STATE_UNAVAILABLE`. */
+  async end(id: string, logId: string): Promise<void> {
+    const ended = new Set<string>();
+    for (let next: string | undefined = logId; next !== undefined && !ended.has(next); ) {
+      ended.add(next);
+      const key = keyOf(id, next);
+      const items = await this.#store.append(key, DELETED, { max: MOST_ITEMS, ttlMs: LEAD_MS });
+      const [last = ''] = items === undefined || items < 2 ? [] : await this.#store.read(key, { from: items - 2, limit: 1 });
+      next = /^[0-9a-f]*:\{"moved":"([0-9a-f-]{36})"\}$/.exec(last)?.[1];
+    }
+  }
+
+  /** In pages that grow as long as they are short: an operation of a store must be over in a moment. */
+  async *#items(key: string): AsyncGenerator<string, void> {
+    for (let from = 0, limit = 4; ; ) {
+      const page = await this.#store.read(key, { from, limit });
+      yield* page;
+      if (page.length < limit) return;
+      from += page.length;
+      limit = page.reduce((sum, { length }) => sum + length, 0) < ITEM_LENGTH ? Math.min(limit * 4, 1_000) : 4;
+    }
+  }
+}
+
+/** Not between the halves of a character: stores take no half. */
+function split(text: string): readonly string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const last = text.charCodeAt(start + ITEM_LENGTH - 1);
+    const end = start + ITEM_LENGTH - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
+    pieces.push(text.slice(start, end));
+    start = end;
+  }
+  return pieces;
+}
+
+function keyOf(id: string, logId: string): string {
+  return `session-log/${id}/${logId}`;
+}
+
+function firstSignature(id: string, logId: string): string {
+  return `${FORMAT}/${id}/${logId}`;
+}
+
+function signatureOf(key: Uint8Array, before: string, text: string): string {
+  return createHmac('sha256', key).update(`${before}\n${text}`).digest('hex');
+}
+
+function isEqual(found: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(found), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refused('JSON', 'something else');
+  }
+}
+
+function refused(expected: string, got: string): ToolError {
+  return new ToolError('INVALID_SNAPSHOT', `The log of the session is refused: expected ${expected}, got ${got}.`);
+}

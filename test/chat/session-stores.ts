@@ -1,0 +1,55 @@
+import { MemoryStateStore, type StateStore } from '../../src/state.js';
+
+export type Operation = 'get' | 'compareAndSet' | 'increment' | 'expire' | 'now' | 'list' | 'append' | 'read';
+const OPERATIONS: ReadonlySet<string> = new Set<Operation>(['get', 'compareAndSet', 'increment', 'expire', 'now', 'list', 'append', 'read']);
+/** Operations that change something. */
+export const WRITES: ReadonlySet<Operation> = new Set<Operation>(['compareAndSet', 'increment', 'expire', 'append']);
+
+/** A store each of whose operations goes through a function, which may look, wait, fail, or leave it out. */
+export function watched(store: StateStore, around: (operation: Operation, given: readonly unknown[], go: () => Promise<unknown>) => Promise<unknown>): StateStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const method = target[name as keyof StateStore] as unknown;
+      if (typeof method !== 'function') return method;
+      if (!OPERATIONS.has(name as string)) return method.bind(target) as unknown;
+      return (...given: unknown[]) => around(name as Operation, given, () => (method as (...given: unknown[]) => Promise<unknown>).apply(target, given));
+    },
+  });
+}
+
+/** A memory that can restart with what it held earlier, as a server that is restarted from an older snapshot of its data. */
+export class RestartingStore {
+  /** To be given to those who use it: it stays the same over restarts. */
+  readonly store: StateStore;
+  readonly #writes: { readonly operation: Operation; readonly given: readonly unknown[] }[] = [];
+  #memory = new MemoryStateStore();
+
+  /** @param trusted whether it tells the same identity after a restart. */
+  constructor(trusted = false) {
+    this.store = watched(this.#memory, async (operation, given) => {
+      const own = trusted ? given.map(withoutIdentity) : given;
+      const answer = await this.#run(operation, own);
+      if (WRITES.has(operation)) this.#writes.push({ operation, given: own });
+      return operation === 'now' && trusted ? { ...(answer as object), identity: 'trusted' } : answer;
+    });
+  }
+
+  /** How much was written so far; to be given to `restart`. */
+  get saved(): number {
+    return this.#writes.length;
+  }
+
+  async restart(saved: number): Promise<void> {
+    this.#memory = new MemoryStateStore();
+    this.#writes.length = saved;
+    for (const { operation, given } of this.#writes) await this.#run(operation, given.map(withoutIdentity));
+  }
+
+  #run(operation: Operation, given: readonly unknown[]): Promise<unknown> {
+    return (this.#memory[operation] as (...given: readonly unknown[]) => Promise<unknown>)(...given);
+  }
+}
+
+function withoutIdentity(given: unknown): unknown {
+  return typeof given === 'object' && given !== null ? { ...given, identity: undefined } : given;
+}
