@@ -46,6 +46,28 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return prototype === Object.prototype || prototype === null;
 }
 
+/** Values of which plain data that is looked through may consist. */
+const MOST_VALUES = 100_000;
+
+/** Whether the JSON of a value shows all of it: no getters, symbol keys, hidden fields, fields of lists or instances of classes. */
+export function isShownByJson(value: unknown): boolean {
+  let left = MOST_VALUES;
+  const isShown = (item: unknown, depth: number): boolean => {
+    if (--left < 0) return false;
+    if (typeof item !== 'object' || item === null) return true;
+    const isList = Array.isArray(item);
+    if (depth >= MAX_DATA_DEPTH || !(isList ? Object.getPrototypeOf(item) === Array.prototype : isPlainObject(item))) return false;
+    const keys = Object.keys(item);
+    // Beside them a list has its length.
+    if (Reflect.ownKeys(item).length !== keys.length + Number(isList) || (isList && keys.length !== item.length)) return false;
+    return keys.every((key) => {
+      const property = Object.getOwnPropertyDescriptor(item, key);
+      return property !== undefined && 'value' in property && isShown(property.value, depth + 1);
+    });
+  };
+  return isShown(value, 0);
+}
+
 /** One line of text per JSON value, whatever the order of keys: equal data, equal text. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;

@@ -85,7 +85,7 @@ export interface ExecuteOptions extends CallContext {
   readonly confirm?: Confirm;
   /** For writing tools; the same key for the same deed. @default derived from conversation, call and arguments */
   readonly idempotencyKey?: string;
-  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. */
+  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen. */
   readonly context?: unknown;
   /**
    * Called right before the tool is started, when nothing can forbid the call any more; when it throws, the tool is not

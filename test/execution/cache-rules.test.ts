@@ -6,6 +6,8 @@ import { MemoryStateStore } from '../../src/state.js';
 import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 
+const TENANT = Symbol('tenant');
+
 let nextId = 0;
 const read = (input: unknown = {}, name = 'read') => ({ id: `${nextId++}`, name, input });
 
@@ -103,6 +105,75 @@ describe('an answer is kept', () => {
     expect(await cached(7, 'ada')).toBe(true);
     expect(await cached(8, 'ada')).toBe(false);
     expect(await cached(7, 'bob')).toBe(false);
+  });
+
+  it('for the context that the program gave, whatever becomes of its object while the call waits or runs', async () => {
+    for (const cacheKey of [undefined, (_: unknown, { context }: ToolContext) => (context as { customer: number }).customer]) {
+      const gates = [new Gate(), new Gate()];
+      let runs = 0;
+      const balance = reader('balance', async (_, { context }) => {
+        await gates[runs++]?.promise;
+        return `balance of ${(context as { customer: number }).customer}`;
+      }, { cacheTtlMs: 1_000, allowParallel: false, ...(cacheKey && { cacheKey }) });
+      const { executor } = setup([balance]);
+      const call = (customer: number) => executor.execute(read({}, 'balance'), { context: { customer } });
+      const before = call(1);
+      const session = { customer: 7 };
+      const waiting = executor.execute(read({}, 'balance'), { context: session });
+      session.customer = 8;
+      await settled();
+      session.customer = 9;
+      gates[0]!.open();
+      await before;
+      session.customer = 10;
+      gates[1]!.open();
+      expect(await waiting).toMatchObject({ value: 'balance of 7' });
+      for (const customer of [7, 8, 9, 10]) expect(await call(customer)).toMatchObject({ value: `balance of ${customer}`, cached: customer === 7 });
+    }
+  });
+
+  it('for one conversation, unless the cacheKey of its tool says that it does not depend on it', async () => {
+    for (const cacheKey of [undefined, () => 'all']) {
+      const { executor } = setup([reader('read', (_, { conversationId }) => conversationId ?? 'none', { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) })]);
+      const cached = [];
+      for (const conversationId of ['a', 'b', 'a', undefined]) cached.push((await executor.execute(read(), conversationId === undefined ? {} : { conversationId })).cached);
+      expect(cached).toEqual(cacheKey === undefined ? [false, false, true, false] : [false, true, true, true]);
+    }
+  });
+
+  it('for contexts that differ in 0 and -0 only as what their tool is handed: 0', async () => {
+    const { executor } = setup([reader('read', (_, { context }) => Object.is((context as { n: number }).n, -0), { cacheTtlMs: 1_000 })]);
+    expect(await executor.execute(read(), { context: { n: 0 } })).toMatchObject({ value: false });
+    expect(await executor.execute(read(), { context: { n: -0 } })).toMatchObject({ value: false, cached: true });
+  });
+
+  it.each<[string, (tenant: number) => unknown]>([
+    ['a symbol key', (tenant) => ({ [TENANT]: tenant })],
+    ['a field that is not enumerable', (tenant) => Object.defineProperty({}, 'tenant', { value: tenant })],
+    ['a getter', (tenant) => ({ get tenant() { return tenant; } })],
+    ['a field of a list', (tenant) => Object.assign([], { tenant })],
+    ['a field of a list inside', (tenant) => ({ of: Object.assign([1], { tenant }) })],
+    ['a list of another class', (tenant) => Object.assign(new (class Tenants extends Array<number> {})(), [tenant])],
+    ['a prototype', (tenant) => Object.create({ tenant }) as object],
+    ['itself', (tenant) => { const own: Record<string, unknown> = { tenant }; own['self'] = own; return own; }],
+    ['more than 64 levels', (tenant) => Array.from({ length: 65 }).reduce((inner) => [inner], tenant)],
+  ])('for no context with what its JSON does not show: %s; the tool is handed the object itself', async (_, contextOf) => {
+    for (const cacheKey of [undefined, () => 'all']) {
+      let handed: unknown;
+      const { executor, events } = setup([reader('read', (__, { context }) => void (handed = context), { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) })]);
+      for (const tenant of [7, 8]) {
+        const context = contextOf(tenant);
+        expect(await executor.execute(read(), { context })).toMatchObject({ status: 'ok', cached: false });
+        expect(handed).toBe(context);
+      }
+      expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([{ reason: expect.stringContaining('the context is not plain data') as string }, {}]);
+    }
+  });
+
+  it('for no cacheKey of a call with what its JSON does not show', async () => {
+    const { executor, events } = setup([reader('read', (_, { context }) => context, { cacheTtlMs: 1_000, cacheKey: (_, { context }) => ({ [TENANT]: context }) })]);
+    for (const context of [7, 8]) expect(await executor.execute(read(), { context })).toMatchObject({ value: context });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'cache-skipped', reason: expect.stringContaining('the answer of its cacheKey is not plain data') as string }));
   });
 
   it.each<[string, unknown, undefined | (() => unknown), string]>([

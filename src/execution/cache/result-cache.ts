@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { AccessMode, ExecutionCategory } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
-import { cloneFrozen, describeValue, digestOf, type Json } from '../../core/plain-data.js';
+import { cloneFrozen, digestOf, isShownByJson, type Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { StateStore } from '../../state/state-store.js';
 import { boundInput } from '../../tool/input/bound-input.js';
@@ -48,8 +48,8 @@ export function isCacheable(entry: ToolEntry): boolean {
 }
 
 /**
- * Keeps answers of tools that only read, per tool, definition, arguments, principal and context, until they expire or a
- * write makes them stale.
+ * Keeps answers of tools that only read, per tool, definition, arguments, principal, conversation and context, until they
+ * expire or a write makes them stale.
  *
  * An answer is stamped with the state of its scopes before the tool starts: a write during the call makes it stale before it
  * is kept. Equal calls at the same time run once; when that run fails, each of the others runs by itself.
@@ -186,25 +186,38 @@ export class ResultCache {
 }
 
 /**
- * Returns what an answer belongs to besides its tool and arguments: the principal, and the call's context as plain data, or
- * what the tool's `cacheKey` makes of both.
+ * Returns what an answer belongs to besides its tool and arguments: the principal, and the conversation and the call's context,
+ * or what the tool's `cacheKey` makes of them.
  *
  * @throws TypeError saying why no answer of this call can be kept: another context might look the same.
  */
 export function cacheFrame({ cacheKey }: ToolEntry, input: unknown, { principal, conversationId, context }: ToolContext): Json {
+  // A context that was copied for the call is its own copy; any other can change before the tool reads it.
+  if (context !== undefined && copyOf(context, 'the context') !== context) throw notPlain('the context');
+  const owner = principal ?? null;
+  if (cacheKey === undefined) return [owner, conversationId ?? null, (context ?? null) as Json];
   const own: ToolContext = Object.freeze({ ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }), ...(context !== undefined && { context }) });
   let key: unknown;
   try {
-    key = cacheKey === undefined ? (context ?? null) : cacheKey(input, own);
+    key = cacheKey(input, own);
   } catch (cause) {
     throw new TypeError('its cacheKey failed', { cause });
   }
+  if (key === undefined) throw new TypeError('its cacheKey gave undefined');
+  return [owner, copyOf(key, 'the answer of its cacheKey')];
+}
+
+function copyOf(value: unknown, what: string): Json {
   try {
-    if (key !== undefined) return [principal ?? null, boundInput(key)];
-  } catch (cause) {
-    throw new TypeError(`${cacheKey === undefined ? 'the context' : 'the answer of its cacheKey'} is not plain data of at most 256 KiB`, { cause });
+    if (isShownByJson(value)) return boundInput(value);
+  } catch {
+    // More than an input may hold, or no JSON.
   }
-  throw new TypeError(`its cacheKey gave ${describeValue(key)}`);
+  throw notPlain(what);
+}
+
+function notPlain(what: string): TypeError {
+  return new TypeError(`${what} is not plain data of at most 256 KiB`);
 }
 
 /** A frozen copy; `undefined` for what is not plain data, which cannot be kept without being shared. */

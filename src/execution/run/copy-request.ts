@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument, unknownOption } from '../../core/issues.js';
-import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
+import { cloneFrozen, isPlainObject, isShownByJson } from '../../core/plain-data.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { CallContext, Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { boundInput } from '../../tool/input/bound-input.js';
@@ -103,13 +103,22 @@ export function copyOptions(options: unknown): ExecuteOptions {
       if (value === undefined) continue;
       const [what, fits] = OPTIONS[option as keyof ExecuteOptions];
       if (!fits(value)) throw invalidArgument(`${option} as ${what}`, value);
-      read[option] = option === 'approval' ? copyApproval(value) : value;
+      read[option] = option === 'approval' ? copyApproval(value) : option === 'context' ? copyContext(value) : value;
     }
     if (typeof options !== 'object' || options === null) throw new TypeError();
   } catch (error) {
     throw error instanceof ToolError ? error : refused('the options of a call as an object', 'something else');
   }
   return read;
+}
+
+/** A context as it is now. One that is not plain data stays the object it is, which can change: no answer is kept for it. */
+function copyContext(context: unknown): unknown {
+  try {
+    return isShownByJson(context) ? boundInput(context) : context;
+  } catch {
+    return context; // More than an input may hold.
+  }
 }
 
 /** What is no plain data was never granted. */

@@ -68,7 +68,7 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
     severity: 'warning',
     *check({ cacheKey, cacheTtlMs = 0, definition }) {
       if (cacheTtlMs === 0 || cacheKey !== undefined || (definition.execute?.length ?? 0) < 2) return;
-      yield 'its answers are kept for each context as a whole, and not at all for a context that is not plain data: declare cacheKey(input, context), which names what they depend on';
+      yield 'its answers are kept for each conversation and each context as a whole, and not at all for a context that is not plain data: declare cacheKey(input, context), which names what they depend on';
     },
   },
   'pattern-unchecked': {

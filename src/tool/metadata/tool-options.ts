@@ -110,7 +110,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly cacheTtlMs?: number;
   /**
    * What of the call's context an answer depends on, as plain data: answers are reused for equal arguments, principal and
-   * key. Without it they belong to the whole `context.context`. `undefined` keeps no answer of the call.
+   * key. Without it they belong to the conversation and the whole `context.context`. `undefined` keeps no answer of the call.
    */
   readonly cacheKey?: (input: InputOf<In>, context: ToolContext) => unknown;
   readonly costPerCall?: number;
