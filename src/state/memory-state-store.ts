@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
-import { ToolError } from '../core/errors.js';
 import { anObject, checkOptions, type FieldsOf } from '../core/options.js';
 import { ChannelListeners } from './channel-listeners.js';
-import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
+import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
 
 interface Held {
@@ -159,7 +158,7 @@ export class MemoryStateStore implements StateStore {
   /** One operation, whose errors are rejections as in every store. */
   #step<T>(operation: () => T): Promise<T> {
     return new Promise((resolve) => {
-      if (this.#closed) throw new ToolError('STATE_UNAVAILABLE', 'expected an open state store, found a closed one; use it before close()', { details: { reason: 'closed', sent: false } });
+      if (this.#closed) throw closed();
       resolve(operation());
     });
   }

@@ -115,6 +115,10 @@ export function notAText(): ToolError {
   return invalid(expectedGot('text under the key', 'a list', 'Use another key for the text.'));
 }
 
+export function closed(): ToolError {
+  return new ToolError('STATE_UNAVAILABLE', expectedGot('an open state store', 'a closed one', 'Use it before close().'), { details: { reason: 'closed', sent: false } });
+}
+
 /** Says that the store is not the one that the caller means: it restarted, or another server took over. */
 export function restarted(): ToolError {
   return new ToolError('STATE_UNAVAILABLE', expectedGot('the state store as it was before', 'one that restarted since, or another server', 'It may hold an older state: begin again with what now() tells.'), { details: { reason: 'restarted', sent: false } });

@@ -2,6 +2,7 @@ import { systemClock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { AnswerWatch, NoAnswer } from '../answer-watch.js';
+import { closed } from '../state-arguments.js';
 
 /** What is used of a client of the package `redis` 5. */
 export interface RedisClient {
@@ -114,8 +115,7 @@ export interface RedisLinkOptions {
 
 type LinkState =
   | { readonly kind: 'down'; readonly cause: unknown }
-  | { readonly kind: 'connecting'; readonly connection: RedisConnection; readonly cause: unknown }
-  /** Connected, but not known to answer in time. */
+  /** Connecting, or connected and not known to answer in time. */
   | { readonly kind: 'doubted'; readonly connection: RedisConnection; readonly cause: unknown }
   | { readonly kind: 'up'; readonly connection: RedisConnection }
   | { readonly kind: 'closed' };
@@ -211,9 +211,8 @@ export class RedisLink {
   /** Ends the connection and all attempts; commands without an answer are refused. */
   close(): void {
     const state = this.#state;
-    this.#state = { kind: 'closed' };
+    this.#become({ kind: 'closed' });
     if ('connection' in state) state.connection.end();
-    this.#wake();
   }
 
   #notConnected(): ToolError {
@@ -244,7 +243,7 @@ export class RedisLink {
     while (this.#state.kind !== 'closed') {
       const triedAt = systemClock.elapsed();
       const connection = new RedisConnection(makeClient, GIVE_UP_MS, (cause) => this.#lose(connection, cause));
-      this.#state = { kind: 'connecting', connection, cause: 'cause' in this.#state ? this.#state.cause : undefined };
+      this.#state = { kind: 'doubted', connection, cause: 'cause' in this.#state ? this.#state.cause : undefined };
       try {
         // Only if nobody gave it up meanwhile.
         await this.#answers.wait(connection.open().then(() => this.#isCurrent(connection) && prepare(connection)), GIVE_UP_MS);
@@ -292,26 +291,23 @@ export class RedisLink {
   }
 
   #trust(connection: RedisConnection): void {
-    if (!this.#isCurrent(connection) || this.up) return;
-    this.#state = { kind: 'up', connection };
-    this.#options.onChange();
+    if (this.#isCurrent(connection)) this.#become({ kind: 'up', connection });
   }
 
   #doubt(connection: RedisConnection, cause: unknown): void {
-    if (this.#isCurrent(connection)) this.#leave({ kind: 'doubted', connection, cause });
+    if (this.#isCurrent(connection)) this.#become({ kind: 'doubted', connection, cause });
   }
 
   #lose(connection: RedisConnection, cause: unknown): void {
-    if (!this.#isCurrent(connection)) return;
+    if (this.#isCurrent(connection)) this.#become({ kind: 'down', cause });
     connection.end();
-    this.#leave({ kind: 'down', cause });
   }
 
-  #leave(state: LinkState): void {
+  #become(state: LinkState): void {
     const wasUp = this.up;
     this.#state = state;
     this.#wake();
-    if (wasUp) this.#options.onChange();
+    if (wasUp !== this.up) this.#options.onChange();
   }
 }
 
@@ -320,16 +316,12 @@ function noop(): void {
 }
 
 /** Why an operation got no answer. */
-type UnavailableReason = 'closed' | 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity' | 'evicts';
+type UnavailableReason = 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity' | 'evicts';
 
 /** A `STATE_UNAVAILABLE` error; `sent: false` in its details says that the operation surely did not happen. */
 export function unavailable(reason: UnavailableReason, message: string, sent: boolean, cause?: unknown): ToolError {
   const code = replyCode(cause);
   return new ToolError('STATE_UNAVAILABLE', message, { details: { reason, sent, ...(code !== undefined && { code }) }, ...(cause === undefined ? {} : { cause }) });
-}
-
-export function closed(): ToolError {
-  return unavailable('closed', expectedGot('an open state store', 'a closed one', 'Use it before close().'), false);
 }
 
 /** The first word of an error that Redis answered, such as `NOSCRIPT` or `WRONGTYPE`; `undefined` for errors of the connection. */

@@ -4,9 +4,9 @@ import { expectedGot } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { AnswerWatch, NoAnswer } from '../answer-watch.js';
 import { ChannelListeners } from '../channel-listeners.js';
-import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, notAList, notANumber, notAText, restarted } from '../state-arguments.js';
+import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, restarted } from '../state-arguments.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../state-store.js';
-import { closed, RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
+import { RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
 import { APPEND, COMPARE_AND_SET, INCREMENT, INCREMENT_WINDOW, NOW, RESTARTED, type RedisScript } from './redis-scripts.js';
 import { checkRedisOptions, clientMaker, type CheckedRedisOptions, type RedisStateStoreOptions } from './redis-options.js';
 
