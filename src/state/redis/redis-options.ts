@@ -59,14 +59,17 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
 export async function clientMaker(source: CheckedRedisOptions['source'], load: () => Promise<unknown> = () => import('redis')): Promise<MakeRedisClient> {
   if ('url' in source) {
     const { createClient } = await loadRedis(load);
-    return ({ connectTimeout, reconnectStrategy }) => createClient({ ...OVERRIDES, url: source.url, socket: { connectTimeout, reconnectStrategy } });
+    return ({ connectTimeout, reconnectStrategy }) => createClient({ ...OVERRIDES, url: source.url, socket: { ...SOCKET, connectTimeout, reconnectStrategy } });
   }
   const { client } = source;
   return ({ connectTimeout, reconnectStrategy }) => {
     const socket = (client.options as { readonly socket?: object } | undefined)?.socket;
-    return client.duplicate({ ...OVERRIDES, socket: { ...socket, connectTimeout, reconnectStrategy } }) as RedisClient;
+    return client.duplicate({ ...OVERRIDES, socket: { ...SOCKET, ...socket, connectTimeout, reconnectStrategy } }) as RedisClient;
   };
 }
+
+/** What a busy process can write in one turn of its event loop: with the default of Node it is about 100 operations. */
+const SOCKET = Object.freeze({ writableHighWaterMark: 1_048_576 });
 
 /** What every client needs, whatever else it was made with. */
 const OVERRIDES = Object.freeze({
