@@ -177,6 +177,17 @@ describe('a server that tells again and again that its tools have changed', () =
   });
 });
 
+describe('a server that does not say that it tells of changes', () => {
+  it('is asked for its tools before every call', async () => {
+    const server = await overHttp('silent', SHOWS);
+    const { executor, tool } = await setUp(server, WAYS[1]!);
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+    server.list(TRANSFERS);
+    expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
+    expect(server.calls()).toEqual(['price']);
+  });
+});
+
 describe("a tool of the program that was written after the server's tool had become another", () => {
   it('is not called under either definition before a user has approved it', async () => {
     const server = await overHttp('sessions', TRANSFERS);

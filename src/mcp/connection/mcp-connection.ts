@@ -55,7 +55,9 @@ interface Session {
   readonly gone: AbortController;
   /** Requests stand for themselves: a server that is started again answers them as if nothing had been. */
   readonly isStateless: () => boolean;
-  /** Whether the server would tell of changes. */
+  /** Whether the server says that it tells of changes. */
+  tellsChanges: boolean;
+  /** Whether it was asked to, and does. */
   isWatched: boolean;
 }
 
@@ -99,9 +101,11 @@ export class McpConnection {
     );
   }
 
-  /** Whether the server may have become another without anything telling: a call then needs a listing of its own. */
+  /** Whether the server's tools may have become others without anything telling: a call then needs a listing of its own. */
   get isBlind(): boolean {
-    return this.#state.kind === 'open' && this.#state.session.isStateless() && !this.#state.session.isWatched;
+    if (this.#state.kind !== 'open') return false;
+    const { isStateless, isWatched, tellsChanges } = this.#state.session;
+    return !tellsChanges || (isStateless() && !isWatched);
   }
 
   /**
@@ -225,7 +229,7 @@ export class McpConnection {
     if (onElicit !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => (await onElicit(this.#server.name, params as unknown as ElicitationRequest)) as ElicitResult);
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
     const isStateless = () => settings.kind === 'http' && transport.sessionId === undefined;
-    const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController(), isStateless, isWatched: false };
+    const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController(), isStateless, tellsChanges: false, isWatched: false };
     const stop = onAbort(signal, () => this.#end(session));
     try {
       await client.connect(transport, NO_LIMIT);
@@ -239,7 +243,8 @@ export class McpConnection {
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
     // In the 2026 protocol changes are told to those who ask to be told.
-    if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged === true) void this.#watch(session);
+    session.tellsChanges = client.getServerCapabilities()?.tools?.listChanged === true;
+    if (client.getProtocolEra() === 'modern' && session.tellsChanges) void this.#watch(session);
     return session;
   }
 

@@ -6,9 +6,7 @@ import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
-import { fail, type ToolResult } from '../../tool/outcome.js';
-import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
-import type { Json } from '../../core/plain-data.js';
+import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { callResult } from '../connection/call-result.js';
 import { callFailure, describeConnectionFailure, labelOf, unavailable } from '../connection/connection-error.js';
 import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
@@ -206,7 +204,8 @@ export class DiscoveredServer {
       throw unavailable(`${labelOf(this.server.name)} to be there, found a failure: ${describeConnectionFailure(error)}`, error);
     });
     // After a restart it may be another program, and what was looked at before says nothing of it.
-    const isOutdated = () => this.#listing!.session !== session || this.#changed || this.#doubted;
+    // A question under way has taken the change for which it is asked, but what it learns is not in use yet.
+    const isOutdated = () => this.#listing!.session !== session || this.#changed || this.#doubted || this.#running !== undefined;
     let listings = 0;
     for (; listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind)); listings++) await this.ask(true);
     if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined)) throw unavailable(`${labelOf(this.server.name)} to list its tools after they may have changed, got a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);

@@ -65,8 +65,6 @@ export interface McpToolServer {
   close(): Promise<void>;
 }
 
-/** Changes of the registry within so many milliseconds are told as one. */
-const GATHER_MS = 50;
 
 /**
  * Serves the tools of a registry over the Model Context Protocol, to clients of 2025 and of 2026-07-28.
@@ -207,9 +205,10 @@ class ToolServer implements McpToolServer {
     return { sdk, connect, http };
   }
 
+  /** Tells of all changes of one turn at once, and no later: until a client hears, it calls by the old definition. */
   #gatherChanges(): void {
     this.#gathering ??= (this.#options.clock ?? systemClock).after(
-      GATHER_MS,
+      0,
       () => {
         this.#gathering = undefined;
         for (const connection of this.#connections) connection.tellChange();

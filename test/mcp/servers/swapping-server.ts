@@ -53,12 +53,12 @@ interface Answering {
   tellChange(): void;
 }
 
-/** With sessions, or without: each request is then served on its own, in the protocol of 2026 or in the one before. */
-export async function overHttp(era: 'modern' | 'sessions' | 'stateless', ...tools: readonly object[]): Promise<SwappingServer> {
+/** With sessions (silent: it never says that it tells of changes), or without: each request is then served on its own, in the protocol of 2026 or in the one before. */
+export async function overHttp(era: 'modern' | 'sessions' | 'silent' | 'stateless', ...tools: readonly object[]): Promise<SwappingServer> {
   let listed = tools;
   const called: string[] = [];
   const serverOf = () => {
-    const server = new Server({ name: 'swaps', version: '1' }, { capabilities: { tools: { listChanged: true } } });
+    const server = new Server({ name: 'swaps', version: '1' }, { capabilities: { tools: era === 'silent' ? {} : { listChanged: true } } });
     server.setRequestHandler('tools/list', () => ({ tools: [...listed] as Tool[] }));
     server.setRequestHandler('tools/call', ({ params }) => {
       called.push(params.name);
@@ -66,7 +66,7 @@ export async function overHttp(era: 'modern' | 'sessions' | 'stateless', ...tool
     });
     return server;
   };
-  const answering: Record<typeof era, () => Answering> = {
+  const answering: Record<Exclude<typeof era, 'silent'>, () => Answering> = {
     modern: () => {
       const handler = createMcpHandler(serverOf, { legacy: 'reject' });
       return { fetch: (request) => handler.fetch(request), tellChange: () => handler.notify.toolsChanged() };
@@ -91,7 +91,7 @@ export async function overHttp(era: 'modern' | 'sessions' | 'stateless', ...tool
       };
     },
   };
-  let now = answering[era]();
+  let now = answering[era === 'silent' ? 'sessions' : era]();
   let server = await listening((request) => now.fetch(request), 0);
   const { port } = server.address() as AddressInfo;
   onTestFinished(() => closed(server));
@@ -101,7 +101,7 @@ export async function overHttp(era: 'modern' | 'sessions' | 'stateless', ...tool
     calls: () => called,
     async restart() {
       await closed(server);
-      now = answering[era]();
+      now = answering[era === 'silent' ? 'sessions' : era]();
       server = await listening((request) => now.fetch(request), port);
       await nextTurns();
     },
