@@ -42,6 +42,17 @@ describe.skipIf(!redisPresent)('a store on Redis in a busy process (skipped with
     stop();
   });
 
+  it('sends 3,000 messages at once in their order, also when an operation before them takes two steps', async () => {
+    await server.command('SCRIPT', 'FLUSH');
+    const heard: number[] = [];
+    const leave = await redis.subscribe('channel', (message) => heard.push(Number(message)));
+    const messages = Array.from({ length: 3_000 }, (_, index) => index);
+    await Promise.all([redis.increment('two steps', 1), ...messages.map((message) => redis.publish('channel', String(message)))]);
+    await eventually(() => heard.length === messages.length, 'all messages are heard');
+    expect(heard).toEqual(messages);
+    await leave();
+  });
+
   it.each([['as it is', (store: RedisStateStore) => store], ['held to its time', (store: RedisStateStore) => new StoreInTime(store, systemClock)]])('answers 5,000 operations at once while work blocks the event loop for 300 ms again and again (%s)', async (name, wrap) => {
     const store = wrap(redis);
     const changes: boolean[] = [];
