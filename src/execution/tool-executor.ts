@@ -246,14 +246,15 @@ export class ToolExecutor {
     await this.#desk.deny(pending);
   }
 
-  /**
-   * Whether a deed is claimed for the first time in a day, by anybody who shares the store: of copies of one stored call,
-   * one is run.
-   *
-   * @throws ToolError `STATE_UNAVAILABLE`.
-   */
-  async claim(deed: Json): Promise<boolean> {
-    return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: CLAIM_MS });
+  /** Whether others share what is granted, counted and claimed here: a `store` was given. */
+  get sharesState(): boolean {
+    return this.#options.store !== undefined;
+  }
+
+  /** Claims a deed for a day among all who share the store. @returns whether nobody did before, but under the same `mark`. @throws ToolError `STATE_UNAVAILABLE`. */
+  async claim(deed: Json, mark?: string): Promise<boolean> {
+    const key = `claim:${digestOf(deed)}`;
+    return (await this.#state.compareAndSet(key, undefined, mark ?? 'claimed', { ttlMs: CLAIM_MS })) || (mark !== undefined && (await this.#state.get(key)) === mark);
   }
 
   /** Forgets which calls were repeated in a conversation: something was said in it, after which equal calls are no loop. */

@@ -51,5 +51,5 @@ export class RestartingStore {
 }
 
 function withoutIdentity(given: unknown): unknown {
-  return typeof given === 'object' && given !== null ? { ...given, identity: undefined } : given;
+  return typeof given === 'object' && given !== null && 'identity' in given ? { ...given, identity: undefined } : given;
 }

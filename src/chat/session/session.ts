@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ToolError, isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
@@ -64,6 +65,13 @@ interface Kept {
   readonly token: unknown;
 }
 
+/** Which signed snapshot a session comes from: it is continued once among those who share the executor's store. */
+interface Generation {
+  readonly rev: number;
+  /** Random; tells this reading of the snapshot from others. */
+  readonly mark: string;
+}
+
 /**
  * A conversation with tools, as a value: every operation gives a new session and leaves this one as it is.
  *
@@ -92,10 +100,12 @@ interface Kept {
 export class Session {
   readonly #data: SessionData;
   readonly #kept: Kept | undefined;
+  readonly #generation: Generation | undefined;
 
-  private constructor(data: SessionData, kept?: Kept) {
+  private constructor(data: SessionData, kept?: Kept, generation?: Generation) {
     this.#data = data;
     this.#kept = kept;
+    this.#generation = generation;
     Object.freeze(this);
   }
 
@@ -108,11 +118,13 @@ export class Session {
    * The session of a snapshot, whatever has become of the file since: everything in it is checked.
    *
    * A call that the snapshot has as started is one whose outcome nobody knows; it waits to be told, or to be run again.
+   * One that is read with a key is continued once among all who share the executor's store; a second time is `STALE_SESSION`.
    *
    * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong.
    */
   static fromJSON(snapshot: unknown, options: ReadSnapshotOptions = {}): Session {
-    return new Session(readSnapshot(snapshot, options));
+    const data = readSnapshot(snapshot, options);
+    return new Session(data, undefined, options.key === undefined ? undefined : generationOf(data));
   }
 
   /** A session that is kept by a keeper as it runs; used by stores of sessions. */
@@ -295,7 +307,7 @@ export class Session {
   #apply(change: () => Resolved): Decided {
     try {
       const { data, applied } = change();
-      return { ok: true, session: applied ? new Session(data, this.#kept) : this, applied };
+      return { ok: true, session: applied ? new Session(data, this.#kept, this.#generation) : this, applied };
     } catch (error) {
       if (!isToolError(error)) throw error;
       return { ok: false, session: this, error };
@@ -315,7 +327,11 @@ export class Session {
       throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, found ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}; deny the calls, or give acceptChangedTools`, { details: { changed } });
     }
     const model = await modelStepOf(engine);
-    const { context } = this.#data;
+    const { context, id, origin } = this.#data;
+    const { rev, mark } = this.#generation ?? {};
+    if (rev !== undefined && !(await engine.executor.claim(['session', origin, rev], mark))) {
+      throw new ToolError('STALE_SESSION', `Expected a snapshot of the session ${id} that was not continued before, got one that was. Continue the newest snapshot; one that is read without the key is not refused.`, { details: { id, rev } });
+    }
     let data = this.#data;
     let kept = this.#kept;
     const keep = async (next: ChatState) => {
@@ -324,15 +340,19 @@ export class Session {
       if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
       await onCheckpoint?.(new Session(data, kept) as never);
     };
-    const run = new ChatRun(Object.freeze(chat), context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: this.id, origin: this.#data.origin, signal, keep });
+    const run = new ChatRun(Object.freeze(chat), context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: id, origin, signal, keep });
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
     await run.save(run.state);
     await runChat(run, model);
-    const session = new Session(data, kept);
+    const session = new Session(data, kept, rev === undefined ? undefined : generationOf(data));
     const result = resultOf(data.chat, engine, run.turns);
     run.tell({ type: 'chat-completed', result });
     return { session, result };
   }
+}
+
+function generationOf({ rev }: SessionData): Generation {
+  return Object.freeze({ rev, mark: randomUUID() });
 }
 
 const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scriptedModel, Session, SessionStore } from '../../src/chat.js';
+import { AccessMode, defineTool, isToolError, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
+import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
+import { call, codeOf, newCase } from './session-cases.js';
+import { RestartingStore } from './session-stores.js';
+import { World } from './session-world.js';
+
+const kindsOf = (session: Session | undefined): readonly string[] => (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
+
+/** A session with calls that were approved, denied, run and left, in a store that then restarts with what it held then. */
+async function rolledBack(trusted = false) {
+  const server = new RestartingStore(trusted);
+  const sessions = new SessionStore({ store: server.store });
+  const made = newCase([{ calls: [call('p', 'pay'), call('q', 'pay'), call('r', 'pay'), call('m', 'manual')] }, 'done']);
+  let { session } = await sessions.create({ id: 's' }).start(made.engine, 'Go');
+  session = session.approve('p').session.approve('q', { input: { of: 'q', amount: 5 } }).session.deny('r').session;
+  session = await session.submitToolResult('m', 1).session.save();
+  return { ...made, server, sessions, session, saved: server.saved };
+}
+
+describe('a session in a store that came back older', () => {
+  it('asks again for what was approved, and runs nothing of it before', async () => {
+    const { server, sessions, session, engine, world, saved } = await rolledBack();
+    await session.continue(engine);
+    expect([...world.starts]).toEqual([['p', 1], ['q', 1]]);
+    await server.restart(saved);
+    const opened = (await sessions.open('s'))!;
+    expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
+    expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
+    expect([...world.starts.values()]).toEqual([1, 1]);
+    // A denial and a result stay what they were, and a decision is one again.
+    expect(opened.deny('r')).toMatchObject({ ok: true, applied: false });
+    expect(opened.approve('p')).toMatchObject({ ok: true, applied: true });
+    // In another process: this one remembers of its own which calls it ran.
+    const elsewhere = newCase(['done'], {}, world);
+    const { session: last } = await opened.deny('q', 'it was paid').session.approve('p').session.continue(elsewhere.engine);
+    expect([last.status, world.starts.get('p'), world.starts.get('q')]).toEqual(['completed', 2, 1]);
+    expect((await sessions.open('s'))!.toJSON()).toEqual(last.toJSON());
+  });
+
+  it('keeps what is decided after the restart', async () => {
+    const { server, sessions, engine, world, saved } = await rolledBack();
+    await server.restart(saved);
+    await (await sessions.open('s'))!.approve('p').session.save();
+    expect(kindsOf(await sessions.open('s'))).toEqual(['approval q']);
+    expect((await (await sessions.open('s'))!.approve('q').session.continue(engine)).session.status).toBe('completed');
+    expect([...world.starts.values()]).toEqual([1, 1]);
+  });
+
+  it('has calls that were not on record as started as uncertain: they may have been started since', async () => {
+    for (const kind of ['auto', 'idempotent'] as const) {
+      const server = new RestartingStore();
+      const sessions = new SessionStore({ store: server.store });
+      const { engine, world } = newCase([{ calls: [call('a', kind), call('b', 'manual')] }, 'done']);
+      let saved = 0;
+      await sessions.create({ id: 's' }).start(engine, 'Go', {
+        onCheckpoint: (session) => {
+          const { openTurn } = session.toJSON() as { openTurn?: { calls: { progress: { state: string } }[] } };
+          if (openTurn?.calls.every(({ progress }) => progress.state === 'not_started')) saved = server.saved;
+        },
+      });
+      expect(saved).toBeGreaterThan(0);
+      await server.restart(saved);
+      const opened = (await sessions.open('s'))!;
+      expect(kindsOf(opened)).toEqual(['uncertain a', 'uncertain b']);
+      const { session } = await opened.submitToolResult('b', 1).session.submitToolResult('a', 'looked it up').session.continue(engine);
+      expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
+    }
+  });
+
+  it('ends a run that is under way, before its next call begins, with what to do', async () => {
+    const { server, sessions, engine, session, world, saved } = await rolledBack();
+    let restarted = false;
+    const onCheckpoint = async () => {
+      if (!restarted) await server.restart(saved);
+      restarted = true;
+    };
+    const error: unknown = await session.continue(engine, { onCheckpoint }).catch((reason: unknown) => reason);
+    expect(isToolError(error, 'STALE_SESSION') && [error.details['reason'], error.message]).toEqual(['restarted', expect.stringContaining('Open it again')]);
+    expect(world.starts.size).toBe(0);
+    // A decision that was made on it before is not kept either.
+    expect(await codeOf(session.save())).toBe('STALE_SESSION');
+    expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
+  });
+
+  it('at whatever moment of a run it was saved runs no approved call without a new approval', async () => {
+    let moments = 0;
+    for (let more = 0; more < 12; more += 1) {
+      const { server, sessions, session, engine, world, saved } = await rolledBack();
+      await session.continue(engine);
+      if (saved + more > server.saved) break;
+      moments += 1;
+      await server.restart(saved + more);
+      const opened = (await sessions.open('s'))!;
+      const before = [...world.starts];
+      const ran = opened.status === 'idle' ? await opened.continue(engine).catch(() => undefined) : undefined;
+      expect([more, [...world.starts]]).toEqual([more, before]);
+      for (const { kind } of (ran?.session ?? opened).pending) expect(['approval', 'uncertain']).toContain(kind);
+    }
+    expect(moments).toBeGreaterThan(5);
+  });
+
+  it('whose restarts are trusted has all decisions as they were', async () => {
+    const { server, sessions, engine, world, saved } = await rolledBack(true);
+    await server.restart(saved);
+    const opened = (await sessions.open('s'))!;
+    expect([opened.status, opened.pending]).toEqual(['idle', []]);
+    expect((await opened.continue(engine)).session.status).toBe('completed');
+    expect([...world.starts.values()]).toEqual([1, 1]);
+  });
+});
+
+warnIfNoRedis('sessions in a Redis that restarts from an older snapshot');
+describe.skipIf(!redisPresent)('a Redis that is killed and comes back with what it saved (skipped without redis-server)', () => {
+  let server: RedisServer;
+  const stores: StateStore[] = [];
+  const connect = async (trusted = false) => {
+    const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 5_000, ...(trusted && { onStoreRestart: 'trust' }) });
+    stores.push(store);
+    await eventually(async () => (await store.now()).time > 0, 'Redis answers');
+    return store;
+  };
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await server.stop();
+  });
+
+  it.each([false, true])('asks for decisions again, in its old processes and in new ones; trusted: %s', async (trusted) => {
+    const id = `s-${trusted}`;
+    const world = new World();
+    const old = new SessionStore({ store: await connect(trusted) });
+    const { engine } = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }, 'done', 'done'], {}, world);
+    const { session } = await old.create({ id }).start(engine, 'Go');
+    const approved = await session.approve('p').session.save();
+    expect(await server.command('SAVE')).toBe('+OK');
+    const decided = await approved.approve('q').session.save();
+    await server.kill();
+    await server.restart();
+    const store = await connect(trusted);
+    const again = (await new SessionStore({ store }).open(id))!;
+    expect(kindsOf(again)).toEqual(trusted ? ['approval q'] : ['approval p', 'approval q']);
+    await eventually(async () => (await old.open(id)) !== undefined, 'the old process is connected again');
+    expect(await codeOf(decided.continue(engine))).toBe('STALE_SESSION');
+    expect(world.starts.size).toBe(0);
+    const all = again.pending.reduce((before, { callId }) => before.approve(callId).session, again);
+    expect((await all.continue(engine)).session.status).toBe('completed');
+    expect([...world.starts.values()]).toEqual([1, 1]);
+  });
+});
+
+describe('a signed snapshot', () => {
+  const KEY = new Uint8Array(32).fill(9);
+  const paid: string[] = [];
+  const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => void paid.push('paid') });
+  /** The engine of one process. */
+  function engineOf(store: StateStore | undefined, ...answers: Parameters<typeof scriptedModel>[0]) {
+    const registry = new ToolMetadataRegistry();
+    registry.register(pay);
+    return { model: scriptedModel(answers), executor: new ToolExecutor({ registry, ...(store && { store }) }) };
+  }
+  async function approvedSnapshot(store: StateStore | undefined): Promise<unknown> {
+    const { session } = await Session.create().start(engineOf(store, { calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
+    paid.length = 0;
+    return JSON.parse(JSON.stringify(session.approve('c1').session.snapshot({ key: KEY })));
+  }
+  const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
+
+  it('is continued once by executors that share a store, whatever was decided about it in between', async () => {
+    const store = new MemoryStateStore();
+    const snapshot = await approvedSnapshot(store);
+    const models = [engineOf(store, 'Paid.'), engineOf(store, 'Paid.'), engineOf(store, 'Paid.')];
+    const codes = await Promise.all(models.map((engine) => codeOf(read(snapshot).continue(engine))));
+    expect(codes.sort()).toEqual(['STALE_SESSION', 'STALE_SESSION', 'fine']);
+    expect(models.map(({ model }) => model.requests.length).sort()).toEqual([0, 0, 1]);
+    expect(paid).toEqual(['paid']);
+    expect(await codeOf(read(snapshot).continue(engineOf(store, 'Paid.')))).toBe('STALE_SESSION');
+  });
+
+  it('can be tried again by who read it, and goes on from what it came to, once', async () => {
+    const store = new MemoryStateStore();
+    const session = read(await approvedSnapshot(store));
+    const failing = { onCheckpoint: () => { throw new Error('the disk is full'); } };
+    await expect(session.continue(engineOf(store, 'Paid.'), failing)).rejects.toThrow('the disk is full');
+    expect(paid).toEqual([]);
+    const { session: done } = await session.continue(engineOf(store, 'Paid.'));
+    expect([done.status, paid]).toEqual(['completed', ['paid']]);
+    const next = JSON.parse(JSON.stringify(done.snapshot({ key: KEY }))) as unknown;
+    expect((await read(next).reply(engineOf(store, 'Hello.'), 'Hi')).result.text).toBe('Hello.');
+    expect(await codeOf(done.reply(engineOf(store, 'Hello.'), 'Hi'))).toBe('STALE_SESSION');
+  });
+
+  it('runs no approved call after the shared store restarted, which may have forgotten that it ran', async () => {
+    const server = new RestartingStore();
+    const snapshot = await approvedSnapshot(server.store);
+    const { saved } = server;
+    expect((await read(snapshot).continue(engineOf(server.store, 'Paid.'))).session.status).toBe('completed');
+    await server.restart(saved);
+    const { session } = await read(snapshot).continue(engineOf(server.store, 'Paid.'));
+    expect([kindsOf(session), paid]).toEqual([['approval c1'], ['paid']]);
+    expect((await session.approve('c1').session.continue(engineOf(server.store, 'Paid.'))).session.status).toBe('completed');
+    expect(paid).toEqual(['paid', 'paid']);
+  });
+
+  it('runs its calls in each process that continues it where no store is shared: the signature does not tell them of each other', async () => {
+    const snapshot = await approvedSnapshot(undefined);
+    for (const engine of [engineOf(undefined, 'Paid.'), engineOf(undefined, 'Paid.')]) await read(snapshot).continue(engine);
+    expect(paid).toEqual(['paid', 'paid']);
+  });
+});
