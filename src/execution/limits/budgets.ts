@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { costRank } from '../../core/enum-order.js';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { digestOf } from '../../core/plain-data.js';
 import type { CallContext } from '../../safety/calls.js';
-import type { StateStore } from '../../state/state-store.js';
+import { isRestarted } from '../../state/state-arguments.js';
+import type { Increment, StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
+import { BudgetMarks, type CertainSum, type KnownOwner } from './budget-marks.js';
 
 /** How much may be called and spent, by each principal or in each conversation. */
 export interface Budget {
@@ -14,13 +16,14 @@ export interface Budget {
   readonly calls?: number | undefined;
   /** At most so much cost: each call's `costPerCall`, or the rank (0–3) of its cost tier. */
   readonly cost?: number | undefined;
-  /** After how many milliseconds from the first call everything counts anew. @default never */
+  /** Within any so many milliseconds, by the clock of the state store; up to an eighth more are counted. @default ever */
   readonly windowMs?: number | undefined;
 }
 
 /** One number that is kept below a limit. */
 interface Counter {
   readonly key: string;
+  readonly owner: string;
   readonly max: number;
   readonly unit: 'calls' | 'cost';
   readonly by: number;
@@ -33,10 +36,6 @@ interface Numbered {
   readonly nth: number;
 }
 
-/** Tells a store that was emptied from one in which nothing was spent yet. */
-const EPOCH_KEY = 'budget-epoch';
-/** Begins the mark of a store whose loss somebody has accepted. */
-const ACCEPTED = 'accepted:';
 /** Calls for nobody in particular share one budget: they must not be free. */
 const NOBODY = '';
 
@@ -49,26 +48,25 @@ export function costOf(entry: ToolEntry): number {
  * Counts calls and costs before they happen, in a store that processes may share.
  *
  * Whatever is reserved stays spent, also when the call fails. Budgets fail closed: no store, no call; and when the store has
- * lost its counters, calls are refused until `reset`, because what was spent is not known any more.
+ * lost what was counted (see `BudgetMarks`), calls are refused until `reset`, or for one window, because what was spent is not known any more.
  */
 export class Budgets {
   readonly #budgets: readonly Numbered[];
   readonly #store: StateStore;
   readonly #clock: Clock;
-  #epoch: Promise<string> | undefined;
-  /** `elapsed()` when the store was found emptied. */
-  #lostAt: number | undefined;
+  readonly #marks: BudgetMarks;
 
   constructor(budgets: readonly Budget[], store: StateStore, clock: Clock) {
     this.#budgets = budgets.map((budget, index) => ({ budget, nth: budgets.slice(0, index).filter((other) => other.per === budget.per && other.windowMs === budget.windowMs).length }));
     this.#store = store;
     this.#clock = clock;
+    this.#marks = new BudgetMarks(store, clock);
   }
 
   /**
    * Reserves one call of a tool in every budget; when one refuses, nothing is reserved, unless two calls race for the last of it.
    *
-   * @throws ToolError `BUDGET_EXCEEDED` naming the budget that is used up, or `STATE_UNAVAILABLE`.
+   * @throws ToolError `BUDGET_EXCEEDED` naming the budget that is used up or closed, or `STATE_UNAVAILABLE`.
    */
   async reserve(entry: ToolEntry, context: CallContext): Promise<void> {
     const counters = this.#budgets.flatMap((budget) => countersOf(budget, context, entry));
@@ -79,91 +77,104 @@ export class Budgets {
   }
 
   /**
-   * Lets an owner (a principal or a conversation) start at nothing spent; without one, accepts that all counters were lost.
+   * Lets an owner (a principal or a conversation) start at nothing spent; without one, accepts that counters were lost.
    *
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async reset(owner?: string): Promise<void> {
-    await this.#currentEpoch();
-    if (owner === undefined) return this.#acceptLoss();
+    if (owner === undefined) return this.#marks.accept();
+    const known = await this.#marks.read(owner, true);
+    const { identity } = known.era;
     for (const numbered of this.#budgets) {
-      const { budget } = numbered;
       for (const unit of ['calls', 'cost'] as const) {
-        if (budget[unit] === undefined) continue;
         const key = keyOf(numbered, unit, owner);
-        while (!(await this.#store.compareAndSet(key, await this.#store.get(key), '0', lifetime(budget)))) {
+        while (numbered.budget[unit] !== undefined && !(await this.#store.compareAndSet(key, await this.#store.get(key), undefined, { identity }))) {
           // Somebody spent in between: again.
         }
       }
     }
+    await this.#marks.reset(owner, known);
   }
 
   async #take(counter: Counter): Promise<void> {
-    const { key, by, max, budget } = counter;
-    const epoch = await this.#currentEpoch();
-    let sum = await this.#store.increment(key, by, { max, mustExist: true });
-    if (sum.value === undefined) {
-      await this.#assertNothingLost(budget, epoch);
-      await this.#store.compareAndSet(key, undefined, '0', lifetime(budget));
-      sum = await this.#store.increment(key, by, { max, mustExist: true });
+    const { key, owner, by, max, budget } = counter;
+    let known = await this.#open(counter);
+    let sum: Increment | undefined;
+    while (sum === undefined) {
+      const [elapsed, date, before] = [this.#clock.elapsed(), this.#clock.now(), known.sums.get(key)];
+      try {
+        sum = await this.#store.increment(key, by, { max, identity: known.era.identity, ...window(budget) });
+      } catch (error) {
+        if (!isRestarted(error)) throw error;
+        known = await this.#marks.read(owner, true);
+        assertOpen(counter, known);
+        continue;
+      }
+      const value = sum.value ?? 0;
+      if (isBelow(value, this.#certain(before, budget) + (sum.applied ? by : 0))) assertOpen(counter, await this.#marks.followUp(owner, known));
+      else if (sum.applied) known.sums.set(key, added(known.sums.get(key), { elapsed, date, sum: by }, value, budget));
     }
-    if (!sum.applied) throw exceeded(counter, sum.value);
-  }
-
-  /** Tells all processes, by the store, that what was lost is to be forgotten. */
-  async #acceptLoss(): Promise<void> {
-    const accepted = `${ACCEPTED}${randomUUID()}`;
-    while (!(await this.#store.compareAndSet(EPOCH_KEY, await this.#store.get(EPOCH_KEY), accepted))) {
-      // Another process was faster: again, so that this acceptance is the last word.
-    }
-    this.#epoch = Promise.resolve(accepted);
-    this.#lostAt = undefined;
+    if (!sum.applied) throw exceeded(counter, sum.value ?? 0);
   }
 
   async #assertFits(counter: Counter): Promise<void> {
-    const spent = await this.#store.get(counter.key);
-    if (spent !== undefined && Number(spent) + counter.by > counter.max) throw exceeded(counter, Number(spent));
+    const { key, by, max, budget } = counter;
+    const { identity } = (await this.#open(counter)).era;
+    const spent = budget.windowMs === undefined ? await this.#store.get(key) : await this.#store.increment(key, 0, { mustExist: true, identity, ...window(budget) }).then(({ value }) => value, ignoreRestart);
+    if (spent !== undefined && Number(spent) + by > max) throw exceeded(counter, Number(spent));
   }
 
-  async #assertNothingLost(budget: Budget, epoch: string): Promise<void> {
-    const now = await this.#store.get(EPOCH_KEY);
-    if (now !== epoch) {
-      // The next loss is to be noticed too.
-      this.#epoch = now === undefined ? undefined : Promise.resolve(now);
-      this.#lostAt = now?.startsWith(ACCEPTED) === true ? undefined : this.#clock.elapsed();
-      await this.#currentEpoch();
-    }
-    if (this.#lostAt === undefined) return;
-    // What was spent before the loss has left a window that is shorter than the time since.
-    if (budget.windowMs !== undefined && this.#clock.elapsed() - this.#lostAt > budget.windowMs) return;
-    throw new ToolError('BUDGET_EXCEEDED', 'Expected the counters of a budget, found that the store has lost them; what was spent is not known, so calls are refused until the budget is reset');
+  async #open(counter: Counter): Promise<KnownOwner> {
+    const known = await this.#marks.look(counter.owner, (known) => !isClosed(counter.budget, known));
+    assertOpen(counter, known);
+    return known;
   }
 
-  /** The mark that this process found in the store, or put there. */
-  async #currentEpoch(): Promise<string> {
-    this.#epoch ??= this.#readEpoch();
-    try {
-      return await this.#epoch;
-    } catch (error) {
-      this.#epoch = undefined;
-      throw error;
-    }
+  /** The least that a counter must be now. */
+  #certain(parts: CertainSum | undefined, { windowMs = Infinity }: Budget): number {
+    if (parts === undefined) return 0;
+    // By both clocks: one may have stood still while the machine slept, the other may have been set.
+    const [elapsed, date] = [this.#clock.elapsed() - windowMs, this.#clock.now() - windowMs];
+    return parts.reduce((sum, part) => (part.elapsed > elapsed && part.date > date ? sum + part.sum : sum), 0);
   }
+}
 
-  async #readEpoch(): Promise<string> {
-    await this.#store.compareAndSet(EPOCH_KEY, undefined, randomUUID());
-    const epoch = await this.#store.get(EPOCH_KEY);
-    if (epoch === undefined) throw new ToolError('STATE_UNAVAILABLE', 'Expected the store to keep what was written, found it gone');
-    return epoch;
-  }
+/** Adds a part to what is certain: all that the store counts, or, in a window, what this process added. */
+function added(parts: CertainSum = [], part: CertainSum[number], value: number, { windowMs }: Budget): CertainSum {
+  if (windowMs === undefined) return [{ ...part, sum: Math.max(value, parts[0]?.sum ?? 0) }];
+  const kept = parts.filter(({ elapsed }) => elapsed > part.elapsed - windowMs);
+  const last = kept.at(-1);
+  const joins = last !== undefined && last.elapsed > part.elapsed - windowMs / PARTS;
+  return joins ? [...kept.slice(0, -1), { ...last, sum: last.sum + part.sum }] : [...kept, part];
+}
+
+/** Parts of a window that are remembered. */
+const PARTS = 8;
+
+/** Compares sums that may have been added up in another order. */
+function isBelow(value: number, least: number): boolean {
+  return value < least - 1e-9 * Math.max(1, least);
+}
+
+function window({ windowMs }: Budget): { readonly windowMs?: number } {
+  return windowMs === undefined ? {} : { windowMs };
+}
+
+/** Leaves a restart to the operation that follows. */
+function ignoreRestart(error: unknown): undefined {
+  if (!isRestarted(error)) throw error;
+}
+
+function isClosed({ windowMs }: Budget, { lostAt, time = 0 }: KnownOwner): boolean {
+  return lostAt !== undefined && (windowMs === undefined || time <= lostAt + windowMs);
 }
 
 function countersOf(numbered: Numbered, context: CallContext, entry: ToolEntry): readonly Counter[] {
   const { budget } = numbered;
   const owner = (budget.per === 'principal' ? context.principal : context.conversationId) ?? NOBODY;
   const counters: Counter[] = [];
-  if (budget.calls !== undefined) counters.push({ key: keyOf(numbered, 'calls', owner), max: budget.calls, unit: 'calls', by: 1, budget });
-  if (budget.cost !== undefined) counters.push({ key: keyOf(numbered, 'cost', owner), max: budget.cost, unit: 'cost', by: costOf(entry), budget });
+  if (budget.calls !== undefined) counters.push({ key: keyOf(numbered, 'calls', owner), owner, max: budget.calls, unit: 'calls', by: 1, budget });
+  if (budget.cost !== undefined) counters.push({ key: keyOf(numbered, 'cost', owner), owner, max: budget.cost, unit: 'cost', by: costOf(entry), budget });
   return counters;
 }
 
@@ -172,11 +183,22 @@ function keyOf({ budget: { per, windowMs }, nth }: Numbered, unit: Counter['unit
   return `budget:${per}:${unit}:${windowMs ?? 'ever'}:${nth}:${digestOf(owner)}`;
 }
 
-function lifetime({ windowMs }: Budget): { readonly ttlMs?: number } {
-  return windowMs === undefined ? {} : { ttlMs: windowMs };
+/** @throws ToolError `BUDGET_EXCEEDED` when what was spent is not known, with when and by what the budget opens again. */
+function assertOpen({ budget, unit, max }: Counter, known: KnownOwner): void {
+  if (!isClosed(budget, known)) return;
+  const { per, windowMs } = budget;
+  const lostAt = known.lostAt!;
+  const reopensAt = windowMs === undefined ? undefined : lostAt + windowMs;
+  const advice = `${reopensAt === undefined ? 'Ask an operator' : `Wait until ${dateOf(reopensAt)}, or ask an operator`} to accept that: resetBudgets() for all owners, resetBudgets(owner) for this one.`;
+  const got = `a state store that restarted or lost them by ${dateOf(lostAt)}: what was spent is not known`;
+  throw new ToolError('BUDGET_EXCEEDED', expectedGot(`the counters of the budget of ${max} ${unit} per ${per}`, got, advice), { details: { per, unit, limit: max, reason: 'lost', lostAt, ...(reopensAt !== undefined && { reopensAt }) } });
 }
 
-function exceeded({ budget, unit, by, max }: Counter, spent: number | undefined): ToolError {
-  const details = { per: budget.per, unit, limit: max, spent: spent ?? null, needed: by };
-  return new ToolError('BUDGET_EXCEEDED', `Expected at most ${max} ${unit} per ${budget.per}, found ${spent ?? 'an unknown amount'} spent and ${by} more needed; finish without this tool, or have the budget raised`, { details });
+function dateOf(time: number): string {
+  return new Date(time).toISOString();
+}
+
+function exceeded({ budget, unit, by, max }: Counter, spent: number): ToolError {
+  const details = { per: budget.per, unit, limit: max, spent, needed: by };
+  return new ToolError('BUDGET_EXCEEDED', expectedGot(`at most ${max} ${unit} per ${budget.per}`, `${spent} spent and ${by} more needed`, 'Finish without this tool, or have the budget raised.'), { details });
 }
