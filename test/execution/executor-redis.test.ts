@@ -136,6 +136,29 @@ describe.skipIf(!redisPresent)('executors of several processes on one Redis (ski
     expect(version).toBe(1);
   });
 
+  it('close their budgets when Redis comes back as it was before, until they are reset; trusted restarts keep them open', async () => {
+    const own = await RedisServer.start();
+    const connect = async (onStoreRestart: 'refuse' | 'trust') => {
+      const connected = await RedisStateStore.connect({ url: own.url, onStoreRestart, prefix: `${onStoreRestart}:` });
+      const made = () => setup([reader('read', () => 1)], { store: connected, clock: systemClock, budgets: [{ per: 'principal', calls: 3 }] }).executor;
+      return { connected, made };
+    };
+    const [careful, trusting] = [await connect('refuse'), await connect('trust')];
+    await eventually(() => careful.connected.available && trusting.connected.available, 'the stores are available');
+    const [one, other, trusts] = [careful.made(), careful.made(), trusting.made()];
+    for (const each of [one, trusts]) expect(brief(await each.execute(call('read')))).toBe('ok 1');
+    await own.command('SAVE');
+    expect(brief(await one.execute(call('read')))).toBe('ok 1');
+    await own.restart();
+    await eventually(async () => careful.connected.available && trusting.connected.available && (await careful.connected.get('any')) === undefined && (await trusting.connected.get('any')) === undefined, 'the stores are back', BACK_MS);
+    for (const each of [one, other, careful.made()]) expect(await each.execute(call('read'))).toMatchObject({ code: 'BUDGET_EXCEEDED', details: { reason: 'lost' } });
+    for (const expected of ['ok 1', 'ok 1', 'error BUDGET_EXCEEDED']) expect(brief(await trusts.execute(call('read')))).toBe(expected);
+    await other.resetBudgets();
+    for (const each of [one, other]) expect(brief(await each.execute(call('read')))).toBe('ok 1');
+    for (const { connected } of [careful, trusting]) await connected.close();
+    await own.stop();
+  }, 300_000);
+
   it('settle every call and end with exit code 0, whatever happens to Redis under load', async () => {
     const process_ = spawn(process.execPath, ['--import', 'tsx', CHILD, JSON.stringify({ task: 'load', url: server.url, key: KEY } satisfies ChildTask)], { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
     const lines: string[] = [];

@@ -74,6 +74,33 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     await approvals.redeem(await granted());
   });
 
+  it('are not used twice when Redis comes back as it was before, and ask again; restarts that are trusted keep them', async () => {
+    const [first, second, untouched] = [await granted(), await granted(), await granted()];
+    const trusting = await RedisStateStore.connect({ url: server.url, timeoutMs: 2_000, onStoreRestart: 'trust' });
+    const trusted = new Approvals({ store: trusting, key: KEY });
+    const [used, unused] = [await trusted.grant(await trusted.request(CALL, DECISION)), await trusted.grant(await trusted.request(CALL, DECISION))];
+    await server.command('SAVE');
+    await approvals.redeem(first);
+    await trusted.redeem(used);
+    await server.restart();
+    await available();
+    await eventually(() => trusting.available, 'the other store is back');
+    for (const each of [first, second, untouched]) {
+      for (const by of [approvals, new Approvals({ store, key: KEY })]) await expect(by.redeem(each)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    }
+    await expect(trusted.redeem(used)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    await trusted.redeem(unused);
+    await approvals.redeem(await granted());
+    await trusting.close();
+  });
+
+  it('are each used exactly once when a thousand are at once', async () => {
+    const all = await Promise.all(Array.from({ length: 1_000 }, () => granted()));
+    const others = new Approvals({ store, key: KEY });
+    const answers = await Promise.all(all.map((approval) => Promise.allSettled([approvals.redeem(approval), others.redeem(approval)])));
+    expect(answers.map((pair) => pair.filter(({ status }) => status === 'fulfilled').length).filter((uses) => uses !== 1)).toEqual([]);
+  });
+
   it('are refused when Redis stops in the middle, and used up at most once when it goes on', async () => {
     const hasty = await RedisStateStore.connect({ url: server.url });
     const approval = await granted();
