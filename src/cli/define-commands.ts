@@ -158,8 +158,9 @@ function defineServing({ program, terminal, cwd, importOptions, alone }: Command
     .option('--port <n>', 'the port to listen on; 0 takes any that is free (default: 4780)', wholeNumber)
     .option('--host <address>', 'the address to listen on; any but 127.0.0.1 needs a token')
     .option('--token <text>', 'what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN, which other users cannot see)')
-    .option('--allowed-host <name>', 'a name under which it is asked for instead of localhost; may be repeated', repeated);
-  alone(serve, ['serve', 'serve --manifests ./manifests --port 8080', 'serve --mcp .mcp.json'], async (options) => {
+    .option('--allowed-host <name>', 'a name under which it is asked for instead of localhost; may be repeated', repeated)
+    .option('--redis <url>', 'shows the health that all processes on this Redis measured (default: the variable TOOLDEX_REDIS_URL, which other users cannot see)');
+  alone(serve, ['serve', 'serve --manifests ./manifests --port 8080', 'serve --mcp .mcp.json', 'serve --redis redis://127.0.0.1:6379'], async (options) => {
     const { serveCatalogue } = await import('./commands/serve.js');
     return serveCatalogue(terminal, options, cwd, importOptions);
   });

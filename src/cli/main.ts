@@ -5,6 +5,8 @@ import { processTerminal } from './terminal.js';
 
 const args = process.argv.slice(2);
 const terminal = processTerminal(process);
+// Other users see the list of processes.
+if (args.some((each) => /^--(?:token|redis)(?:=|$)/.test(each))) process.title = 'tooldex';
 let importing: string | undefined;
 let finished = false;
 

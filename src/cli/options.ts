@@ -16,6 +16,8 @@ export const EXPORT_APIS = ['chat', 'responses'] as const;
 
 /** The variable that gives the token of a server; unlike an option, it is not seen in the list of processes. */
 export const TOKEN_VARIABLE = 'TOOLDEX_TOKEN';
+/** The variable that gives the Redis in which processes keep health together. */
+export const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';
 
 /** The options that commands share. */
 export interface CommandOptions extends Readonly<Record<string, unknown>> {

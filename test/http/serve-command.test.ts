@@ -1,10 +1,18 @@
-import { describe, expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveCatalogue, type ServeCommandOptions } from '../../src/cli/commands/serve.js';
 import { runCli } from '../../src/cli/run-cli.js';
-import { isToolError } from '../../src/index.js';
+import { isToolError, ToolExecutor } from '../../src/index.js';
+import { RedisStateStore } from '../../src/state.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { FakeTerminal } from '../cli/fake-terminal.js';
+import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import type { Json } from './catalogue-fixture.js';
+
+warnIfNoRedis('tooldex serve --redis');
 
 /** A terminal that tells when something is printed. */
 class WatchedTerminal extends FakeTerminal {
@@ -90,6 +98,83 @@ describe('tooldex serve', () => {
   });
 });
 
+const refusal = (options: ServeCommandOptions, env: NodeJS.ProcessEnv = {}) => serveCatalogue(new WatchedTerminal(), { port: 0, ...options }, process.cwd(), {}, env).catch((error: unknown) => error as { code: string; message: string });
+
+describe('tooldex serve --redis', () => {
+  it('refuses what is no address of a Redis, without showing it', async () => {
+    for (const redis of ['', 'http://user:secret@host', 'secret', 'redis://host/secret']) {
+      const refused = await refusal({}, { TOOLDEX_REDIS_URL: redis });
+      expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/^Expected --redis, or TOOLDEX_REDIS_URL, as redis:\/\/host:port/) as string });
+      expect(JSON.stringify(refused) + (refused as { message: string }).message).not.toContain('secret');
+    }
+  });
+
+  it('refuses a Redis that does not answer, and says where and why', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    expect(await refusal({ redis: `redis://user:secret@127.0.0.1:${port}` })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: `Expected a Redis that answers at 127.0.0.1:${port}, got none (ECONNREFUSED). Start it, or correct --redis or TOOLDEX_REDIS_URL.` });
+  });
+});
+
+describe('the list of processes', () => {
+  it.skipIf(!existsSync('/proc/self/cmdline'))('shows no password of an option (skipped where there is no /proc)', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'serve', '--port', '0', '--redis', `redis://user:secret@127.0.0.1:${port}`, '--token', 'secret-token-of-a-server'], { stdio: 'ignore' });
+    await Promise.race([once(silent, 'connection'), once(child, 'exit')]);
+    const shown = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8');
+    child.kill();
+    silent.close();
+    expect(shown).toMatch(/^tooldex\0*$/);
+  });
+});
+
+describe.skipIf(!redisPresent)('tooldex serve --redis with a Redis (skipped without redis-server)', () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await RedisServer.start();
+  });
+  afterAll(() => redis.stop());
+
+  it('shows what other processes called, before its start and after, and says when Redis is gone', async () => {
+    const store = await RedisStateStore.connect({ url: redis.url });
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('read', { access_mode: 'readonly' }), toolEntry('later', { access_mode: 'readonly' })] });
+    const { CapabilityRegistry } = await import('../../src/capability.js');
+    const registry = (await CapabilityRegistry.load({ root: tree.root, handlers: { read: () => 1, later: () => Promise.reject(new Error('broken')) } })).registryFor();
+    const executor = new ToolExecutor({ registry, store, confirm: () => true });
+    expect(await executor.execute({ id: '1', name: 'read', input: {} })).toMatchObject({ status: 'ok' });
+    await executor.close();
+    await running({ manifests: tree.root }, { TOOLDEX_REDIS_URL: redis.url }, async (url, terminal) => {
+      const health = async (name: string) => ((await (await fetch(`${url}/tools/${name}`)).json()) as { health: { tool: object; last_invocation: object | null } }).health;
+      expect(terminal.printed).toContain(`health from Redis at 127.0.0.1:${redis.port}`);
+      expect(await health('read')).toMatchObject({ tool: { total: 1, success: 1 }, last_invocation: { success: true } });
+      expect(await health('later')).toMatchObject({ tool: { total: 0 }, last_invocation: null });
+      const other = new ToolExecutor({ registry, store, confirm: () => true });
+      await other.execute({ id: '2', name: 'later', input: {} });
+      await other.close();
+      await eventually(async () => (await health('later')).last_invocation !== null, 'the call is shown');
+      expect(await health('later')).toMatchObject({ tool: { total: 1, failure: 1 }, last_invocation: { success: false } });
+      await redis.kill();
+      await terminal.until(() => terminal.told.includes('Redis does not answer'));
+      expect(await health('later')).toMatchObject({ tool: { total: 1 } });
+      await redis.restart();
+      await terminal.until(() => terminal.told.includes('Redis answers again'));
+    });
+    await store.close();
+  }, 60_000);
+
+  it('refuses a Redis that evicts, and one that wants a password', async () => {
+    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    expect(await refusal({ redis: redis.url })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('Run: CONFIG SET maxmemory-policy noeviction') as string });
+    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+    await redis.command('CONFIG', 'SET', 'requirepass', 'hidden');
+    expect(await refusal({ redis: redis.url })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringMatching(/got none \((?:NOAUTH|WRONGPASS)\)/) as string });
+  }, 60_000);
+});
+
 describe('the command line', () => {
   it('explains serve, and refuses a wrong port', async () => {
     const run = async (...args: string[]) => {
@@ -98,7 +183,7 @@ describe('the command line', () => {
     };
     const help = await run('serve', '--help');
     expect(help.code).toBe(0);
-    for (const option of ['--port', '--host', '--token', 'TOOLDEX_TOKEN', '--manifests']) expect(help.terminal.printed).toContain(option);
+    for (const option of ['--port', '--host', '--token', 'TOOLDEX_TOKEN', '--manifests', '--redis', 'TOOLDEX_REDIS_URL']) expect(help.terminal.printed).toContain(option);
     expect((await run('serve', '--port', 'x')).code).toBe(2);
     const refused = await run('serve', '--port', '99999', '--json');
     expect([refused.code, (JSON.parse(refused.terminal.printed) as Json).error.code]).toEqual([2, 'INVALID_ARGUMENT']);

@@ -1,12 +1,16 @@
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry, type CapabilityChange } from '../../capability/capability-registry.js';
-import { ToolError } from '../../core/errors.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve } from '../../http/serve.js';
+import { SharedHealth } from '../../providers/health/shared-health.js';
+import { isRedisUrl } from '../../state/redis/redis-options.js';
+import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
-import { TOKEN_VARIABLE, type CommandOptions } from '../options.js';
+import { REDIS_VARIABLE, TOKEN_VARIABLE, type CommandOptions } from '../options.js';
 import { plainLine } from '../plain-text.js';
 import { paint, type Dialog } from '../terminal.js';
 
@@ -16,17 +20,61 @@ export interface ServeCommandOptions extends Pick<CommandOptions, 'tools' | 'man
   readonly host?: string;
   readonly token?: string;
   readonly allowedHost?: readonly string[];
+  /** Where the processes that run the tools keep their health. */
+  readonly redis?: string;
 }
 
 /** Serves the catalogue until the user interrupts the program; manifests are watched meanwhile. */
 export async function serveCatalogue(terminal: Dialog, options: ServeCommandOptions, cwd: string, importOptions: ImportOptions, env: NodeJS.ProcessEnv = process.env): Promise<number> {
+  const { redis = env[REDIS_VARIABLE], ...rest } = options;
+  if (redis === undefined) return serveWith(terminal, rest, cwd, importOptions, env);
+  const store = await connectRedis(redis);
+  const health = new SharedHealth({ store });
+  const stopTelling = store.onAvailability((available) => terminal.err(available ? 'Redis answers again' : 'Redis does not answer: health stays as it was read last'));
+  try {
+    return await serveWith(terminal, rest, cwd, importOptions, env, { health, place: placeOf(redis) });
+  } finally {
+    stopTelling();
+    await health.close();
+    await store.close();
+  }
+}
+
+/** @throws ToolError what keeps from using it, in words that hold no password. */
+async function connectRedis(url: string): Promise<RedisStateStore> {
+  if (!isRedisUrl(url)) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--redis, or ${REDIS_VARIABLE}, as redis://host:port, or rediss:// with encryption`, 'another text', 'A user, a password and the number of a database may be in it.'));
+  const store = await RedisStateStore.connect({ url });
+  try {
+    await store.get('health');
+    return store;
+  } catch (cause) {
+    await store.close();
+    if (!isToolError(cause) || cause.details['reason'] === 'evicts') throw cause;
+    const why = cause.details['code'] ?? /\(([^)]+)\)/.exec(cause.message)?.[1] ?? cause.details['reason'];
+    throw new ToolError('STATE_UNAVAILABLE', expectedGot(`a Redis that answers at ${placeOf(url)}`, `none (${String(why)})`, `Start it, or correct --redis or ${REDIS_VARIABLE}.`), { cause });
+  }
+}
+
+/** The place of a Redis without what is secret. */
+function placeOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname || 'localhost'}:${port || '6379'}`;
+}
+
+/** Whose health is shown, and where it is kept. */
+interface Shared {
+  readonly health: SharedHealth;
+  readonly place: string;
+}
+
+async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'redis'>, cwd: string, importOptions: ImportOptions, env: NodeJS.ProcessEnv, shared?: Shared): Promise<number> {
   const { tools: patterns, manifests, mcp, persona, port, host, token = env[TOKEN_VARIABLE], allowedHost, json } = options;
   if (persona !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected serve without --persona, found it; each request asks for its own, as /tools?persona=Atlas');
   const code = (manifests !== undefined || mcp !== undefined) && patterns === undefined ? undefined : await loadRegistry({ patterns }, cwd, importOptions);
   for (const { file, reason } of code?.problems ?? []) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${plainLine(`${file}: ${reason}`)}`);
   const definitions = code === undefined ? [] : [...code.registry].map(({ definition }) => definition);
   const discovery = mcp === undefined ? undefined : await (await import('../load/load-mcp-tools.js')).openMcpDiscovery(mcp, terminal, cwd);
-  const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: resolve(cwd, manifests) }), ...(discovery && { sources: discovery.sources() }) });
+  const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: resolve(cwd, manifests) }), ...(discovery && { sources: discovery.sources() }), ...(shared && { health: shared.health }) });
 
   const running = await serve(capabilities, {
     ...(port === undefined ? {} : { port }),
@@ -41,7 +89,7 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
     if (json === true) terminal.out(JSON.stringify(counts));
     else {
       const watched = manifests === undefined ? '' : `, watching ${relative(cwd, resolve(cwd, manifests)) || '.'}`;
-      terminal.out(`${paint(terminal, 'bold', running.url)}  ${counts.tools} tools, ${counts.findings} findings${watched}; Ctrl-C ends it`);
+      terminal.out(`${paint(terminal, 'bold', running.url)}  ${counts.tools} tools, ${counts.findings} findings${watched}${shared === undefined ? '' : `, health from Redis at ${shared.place}`}; Ctrl-C ends it`);
     }
     await new Promise<void>((resolve) => {
       const stop = terminal.onInterrupt(() => {

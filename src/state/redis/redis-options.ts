@@ -94,7 +94,8 @@ async function loadRedis(load: () => Promise<unknown>): Promise<{ readonly creat
   }
 }
 
-function isRedisUrl(url: unknown): boolean {
+/** Whether a text is the address of a Redis. */
+export function isRedisUrl(url: unknown): boolean {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   return parsed !== undefined && ['redis:', 'rediss:'].includes(parsed.protocol) && /^(?:\/\d*)?$/.test(parsed.pathname);
 }
