@@ -109,6 +109,8 @@ export interface PendingApproval extends PendingCall {
 /** A call that a user or another program answers instead of the tool. */
 export interface PendingManualCall extends PendingCall {
   readonly kind: 'manual';
+  /** What the result must be like, as JSON Schema; for tools with an `outputSchema` that JSON Schema can express. */
+  readonly outputSchema?: Json;
 }
 
 /** A tool that asked the user something; the answer is its result. */
@@ -125,8 +127,11 @@ export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 export type ToolOutcome = OutcomeFacts &
   (
     | { readonly status: 'ok'; readonly value: unknown }
-    /** The tool failed, or the call could not be run. `message` is for the model; `value` is what the tool gave with an `INVALID_RESULT`, for programs. */
-    | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>>; readonly origin?: FailureOrigin; readonly value?: unknown }
+    /**
+     * The tool failed, or the call could not be run. `message` is for the model; `value` is what the tool gave with an
+     * `INVALID_RESULT`, for programs, and `haltReason` why it wanted the run to end here.
+     */
+    | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>>; readonly origin?: FailureOrigin; readonly value?: unknown; readonly haltReason?: string }
     /** The tool wants to know something; the answer is its result. */
     | ({ readonly status: 'ask_user'; readonly pending: PendingQuestion } & Question)
     /** The run should end here; `value` is the call's result. */

@@ -47,7 +47,7 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
     case 'halt':
       return readResult(outcome, { haltReason: outcome.reason });
     case 'error':
-      return reading('error', errorText(outcome), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts) });
+      return reading('error', errorText(outcome), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts), ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }) });
     case 'denied':
       return reading('error', deniedText(outcome.toolName, outcome.reason));
     case 'ask_user':
@@ -67,9 +67,14 @@ export function deniedText(toolName: string, reason: string): string {
 /** Characters of the details of a failure that models read. */
 const LONGEST_DETAILS = 4_096;
 
-/** The message of a failure, and what the tool reported beside it; details of other errors are for programs. */
+/** Details of other errors are for programs. */
 function errorText({ message, origin, details }: Extract<ToolOutcome, { status: 'error' }>): string {
-  if (origin !== 'reported' || details === undefined || Object.keys(details).length === 0) return message;
+  return origin === 'reported' ? failureText(message, details) : message;
+}
+
+/** The words for a failure that a tool reports with `fail`: its message, and its details up to 4,096 characters. */
+export function failureText(message: string, details: Readonly<Record<string, unknown>> | undefined): string {
+  if (details === undefined || Object.keys(details).length === 0) return message;
   try {
     const { text } = plainValue(details);
     return `${message}\nDetails: ${text.length > LONGEST_DETAILS ? `${text.slice(0, LONGEST_DETAILS)}…` : text}`;
@@ -107,10 +112,10 @@ export function plainValue(value: unknown): { readonly text: string; readonly da
   let loss: string | undefined;
   let text: string;
   try {
-    text = JSON.stringify(value === undefined ? null : value, (key, member: unknown) => {
+    text = JSON.stringify(value === undefined ? null : value, (_key, member: unknown) => {
       const lost = lossIn(member);
       if (lost === undefined) return member;
-      loss = `${lost}${key === '' ? '' : ` under ${JSON.stringify(key)}`}`;
+      loss = lost;
       throw new TypeError(loss);
     });
   } catch (error) {
@@ -123,7 +128,8 @@ function lossIn(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPlainObject(value)) {
     return Object.keys(value).length > 0 || value instanceof String || value instanceof Number || value instanceof Boolean ? undefined : 'an object of a class, without anything that JSON could show';
   }
-  return typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? describeValue(value) : undefined;
+  if (typeof value === 'bigint') return 'a big integer'; // Models are not shown what it is.
+  return typeof value === 'function' || typeof value === 'symbol' || (typeof value === 'number' && !Number.isFinite(value)) ? describeValue(value) : undefined;
 }
 
 /** The words of the error are left out: a getter or `toJSON` may have written anything into them. */

@@ -1,4 +1,4 @@
-import { cloneFrozen } from '../core/plain-data.js';
+import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
 /** What a tool's `execute` may return instead of a plain value. Only the helpers of this file make one. */
@@ -21,9 +21,24 @@ export function ok<T>(value: T): ToolResult<T> {
   return brand({ status: 'ok', value });
 }
 
-/** The tool could not do it; `message` tells the model why and what to try. */
+/**
+ * The tool could not do it; `message` tells the model why and what to try.
+ *
+ * `details` are kept as JSON has them: big integers as text, dates as `toJSON` writes them. What JSON cannot hold at all, such as
+ * a cycle, is left out, and the message stays.
+ */
 export function fail(message: string, details?: Readonly<Record<string, unknown>>): ToolResult<never> {
-  return brand(details === undefined ? { status: 'error', message } : { status: 'error', message, details: cloneFrozen(details) });
+  const plain = details === undefined ? undefined : plainDetails(details);
+  return brand(plain === undefined ? { status: 'error', message } : { status: 'error', message, details: plain });
+}
+
+function plainDetails(details: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const plain = cloneFrozen(JSON.parse(JSON.stringify(details, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))) as unknown);
+    return isPlainObject(plain) ? plain : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

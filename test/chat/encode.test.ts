@@ -7,8 +7,8 @@ import { LONGEST_RESULT } from '../../src/chat/thread/encode-output.js';
 import { messageSchema } from '../../src/chat/thread/message-schema.js';
 import { outputsOf, toolOf } from './chat-cases.js';
 
-async function readOf(value: unknown, options: Partial<ChatOptions> = {}) {
-  const tools = [toolOf('t', () => value)];
+async function readOf(value: unknown, options: Partial<ChatOptions> = {}, extra: object = {}) {
+  const tools = [toolOf('t', () => value, extra)];
   const result = await chat({ model: scriptedModel([{ calls: [{ id: 'a', name: 't' }] }, 'ok']), tools, prompt: 'x', ...options });
   expect(messageSchema.array().safeParse(result.messages).success).toBe(true);
   return { output: outputsOf(result.messages)['a'] as { type: string; value: unknown }, result };
@@ -103,6 +103,14 @@ describe('a result', () => {
   });
 });
 
+describe('a tool that halts with what its output schema refuses', () => {
+  it('ends the run, and the model reads that it ran and nothing of its value', async () => {
+    const { output, result } = await readOf(halt('done', { secret: 'x' }), {}, { outputSchema: { type: 'object', required: ['count'] } });
+    expect([output.type, result.haltedReason, result.metadata.haltResult]).toEqual(['error-text', 'done', null]);
+    expect(JSON.stringify(result.messages)).not.toContain('secret');
+  });
+});
+
 describe('an encoder of the caller', () => {
   it('makes what the model reads of values, and of what onToolError gives instead', async () => {
     const encode = (value: unknown) => ({ type: 'text' as const, value: `<${JSON.stringify(value)}>` });
@@ -120,6 +128,17 @@ describe('an encoder of the caller', () => {
     const onToolError = (_: unknown, outcome: unknown) => (heard.push(outcome), { continue: 7 });
     expect((await readOf('x', { encode, onToolError })).output).toEqual({ type: 'text', value: 'fine' });
     expect(heard).toMatchObject([{ status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: 'x' }]);
+  });
+
+  it('that fails tells programs why, and the model only that the tool ran', async () => {
+    const heard: unknown[] = [];
+    const onToolError = (_: unknown, outcome: unknown) => (heard.push(outcome), 'continue' as const);
+    const failing = { throws: () => { throw new Error('cannot encode for db.internal.corp'); }, gives: () => 'db.internal.corp' as never };
+    for (const encode of Object.values(failing)) {
+      for (const value of ['x', halt('enough', 'x')]) expect((await readOf(value, { encode, onToolError })).output).toEqual({ type: 'error-text', value: 't ran, but its result cannot be shown: it could not be encoded' });
+    }
+    expect(heard).toHaveLength(4);
+    for (const outcome of heard) expect(outcome).toMatchObject({ code: 'INVALID_RESULT', details: { ran: true, reason: expect.stringContaining('db.internal.corp') as string } });
   });
 
   it('may give parts such as pictures', async () => {

@@ -9,7 +9,7 @@ const TABLE: readonly (readonly [string, Parameters<typeof toolOf>[1], object, s
   ['ok', () => ({ sum: 3 }), {}, 'result', /^\{"sum":3\}$/, 'json'],
   ['ok as text', () => 'sunny', {}, 'result', /^sunny$/, 'text'],
   ['ok with a Map', () => new Map([[1, 2]]), {}, 'error', /^t ran, but its result cannot be shown: expected plain data, got an object of a class/, 'error-text'],
-  ['ok with a big integer', () => ({ n: 1n }), {}, 'error', /^t ran, .* got 1n under "n"$/, 'error-text'],
+  ['ok with a big integer', () => ({ n: 1n }), {}, 'error', /^t ran, .* got a big integer$/, 'error-text'],
   ['ok with a cycle', () => { const circle: unknown[] = []; circle.push(circle); return circle; }, {}, 'error', /^t ran, .* got data that contains itself$/, 'error-text'],
   ['halt', () => halt('all done', { left: 0 }), {}, 'result', /^\{"left":0\}$/, 'json'],
   ['error', () => fail('no luck today'), {}, 'error', /^no luck today$/, 'error-text'],

@@ -22,7 +22,7 @@ describe('a question with choices', () => {
     const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
     const copy = Session.fromJSON(stored(session));
     expect(copy.pending).toMatchObject([{ kind: 'question', options: ['red', 'b'], choices: [{ value: 'red', label: 'red' }, { value: 'b', label: 'Blue' }], multiple: true, timeoutMs: 500, expiresAt: 1_500 }]);
-    const decided = copy.answer('q', ['Blue', 'red']);
+    const decided = copy.answer('q', ['Blue', 'red'], { now: 1_499 });
     expect(decided).toMatchObject({ ok: true, applied: true });
     expect(decided.session.answer('q', ['Blue', 'red'])).toMatchObject({ ok: true, applied: false });
     expect(decided.session.answer('q', ['red'])).toMatchObject({ ok: false, error: { code: 'ALREADY_RESOLVED' } });
@@ -55,6 +55,7 @@ describe('a question with a time', () => {
     await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
     expect(session.expire(1_499)).toMatchObject({ ok: true, applied: false, session });
     clock.advance(500);
+    for (const late of [session.answer('q', 'late', { now: 1_500 }), session.answer('q', 'late')]) expect(late).toMatchObject({ ok: false, session, error: { code: 'TIMEOUT' } });
     expect(await session.reply(engine, 'late')).toMatchObject({ session, refused: { code: 'TIMEOUT' } });
     const { session: last, result } = await session.continue(engine);
     expect(resultOf(last)).toMatchObject({ output: { type: 'error-text', value: expect.stringMatching(/^ask asked the user, who did not answer in time\./) as string } });
@@ -69,5 +70,6 @@ describe('a question with a time', () => {
     const { session } = await Session.create().start(engine, 'Go');
     expect(session.expire(1)).toMatchObject({ applied: true, session: { status: 'awaiting_user', pending: [{ callId: 'b' }] } });
     expect(() => session.expire(NaN)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+    expect(() => session.answer('b', 'x', { now: NaN })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
   });
 });

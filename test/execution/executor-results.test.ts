@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, fail, ToolError, type ToolDefinition, type ToolOutcome } from '../../src/index.js';
+import { defineTool, fail, halt, ToolError, type ToolDefinition, type ToolOutcome } from '../../src/index.js';
 import { readOutcome } from '../../src/safety/read-outcome.js';
 import { anyTool, brief, reader, setup } from './fixtures/executor-setup.js';
 
@@ -22,7 +22,7 @@ describe('the answer of a tool with an output schema', () => {
     let runs = 0;
     const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
     expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', attempts: 1, details: { ran: true, issues: [{ path: ['count'] }] }, value: { count: 'many' } });
-    expect(readOutcome(outcome)).toMatchObject({ kind: 'error', retryable: false, text: expect.stringMatching(/^read ran, but .*\n {2}count: expected number/si) as string });
+    expect(readOutcome(outcome)).toMatchObject({ kind: 'error', retryable: false, text: 'read ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.' });
     expect(runs).toBe(1);
   });
 
@@ -31,6 +31,60 @@ describe('the answer of a tool with an output schema', () => {
     const { executor } = setup([reader('read', () => ({ count: runs++ === 0 ? 'many' : 1 }), { outputSchema: COUNT as never, cacheTtlMs: 1_000 })]);
     expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('error INVALID_RESULT');
     expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe('ok {"count":1}');
+  });
+});
+
+const PROMISES: readonly (readonly [string, object])[] = [['JSON Schema', COUNT], ['zod', z.object({ count: z.number() })]];
+
+describe('the value of a tool that ends the run', () => {
+  it.each(PROMISES)('is held to its output schema in %s, and the run ends all the same', async (_, outputSchema) => {
+    const outcome = await run(() => halt('enough', { count: 'many' }), { outputSchema });
+    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'enough', details: { ran: true, issues: [{ path: ['count'] }] }, value: { count: 'many' } });
+    expect(readOutcome(outcome)).toMatchObject({ kind: 'error', haltReason: 'enough' });
+  });
+
+  it('is given as a zod schema makes it', async () => {
+    expect(await run(() => halt('enough', { count: 1, secret: 'x' }), { outputSchema: z.object({ count: z.number() }) })).toMatchObject({ status: 'halt', reason: 'enough', value: { count: 1 } });
+  });
+
+  it('must be something that JSON can hold', async () => {
+    expect(await run(() => halt('enough', 1n))).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'enough', value: 1n });
+  });
+
+  it('may be missing, whatever the output schema says', async () => {
+    expect(await run(() => halt('enough'), { outputSchema: COUNT })).toMatchObject({ status: 'halt', reason: 'enough', value: null });
+  });
+});
+
+describe('a call that is answered elsewhere', () => {
+  it.each(PROMISES)('says in JSON Schema what its result must be like, from %s', async (_, outputSchema) => {
+    expect(await run(undefined as never, { manual: true, execute: undefined, outputSchema })).toMatchObject({ status: 'manual', pending: { outputSchema: { type: 'object', required: ['count'] } } });
+    expect(await run(undefined as never, { manual: true, execute: undefined })).not.toHaveProperty('pending.outputSchema');
+  });
+});
+
+describe('what models read of an answer that is refused', () => {
+  const SECRET = 'SECRETVALUE';
+  const numbers = { type: 'object', additionalProperties: { type: 'number' } };
+  it.each<[string, unknown, object]>([
+    ['a value, by JSON Schema', { count: SECRET }, { outputSchema: COUNT }],
+    ['a value, by zod', { count: SECRET }, { outputSchema: z.object({ count: z.number() }) }],
+    ['a value, by a check of its own', { count: SECRET }, { outputSchema: z.object({ count: z.string().refine(() => false, { error: ({ input }) => `bad ${String(input)}` }) }) }],
+    ['a key, by JSON Schema', { [SECRET]: 'x' }, { outputSchema: numbers }],
+    ['a key, by zod', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
+    ['a key of what JSON cannot hold', { [SECRET]: 1n }, {}],
+  ])('has nothing of what the tool gave: %s', async (_, value, extra) => {
+    for (const exposeErrors of ['none', 'public', 'full']) {
+      for (const given of [value, halt('enough', value)]) {
+        const outcome = await run(() => given, extra, { exposeErrors });
+        expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', value });
+        expect(readOutcome(outcome).text).not.toContain(SECRET);
+      }
+    }
+  });
+
+  it('has no digits of a big integer', async () => {
+    expect(readOutcome(await run(() => ({ account: 123456789n }))).text).toBe('read ran, but its result cannot be shown: expected plain data, got a big integer');
   });
 });
 
@@ -52,6 +106,18 @@ describe('a failure', () => {
     const long = readOutcome(await run(() => fail('long', { text: 'x'.repeat(10_000) }))).text;
     expect(long.length).toBeLessThan(4_200);
     expect(long.endsWith('…')).toBe(true);
+  });
+
+  it('keeps its message, and of details what JSON can hold of them', async () => {
+    const circle: Record<string, unknown> = {};
+    circle['self'] = circle;
+    const read = async (details: Readonly<Record<string, unknown>>) => {
+      const outcome = await run(() => fail('no money', details));
+      expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', message: 'no money', origin: 'reported', attempts: 1 });
+      return (outcome as { readonly details?: unknown }).details;
+    };
+    expect(await read({ have: 3n, at: new Date(0), of: { f: () => 1, n: NaN } })).toEqual({ have: '3', at: '1970-01-01T00:00:00.000Z', of: { n: null } });
+    for (const details of [circle, { get have(): never { throw new Error('no'); } }, { toJSON: () => 'text' }]) expect(await read(details)).toBeUndefined();
   });
 
   it('that a tool throws says so, and its details are for programs', async () => {

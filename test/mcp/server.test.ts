@@ -73,7 +73,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const result = await client.call('lies');
       expect(result).toMatchObject({ isError: true });
       expect(result.structuredContent).toBeUndefined();
-      expect(textOf(result)).toMatch(/^lies ran, but its answer is not what its output schema promises:\n {2}n: expected number/i);
+      expect(textOf(result)).toBe('lies ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.');
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
 

@@ -10,7 +10,7 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 import { renderTool } from '../../tool/render/render-tool.js';
 import { argumentsOf, positionOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
 import { cloneMessage } from '../thread/data-depth.js';
-import { deniedOutput, encodeOutcome } from '../thread/encode-output.js';
+import { deniedOutput, encodeOutcome, type Unshown } from '../thread/encode-output.js';
 import type { ChatRun } from './chat-run.js';
 import { decideOnError } from './decide-on-error.js';
 import { RESERVED_REASONS } from './halted-reason.js';
@@ -176,17 +176,20 @@ async function readOutcome(run: ChatRun, record: CallRecord, outcome: ToolOutcom
     }
     const output = encodeOutcome(outcome, encode);
     const end = { reason: 'halt', haltedReason: outcome.reason, callId, value: plainOrNull(outcome.value) } as const;
-    return 'unshown' in output ? { end, ...(await decideOnError(run, call, unshown(outcome, output.unshown))) } : { progress: { state: 'settled', output }, end };
+    return 'unshown' in output ? { end, ...(await decideOnError(run, call, unshown(outcome, output))) } : { progress: { state: 'settled', output }, end };
   }
-  if (outcome.status === 'error') return decideOnError(run, call, outcome);
+  if (outcome.status === 'error') {
+    const end = outcome.haltReason === undefined || RESERVED_REASONS.has(outcome.haltReason) ? {} : { end: { reason: 'halt', haltedReason: outcome.haltReason, callId, value: null } as const };
+    return { ...end, ...(await decideOnError(run, call, outcome)) };
+  }
   if (outcome.status !== 'ok') return { progress: { state: 'settled', output: deniedOutput(wordsOf(outcome).text) } };
   const output = encodeOutcome(outcome, encode);
-  return 'unshown' in output ? decideOnError(run, call, unshown(outcome, output.unshown)) : { progress: { state: 'settled', output } };
+  return 'unshown' in output ? decideOnError(run, call, unshown(outcome, output)) : { progress: { state: 'settled', output } };
 }
 
 /** The failure of a tool that ran, and whose value the model cannot be shown. */
-function unshown({ callId, toolName, durationMs, attempts, cached, value }: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, message: string): Extract<ToolOutcome, { status: 'error' }> {
-  return { callId, toolName, durationMs, attempts, cached, status: 'error', code: 'INVALID_RESULT', message, details: { ran: true }, value };
+function unshown({ callId, toolName, durationMs, attempts, cached, value }: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, { unshown: message, reason }: Unshown): Extract<ToolOutcome, { status: 'error' }> {
+  return { callId, toolName, durationMs, attempts, cached, status: 'error', code: 'INVALID_RESULT', message, details: { ran: true, reason }, value };
 }
 
 function plainOrNull(value: unknown): Json {

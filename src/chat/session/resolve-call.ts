@@ -1,8 +1,9 @@
 import { ToolError } from '../../core/errors.js';
-import { canonicalJson, describeValue, digestOf, type Json } from '../../core/plain-data.js';
+import { canonicalJson, describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import type { PendingApproval, PendingQuestion } from '../../safety/calls.js';
-import { unansweredText } from '../../safety/read-outcome.js';
+import { answerIssues } from '../../execution/run/read-result.js';
+import type { PendingApproval, PendingManualCall, PendingQuestion } from '../../safety/calls.js';
+import { failureText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { readAnswer } from '../../tool/question.js';
 import { positionOf, withCall, type CallProgress, type CallRecord } from '../chat-state.js';
@@ -15,7 +16,7 @@ import { withChat, type SessionData } from './session-data.js';
 /** What a person or program decides about a call that waits. */
 export type CallDecision =
   | { readonly kind: 'result'; readonly result: unknown }
-  | { readonly kind: 'answer'; readonly answer: string | readonly string[] }
+  | { readonly kind: 'answer'; readonly answer: string | readonly string[]; readonly now: number }
   | { readonly kind: 'approve'; readonly edited?: { readonly input: unknown }; readonly pendingId?: string | undefined }
   | { readonly kind: 'deny'; readonly reason?: string };
 
@@ -96,7 +97,7 @@ function read(decision: CallDecision): Decision {
 
 function outputOfResult(result: unknown): ToolOutput {
   if (isToolResult(result)) {
-    if (result.status === 'error') return errorOutput(result.message);
+    if (result.status === 'error') return errorOutput(failureText(result.message, result.details));
     if (result.status !== 'ok') throw new ToolError('INVALID_INPUT', `Expected a value, ok(value) or fail(message) as the result of a call, found ${result.status}`);
     return outputOfResult(result.value);
   }
@@ -127,14 +128,24 @@ function progressAfter(call: CallRecord, decision: CallDecision, decided: Decisi
       return approved(call, pending, decided, decision.pendingId);
     case 'question':
       if (decision.kind !== 'answer') throw wrong('an answer to the question of the call (answer)');
+      if ((pending.expiresAt ?? Infinity) <= decision.now) throw new ToolError('TIMEOUT', 'Expected an answer in the time of the question, got one later. continue(engine) goes on without it.', { details: { callId: call.callId } });
       return settledWith(call, answered(pending, decision.answer));
     case 'manual':
       if (decision.kind !== 'result') throw wrong('the result of the call (submitToolResult), which waits for one');
+      assertPromised(pending, decision.result);
       return settledWith(call, outputOf(decided));
     case undefined:
       if (decision.kind !== 'result') throw wrong('the result of the call (submitToolResult), or that it runs again (rerun)');
       return settledWith(call, outputOf(decided));
   }
+}
+
+/** @throws ToolError `INVALID_INPUT` for a result that is not what the tool's output schema promises. */
+function assertPromised({ callId, outputSchema }: PendingManualCall, given: unknown): void {
+  let result = given;
+  for (; isToolResult(result); result = result.value) if (result.status !== 'ok') return;
+  const issues = isPlainObject(outputSchema) ? answerIssues(outputSchema, plainValue(result).data) : [];
+  if (issues.length > 0) throw new ToolError('INVALID_INPUT', `Expected a result that is what the output schema of the tool promises, got another: ${issues[0]!.message}`, { details: { callId, issues } });
 }
 
 /** A call that somebody else settled; it was run with other arguments than the model's where a person had changed them. */

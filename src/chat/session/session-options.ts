@@ -34,4 +34,5 @@ export const runSessionOptions = z.strictObject({
   acceptChangedTools: z.boolean().default(false),
   onCheckpoint: aFunction<(session: never) => void | Promise<void>>().optional(),
 });
+export const answerOptions = z.strictObject({ now: z.number().optional() });
 export const approvalOptions = z.strictObject({ input: z.unknown().optional(), pendingId: z.string().optional() });

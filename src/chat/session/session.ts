@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../core/clock.js';
 import { ToolError, isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
@@ -18,7 +19,7 @@ import { expireQuestions, resolveCall, rerunCall, type CallDecision, type Resolv
 import { closedMessages, newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
 import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot, type SignSnapshotOptions } from './snapshot.js';
 import { changedTools, type ChangedTool } from './changed-tools.js';
-import { approvalOptions, runSessionOptions } from './session-options.js';
+import { answerOptions, approvalOptions, runSessionOptions } from './session-options.js';
 
 /** What a decision came to: the session after it, or why it is refused, which leaves the session as it was. */
 export type Decided =
@@ -200,10 +201,14 @@ export class Session {
 
   /**
    * Answers the question of a call; the answer is the call's result. Where choices are offered it is the value or label of one,
-   * or, where several may be taken, a list of them or a text with commas; anything else is refused unless others are allowed.
+   * or, where several may be taken, a list of them or a text with commas; anything else is refused unless others are allowed, and
+   * so is an answer after the time of the question (`TIMEOUT`).
+   *
+   * @param options `now`: when it was given, in milliseconds since 1970. @default by the clock of the system
    */
-  answer(callId: string, answer: string | readonly string[]): Decided {
-    return this.#decide([[callId, { kind: 'answer', answer }]]);
+  answer(callId: string, answer: string | readonly string[], options: { readonly now?: number } = {}): Decided {
+    const { now = systemClock.now() } = checkOptions(answerOptions, options, 'options of an answer');
+    return this.#decide([[callId, { kind: 'answer', answer, now }]]);
   }
 
   /** Ends the wait for the questions whose time is over at `now`, in milliseconds since 1970; `continue` does so by the engine's clock. */
@@ -248,10 +253,8 @@ export class Session {
     if (questions.length > 1) throw new ToolError('INVALID_STATE', `Expected one question that waits, found ${questions.length}; answer each by its call: answer(callId, text)`);
     const checked = checkEngine(engine);
     const { callId } = questions[0]!;
-    const isLate = pendingOf(this.expire(checked.clock.now()).session.#data.chat).every((each) => each.callId !== callId);
-    const answered = this.answer(callId, text);
-    const refused = isLate ? new ToolError('TIMEOUT', 'Expected an answer in the time of the question, got one later. continue(engine) goes on without it.', { details: { callId } }) : answered.ok ? undefined : answered.error;
-    if (refused !== undefined) return { session: this, result: resultOf(this.#data.chat, checked, []), refused };
+    const answered = this.answer(callId, text, { now: checked.clock.now() });
+    if (!answered.ok) return { session: this, result: resultOf(this.#data.chat, checked, []), refused: answered.error };
     if (answered.session.pending.length > 0) return { session: await answered.session.save(), result: resultOf(answered.session.#data.chat, checked, []) };
     return answered.session.#continue(checked, options);
   }

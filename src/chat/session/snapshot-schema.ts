@@ -16,7 +16,7 @@ const asked = { id, callId: id, toolName, input: json, principal: z.string().opt
 const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definitionDigest: digest, danger: z.enum(DangerLevel), reason: z.string(), rule: z.string(), expiresAt: time, storeIdentity: z.string(), signature: z.string() });
 const pending = z.discriminatedUnion('kind', [
   approval,
-  z.strictObject({ kind: z.literal('manual'), ...asked, definitionDigest: z.union([digest, z.literal('')]) }),
+  z.strictObject({ kind: z.literal('manual'), ...asked, definitionDigest: z.union([digest, z.literal('')]), outputSchema: json.optional() }),
   z.strictObject({ kind: z.literal('question'), ...asked, definitionDigest: digest, ...QUESTION_FIELDS, expiresAt: time.optional() }),
 ]);
 

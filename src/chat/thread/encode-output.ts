@@ -37,12 +37,19 @@ export function deniedOutput(reason: string): ToolOutput {
   return Object.freeze({ type: 'execution-denied', reason: cut(reason) });
 }
 
-/** Returns what the model reads of a tool's value; `unshown` is why it cannot be made text or data of. */
-export function encodeOutcome(outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, encode: Encode): ToolOutput | { readonly unshown: string } {
+/** What a model reads of a value that cannot be made text or data of, and for programs why. */
+export interface Unshown {
+  readonly unshown: string;
+  readonly reason: string;
+}
+
+/** Returns what the model reads of a tool's value. What an encoder of the caller throws may say anything: models do not read it. */
+export function encodeOutcome(outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, encode: Encode): ToolOutput | Unshown {
   try {
     return checked(encode(outcome.value));
   } catch (error) {
-    return { unshown: unshownText(outcome.toolName, publicMessage(error)) };
+    const reason = publicMessage(error);
+    return { unshown: encode === encodeValue ? unshownText(outcome.toolName, reason) : `${outcome.toolName} ran, but its result cannot be shown: it could not be encoded`, reason };
   }
 }
 

@@ -1,8 +1,10 @@
 import { inspect } from 'node:util';
+import type { Issue } from '../../core/errors.js';
 import type { Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
+import { formatPath } from '../../tool/input/input-error.js';
 import { isDeniedByUser } from '../exit-codes.js';
 import { plainJson, plainLine, plainText } from '../plain-text.js';
 import { paint, type Style, type Terminal } from '../terminal.js';
@@ -47,7 +49,7 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
     case 'halt':
       return [line('yellow', 'halt', outcome.reason)];
     case 'error':
-      return [line('red', 'error', outcome.message)];
+      return [line('red', 'error', [outcome.message, ...issueLines(outcome)].join('\n')), ...(outcome.haltReason === undefined ? [] : [line('yellow', 'halt', outcome.haltReason)])];
     case 'denied':
       return [isDeniedByUser(outcome) ? line('yellow', 'not run', 'the question was not answered with a yes') : line('red', 'denied', `${outcome.reason} (${outcome.rule})`)];
     case 'manual':
@@ -60,6 +62,11 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
         line('yellow', 'held', `a person's yes is needed; --yes ${outcome.pending.danger} gives it, or answer at a terminal`),
       ];
   }
+}
+
+/** What is wrong with an answer that its tool's output schema refuses: for users, and not for models. */
+function issueLines({ code, details }: Extract<ToolOutcome, { status: 'error' }>): readonly string[] {
+  return code === 'INVALID_RESULT' && Array.isArray(details?.['issues']) ? (details['issues'] as readonly Issue[]).map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`)) : [];
 }
 
 /** An outcome as plain JSON data, whatever its tool returned. */

@@ -5,7 +5,6 @@ import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
 import { plainValue, unshownText } from '../../safety/read-outcome.js';
 import { boundInput } from '../../tool/input/bound-input.js';
-import { formatPath } from '../../tool/input/input-error.js';
 import { standardIssues } from '../../tool/input/standard-issues.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { QUESTION_FIELDS, type Question } from '../../tool/question.js';
@@ -24,7 +23,7 @@ const MOST_ISSUES = 20;
  * are anything else.
  *
  * An answer is held to the tool's `outputSchema`, and is given as the schema makes it. One that breaks it, or that JSON cannot
- * hold, is an `INVALID_RESULT` with the value for programs.
+ * hold, is an `INVALID_RESULT` with the value for programs. So is the value with which a tool ends the run.
  *
  * @throws ToolError `INVALID_RESULT` for a result of another copy of the helpers that does not hold what they promise.
  */
@@ -45,13 +44,19 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
       return { status: 'ask_user', ...(question.data as Question), pending: ask(question.data as Question) };
     }
     case 'halt':
-      return { status: 'halt', reason: text(result, 'reason'), value: result['value'] === undefined ? null : result['value'] };
+      return readHalt(entry, text(result, 'reason'), result['value']);
     default:
       throw malformed('a status of ok, error, ask_user or halt');
   }
 }
 
-async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<OutcomeBody> {
+/** A run that ends without a value promises none. One whose value is refused ends all the same. */
+async function readHalt(entry: ToolEntry, reason: string, value: unknown): Promise<OutcomeBody> {
+  const answer = value === undefined || value === null ? ({ status: 'ok', value: null } as const) : await readAnswer(entry, value);
+  return answer.status === 'ok' ? { status: 'halt', reason, value: answer.value } : { ...answer, haltReason: reason };
+}
+
+async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<Extract<OutcomeBody, { status: 'ok' | 'error' }>> {
   const given = returned === undefined ? null : returned;
   let value: unknown = given;
   if (isStandardSchema(outputSchema)) {
@@ -71,13 +76,14 @@ async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown):
     return invalid(unshownText(name, (error as TypeError).message), given);
   }
   if (outputSchema !== undefined && !isStandardSchema(outputSchema)) {
-    const issues = issuesIn(outputSchema, data);
+    const issues = answerIssues(outputSchema, data);
     if (issues.length > 0) return broken(name, given, issues);
   }
   return { status: 'ok', value };
 }
 
-function issuesIn(schema: object, data: Json): readonly Issue[] {
+/** Returns what of an answer is not as its JSON Schema says. */
+export function answerIssues(schema: object, data: Json): readonly Issue[] {
   try {
     return compileJsonSchema(schema).check(boundInput(data, MOST_BYTES));
   } catch (error) {
@@ -85,14 +91,15 @@ function issuesIn(schema: object, data: Json): readonly Issue[] {
   }
 }
 
-function broken(toolName: string, value: unknown, issues: readonly Issue[]): OutcomeBody {
-  const listed = issues.slice(0, MOST_ISSUES);
-  const lines = listed.map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`));
-  return invalid(`${toolName} ran, but its answer is not what its output schema promises:\n  ${lines.join('\n  ')}`, value, listed);
+/** The issues show what the tool gave: they are for programs, as the value is. */
+function broken(toolName: string, value: unknown, issues: readonly Issue[]): Invalid {
+  return invalid(`${toolName} ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.`, value, issues.slice(0, MOST_ISSUES));
 }
 
+type Invalid = Extract<OutcomeBody, { status: 'error' }>;
+
 /** The tool ran, and may have had its effect: the call is not made again. The value is left to programs. */
-function invalid(message: string, value: unknown, issues?: readonly Issue[]): OutcomeBody {
+function invalid(message: string, value: unknown, issues?: readonly Issue[]): Invalid {
   return { status: 'error', code: 'INVALID_RESULT', message, details: { ran: true, ...(issues && { issues }) }, value };
 }
 

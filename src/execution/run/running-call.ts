@@ -8,6 +8,7 @@ import type { Approval } from '../../safety/approvals.js';
 import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { Question } from '../../tool/question.js';
+import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ExecuteOptions } from '../executor-options.js';
 import { failure } from './failure.js';
@@ -125,8 +126,9 @@ export class RunningCall {
   pending(kind: 'manual' | 'question', entry: ToolEntry, input: Json, question?: Question): PendingManualCall | PendingQuestion {
     const { principal, conversationId } = this.#options;
     const facts = { id: randomUUID(), callId: this.#call.id, toolName: entry.name, input, definitionDigest: entry.digest, principal, conversationId, createdAt: this.#clock.now() };
+    const promise = kind === 'manual' ? promiseOf(entry) : {};
     const expiry = question?.timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + question.timeoutMs };
-    return cloneFrozen({ kind, ...facts, ...question, ...expiry }) as PendingManualCall | PendingQuestion;
+    return cloneFrozen({ kind, ...facts, ...promise, ...question, ...expiry }) as PendingManualCall | PendingQuestion;
   }
 
   /** The outcome with the facts of the call; told as an event. */
@@ -156,5 +158,14 @@ export class RunningCall {
       ...(principal !== undefined && { principal }),
       ...(conversationId !== undefined && { conversationId }),
     };
+  }
+}
+
+/** What the result of a call that is answered elsewhere must be like, where JSON Schema can say it. */
+function promiseOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
+  try {
+    return outputSchema === undefined ? {} : { outputSchema: cloneFrozen(jsonSchemaOf(outputSchema, 'output')) as Json };
+  } catch {
+    return {};
   }
 }

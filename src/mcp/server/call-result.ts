@@ -43,7 +43,7 @@ function answerResult(entry: ToolEntry, { text, data }: Answer, schemas: OutputS
 /** Words an outcome for a client. What is awaited is an error that says so: this is for clients that cannot be asked. */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome, schemas: OutputSchemas): CallToolResult {
   const { kind, text, data, haltReason } = readOutcome(outcome);
-  if (kind !== 'result') return errorResult(text);
+  if (kind !== 'result') return errorResult(text, ...(haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`]));
   if (haltReason === undefined) return answerResult(entry, { text, data: data! }, schemas); // The executor held it to the output schema.
   return uncheckedResult(entry, { text, data: data! }, schemas, `The tool asks to end here: ${haltReason}`);
 }
