@@ -1,10 +1,11 @@
 import { appendFileSync } from 'node:fs';
 import { SessionStore, type Decided, type Session } from '../../src/chat.js';
+import { isToolError } from '../../src/index.js';
 import { RedisStateStore } from '../../src/state.js';
 import { newExecutor, scriptOf, World, type Script } from './session-world.js';
 
 /**
- * One of several processes, each killed at some time, that go on with the session of its arguments until it is completed.
+ * One of several processes, one after the other or at once, that go on with one session until it is completed; each may be killed.
  *
  * It writes a line into a file for each effect, and prints one at each checkpoint. Of a call that may have run it says so.
  */
@@ -23,15 +24,28 @@ const sessions = new SessionStore({ store });
 const engine = { model: scriptOf(script), executor: newExecutor(new WrittenWorld()) };
 const options = { onCheckpoint: () => console.log('checkpoint') };
 
-let session = (await sessions.open('s')) ?? sessions.create({ id: 's' });
+const open = async () => (await sessions.open('s')) ?? sessions.create({ id: 's' });
+let session = await open();
 while (session.haltedReason !== 'completed') {
+  try {
+    session = await step(session);
+  } catch (error) {
+    if (!isToolError(error, 'STALE_SESSION')) throw error;
+    console.log('stale'); // Another process was faster.
+    session = await open();
+  }
+}
+console.log('completed');
+await store.close();
+
+async function step(from: Session): Promise<Session> {
+  let session = from;
   for (const { kind, callId } of session.pending) session = sessionOf(kind === 'approval' ? session.approve(callId) : kind === 'question' ? session.answer(callId, 'red') : session.submitToolResult(callId, kind === 'uncertain' ? 'may have run' : 'by hand'));
   session = await session.save();
   console.log('decided');
   ({ session } = session.messages.length === 0 ? await session.start(engine, 'Go', options) : await session.continue(engine, options));
+  return session;
 }
-console.log('completed');
-await store.close();
 
 function sessionOf(decided: Decided): Session {
   if (!decided.ok) throw decided.error;

@@ -64,4 +64,21 @@ describe.skipIf(!redisPresent)('processes that are killed one after the other (s
       if (kindOf(script, id) !== 'manual' && kindOf(script, id) !== 'idempotent' && !effects.includes(id)) expect(result).toContain('may have run');
     }
   }, 300_000);
+
+  it('that go on with one session at the same time let each effect happen at most once', async () => {
+    await server.flush();
+    const script: Script = [['auto', 'pay', 'slow', 'pay', 'manual'], ['pay', 'ask', 'auto', 'payAsk'], ['auto', 'pay', 'slow']];
+    const file = join(folder, 'effects-of-two');
+    writeFileSync(file, '');
+    const args = [server.url, file, JSON.stringify(script)];
+    const ends = await Promise.all([0, 1].map(() => run(args, Infinity)));
+    expect(ends.map((lines) => lines.at(-1))).toEqual(['completed', 'completed']);
+    const effects = readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
+    expect(effects.filter((id, at) => effects.indexOf(id) !== at)).toEqual([]);
+    const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
+    const session = (await new SessionStore({ store }).open('s'))!;
+    await store.close();
+    assertSendable(session.messages);
+    expect(resultsIn(session.messages).map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
+  }, 300_000);
 });

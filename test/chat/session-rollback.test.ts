@@ -85,6 +85,14 @@ describe('a session in a store that came back older', () => {
     expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
   });
 
+  it('that came back empty is not there, and ends a run that is under way', async () => {
+    const { server, sessions, engine, session, world } = await rolledBack();
+    await server.restart(0);
+    expect(await sessions.open('s')).toBeUndefined();
+    expect(await codeOf(session.continue(engine))).toBe('STALE_SESSION');
+    expect(world.starts.size).toBe(0);
+  });
+
   it('at whatever moment of a run it was saved runs no approved call without a new approval', async () => {
     let moments = 0;
     for (let more = 0; more < 12; more += 1) {
@@ -153,6 +161,31 @@ describe.skipIf(!redisPresent)('a Redis that is killed and comes back with what 
   });
 });
 
+describe.skipIf(!redisPresent)('a replica that takes over (skipped without redis-server)', () => {
+  it('has another identity: what was approved on the server before needs approval again', async () => {
+    const [first, second] = [await RedisServer.start(), await RedisServer.start()];
+    const stores = [await RedisStateStore.connect({ url: first.url, timeoutMs: 5_000 }), await RedisStateStore.connect({ url: second.url, timeoutMs: 5_000 })] as const;
+    try {
+      await second.command('REPLICAOF', '127.0.0.1', String(first.port));
+      const { engine, world } = newCase([{ calls: [call('p', 'pay')] }, 'done']);
+      const { session } = await new SessionStore({ store: stores[0] }).create({ id: 's' }).start(engine, 'Go');
+      await session.approve('p').session.save();
+      const elsewhere = new SessionStore({ store: stores[1] });
+      await eventually(async () => (await elsewhere.open('s'))?.rev === session.rev + 2, 'the replica has the session');
+      await first.kill();
+      await second.command('REPLICAOF', 'NO', 'ONE');
+      const opened = (await elsewhere.open('s'))!;
+      expect(kindsOf(opened)).toEqual(['approval p']);
+      expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
+      expect(world.starts.size).toBe(0);
+      expect((await opened.approve('p').session.continue(engine)).session.status).toBe('completed');
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
+      await Promise.all([first.stop(), second.stop()]);
+    }
+  });
+});
+
 describe('a signed snapshot', () => {
   const KEY = new Uint8Array(32).fill(9);
   const paid: string[] = [];
@@ -179,6 +212,9 @@ describe('a signed snapshot', () => {
     expect(models.map(({ model }) => model.requests.length).sort()).toEqual([0, 0, 1]);
     expect(paid).toEqual(['paid']);
     expect(await codeOf(read(snapshot).continue(engineOf(store, 'Paid.')))).toBe('STALE_SESSION');
+    // Without the key it is not refused, but its call is claimed.
+    expect(kindsOf((await Session.fromJSON(snapshot).continue(engineOf(store, 'Paid.'))).session)).toEqual(['uncertain c1']);
+    expect(paid).toEqual(['paid']);
   });
 
   it('can be tried again by who read it, and goes on from what it came to, once', async () => {
