@@ -9,7 +9,7 @@ export const WRITES: ReadonlySet<Operation> = new Set<Operation>(['compareAndSet
 export function watched(store: StateStore, around: (operation: Operation, given: readonly unknown[], go: () => Promise<unknown>) => Promise<unknown>): StateStore {
   return new Proxy(store, {
     get(target, name) {
-      const method = target[name as keyof StateStore] as unknown;
+      const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;
       if (!OPERATIONS.has(name as string)) return method.bind(target) as unknown;
       return (...given: unknown[]) => around(name as Operation, given, () => (method as (...given: unknown[]) => Promise<unknown>).apply(target, given));

@@ -116,7 +116,7 @@ export class SessionLogs {
     if (last.success) return { end, movedTo: last.data.moved };
     const snapshot = parse(json);
     if (!isPlainObject(snapshot)) throw refused('a snapshot at the beginning of the log', 'something else');
-    for (const text of changes) applyDelta(snapshot as Record<string, unknown>, parse(text));
+    for (const text of changes) applyDelta(snapshot, parse(text));
     return { end, snapshot };
   }
 
