@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, askUser, defineTool, fail, halt, isToolError, SafetyPolicy, selectTools, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { toAISDKTools, type AISDKToolsOptions } from '../../src/interop/ai-sdk/to-ai-sdk-tools.js';
-import { MemoryStateStore } from '../../src/state.js';
+import { MemoryStateStore, type StateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 
 type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
 const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 1, text: 1, reasoning: undefined } };
@@ -98,6 +100,23 @@ describe('tools in the AI SDK', () => {
     await generateText({ model, tools: set(), messages });
     expect(written).toEqual(['hello']);
     expect(told(model)).toMatchObject([{ type: 'error-text', value: expect.stringContaining('not used') }]);
+  });
+
+  it('run no approved call after their store restarted, or one that it does not know: it may have run', async () => {
+    const store = new RestartingStore(new ManualClock());
+    const { registry, executor, written } = setUp();
+    const set = (own: StateStore = store) => toAISDKTools(registry, { executor, store: own });
+    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2'), saying('3')] });
+    const first = await generateText({ model, tools: set(), messages: [ask] });
+    const messages = answered(first.response.messages, true);
+    store.save();
+    await generateText({ model, tools: set(), messages });
+    await store.restart('saved');
+    await generateText({ model, tools: set(), messages });
+    expect(told(model)).toMatchObject([{ value: expect.stringContaining('restarted since') }]);
+    await generateText({ model, tools: set(new MemoryStateStore()), messages });
+    expect(told(model)).toMatchObject([{ value: expect.stringContaining('their store does not know') }]);
+    expect(written).toEqual(['hello']);
   });
 
   it.each([

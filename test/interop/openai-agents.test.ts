@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { AccessMode, defineTool, fail, SafetyPolicy, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { toOpenAIAgentsTools } from '../../src/interop/openai-agents/to-openai-agents-tools.js';
 import { MemoryStateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
 
@@ -170,5 +172,22 @@ describe('tools in @openai/agents', () => {
       await runner.run(other, state);
       expect(written).toEqual(shared ? ['hello'] : []);
     }
+  });
+
+  it.each(['saved', 'nothing'] as const)('run no approved call again after their store came back with %s of it', async (kept) => {
+    const { registry, executor, agentWith, runner, written } = setUp();
+    const store = new RestartingStore(new ManualClock());
+    const agent = (...outputs: readonly ModelResponse['output'][]) => agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
+    const first = await runner.run(agent([call('w1', 'write', { text: 'hello' })]), 'please');
+    const stored = first.state.toString();
+    store.save();
+    for (let round = 0; round < 2; round++) {
+      const again = agent(said('written'));
+      const state = await RunState.fromString(again, stored);
+      state.approve(state.getInterruptions()[0]!);
+      await runner.run(again, state);
+      await store.restart(kept);
+    }
+    expect(written).toEqual(['hello']);
   });
 });

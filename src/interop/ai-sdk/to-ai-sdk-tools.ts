@@ -1,12 +1,14 @@
 import { z } from 'zod';
+import { LIMITS } from '../../core/limits.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
+import { digestOf } from '../../core/plain-data.js';
 import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
 import { checkAhead, checkInput } from '../../tool/input/check-input.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { bridgeShape, contextOf, executorOption, GuardedCalls, isSameInput, policyOption, redeemApproval, resultOf, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
+import { bridgeShape, contextOf, executorOption, GuardedCalls, isSameInput, notAsked, policyOption, redeemApproval, resultOf, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
 import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
@@ -20,7 +22,7 @@ export interface AISDKToolsOptions extends ExportOptions, CallContext {
   readonly policy?: Policy;
   /** Whether what tools report while they run is shown as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
-  /** Where approvals that ran their call are remembered, for 24 days. @default this tool set's memory */
+  /** Where it is remembered what users were asked about, and which approvals ran their call, for 24 days. Tool sets of one conversation need the same. @default this tool set's memory, and approvals of other sets count */
   readonly store?: StateStore;
 }
 
@@ -60,10 +62,12 @@ const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optiona
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toAISDKTools(input: ExportInput, options: AISDKToolsOptions = {}): Record<string, AISDKTool> {
-  const { executor, policy, progress, store = new MemoryStateStore(), level, ...rest } = checkOptions(schema, options, 'options of the export to the AI SDK');
+  const { executor, policy, progress, store: shared, level, ...rest } = checkOptions(schema, options, 'options of the export to the AI SDK');
   const exported = exportedTools(input, { level });
   const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
   const context = contextOf(rest);
+  const store = shared ?? new MemoryStateStore();
+  const questionOf = (toolName: string, { id }: ToolCall) => `ai-sdk-question:${digestOf([context.conversationId ?? null, id, toolName])}`;
   const calls = executor && new GuardedCalls({ executor, policy, context });
   // Without a prototype: models ask for tools of any name, also of the name `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
@@ -82,12 +86,20 @@ export function toAISDKTools(input: ExportInput, options: AISDKToolsOptions = {}
       // Asked again after the approval, the AI SDK would take a no for "denied". The decision is made when the call runs.
       if (approvalIn(call.messages, toolName, call.toolCallId, given) !== undefined) return true;
       const made = callOf(call, given);
-      return calls.needsApproval(made, ownerOf(made));
+      if (!(await calls.needsApproval(made, ownerOf(made)))) return false;
+      const { identity } = await store.now();
+      await store.compareAndSet(questionOf(toolName, made), undefined, identity, { ttlMs: LIMITS.timerMs, identity });
+      return true;
     };
     const run = async (given: unknown, call: AISDKCallOptions): Promise<unknown> => {
       const made = callOf(call, given);
       const approvalId = approvalIn(call.messages, toolName, made.id, given);
-      if (approvalId !== undefined) await redeemApproval(store, 'ai-sdk', [context.conversationId ?? null, approvalId, made.id, toolName]);
+      if (approvalId !== undefined) {
+        const identity = await store.get(questionOf(toolName, made));
+        // Without a store of their own, tools of another request asked.
+        if (identity === undefined && shared !== undefined) throw notAsked();
+        await redeemApproval(store, 'ai-sdk', [context.conversationId ?? null, approvalId, made.id, toolName], identity);
+      }
       return resultOf(await calls.run(entry, made, { owner: ownerOf(made), approved: approvalId !== undefined, signal: call.abortSignal }));
     };
     tools[toolName].execute = progress ? (given, call) => withProgress(executor, call.toolCallId, entry.name, () => run(given, call)) : run;

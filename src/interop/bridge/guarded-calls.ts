@@ -6,6 +6,7 @@ import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import { type CallContext, type CheckedCall, type PendingApproval, type Policy, POLICY_MODES, type ToolCall, type ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
+import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { levelShape } from '../export/export-input.js';
@@ -38,7 +39,7 @@ const contextShape = { principal: name, scopes: z.array(z.string()).optional(), 
 export const bridgeShape = { ...contextShape, ...levelShape };
 export const executorOption = withMethods<CallExecutor>('a ToolExecutor', 'execute', 'check');
 export const policyOption = withMethods<Policy>('a policy with a decide method', 'decide').optional();
-export const storeOption = withMethods<StateStore>('a StateStore', 'compareAndSet').optional();
+export const storeOption = withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional();
 
 /** Returns who calls, of checked options; without what was not given. */
 export function contextOf(options: z.output<z.ZodObject<typeof contextShape>>): CallContext {
@@ -159,9 +160,20 @@ export function resultOf(outcome: ToolOutcome): Json {
  * Uses a framework's approval up: frameworks keep approvals as long as their messages or run, and would run their calls again.
  *
  * @param approval what makes it this approval and no other.
- * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, `STATE_UNAVAILABLE`.
+ * @param identity of the store when the user was asked, where that is known: one that restarted since may have forgotten the use.
+ * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, or of a store that restarted since; `STATE_UNAVAILABLE`.
  */
-export async function redeemApproval(store: StateStore, framework: string, approval: Json): Promise<void> {
-  if ((await store.compareAndSet(`${framework}-approval:${digestOf(approval)}`, undefined, 'used', { ttlMs: LIMITS.timerMs })) === true) return;
+export async function redeemApproval(store: StateStore, framework: string, approval: Json, identity?: string): Promise<void> {
+  try {
+    if ((await store.compareAndSet(`${framework}-approval:${digestOf(approval)}`, undefined, 'used', { ttlMs: LIMITS.timerMs, ...(identity !== undefined && { identity }) })) === true) return;
+  } catch (error) {
+    if (!isRestarted(error)) throw error;
+    throw new ToolError('INVALID_APPROVAL', 'Expected the state store in which the approval was asked for, got one that restarted since, or another server. Ask again.');
+  }
   throw new ToolError('INVALID_APPROVAL', 'Expected an approval that was not used, got one that has run its call already. Ask again.');
+}
+
+/** The error for an approval of a call that nobody is known to have been asked about. */
+export function notAsked(): ToolError {
+  return new ToolError('INVALID_APPROVAL', 'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.');
 }

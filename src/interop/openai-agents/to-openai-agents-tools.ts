@@ -8,7 +8,7 @@ import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import type { StateStore } from '../../state/state-store.js';
 import { readOutcome } from '../../safety/read-outcome.js';
-import { bridgeShape, contextOf, executorOption, GuardedCalls, policyOption, redeemApproval, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
+import { bridgeShape, contextOf, executorOption, GuardedCalls, notAsked, policyOption, redeemApproval, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
 import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
 import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../export/schema/object-schema.js';
@@ -91,8 +91,8 @@ function toTool({ entry, rendered }: ExportedTool, name: string, calls: GuardedC
       if (approved) {
         try {
           // Whoever approved every call of the tool was not asked about this one.
-          if (!isApproved(randomUUID())) await questions.assertAsked(name, call);
-          await questions.redeem(name, call);
+          const identity = await (isApproved(randomUUID()) ? questions.identityOf(name, call) : questions.assertAsked(name, call));
+          await questions.redeem(name, call, identity);
         } catch (error) {
           if (isToolError(error)) return error.message;
           throw error;
@@ -106,7 +106,7 @@ function toTool({ entry, rendered }: ExportedTool, name: string, calls: GuardedC
   };
 }
 
-/** What users were asked about, with its input: the runner's approvals know only the id and the tool of a call. */
+/** What users were asked about, with its input and the identity of the store: the runner's approvals know only the id and the tool of a call. */
 class Questions {
   readonly #store: StateStore;
   readonly #conversationId: string | null;
@@ -117,23 +117,33 @@ class Questions {
   }
 
   async remember(toolName: string, call: ToolCall): Promise<void> {
-    const [key, digest, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs }];
-    if ((await this.#store.compareAndSet(key, undefined, digest, lifetime)) === true) return;
+    const { identity } = await this.#store.now();
+    const [key, digest, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
+    if ((await this.#store.compareAndSet(key, undefined, JSON.stringify([digest, identity]), lifetime)) === true) return;
     const before = await this.#store.get(key);
-    if (before !== undefined && before !== digest) await this.#store.compareAndSet(key, before, AMBIGUOUS, lifetime);
+    // An earlier question keeps its identity: of an approval of before a restart nobody knows whether it ran.
+    if (before !== undefined && questionIn(before)[0] !== digest) await this.#store.compareAndSet(key, before, AMBIGUOUS, lifetime);
   }
 
-  /** @throws ToolError `INVALID_APPROVAL` unless this input is all that was asked about under the id of the call. */
-  async assertAsked(toolName: string, call: ToolCall): Promise<void> {
-    const asked = await this.#store.get(this.#key(toolName, call));
-    if (asked === undefined) throw new ToolError('INVALID_APPROVAL', 'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.');
-    if (asked === AMBIGUOUS) throw new ToolError('INVALID_APPROVAL', 'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.');
+  /** @returns the identity of the store then. @throws ToolError `INVALID_APPROVAL` unless this input is all that was asked about under the id of the call. */
+  async assertAsked(toolName: string, call: ToolCall): Promise<string | undefined> {
+    const question = await this.#store.get(this.#key(toolName, call));
+    if (question === undefined) throw notAsked();
+    const [asked, identity] = questionIn(question);
+    if (question === AMBIGUOUS) throw new ToolError('INVALID_APPROVAL', 'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.');
     if (asked !== digestOf(call.input ?? {})) throw new ToolError('INVALID_APPROVAL', 'Expected the input that was asked about, got another. Nothing was run; call again with a new id.');
+    return identity;
+  }
+
+  /** The identity of the store when a call was asked about; `undefined` when it was not. */
+  async identityOf(toolName: string, call: ToolCall): Promise<string | undefined> {
+    const question = await this.#store.get(this.#key(toolName, call));
+    return question === undefined ? undefined : questionIn(question)[1];
   }
 
   /** Uses up the approval of an id, whatever the input: a second input under it was not approved. */
-  redeem(toolName: string, { id }: ToolCall): Promise<void> {
-    return redeemApproval(this.#store, 'openai-agents', [this.#conversationId, id, toolName]);
+  redeem(toolName: string, { id }: ToolCall, identity: string | undefined): Promise<void> {
+    return redeemApproval(this.#store, 'openai-agents', [this.#conversationId, id, toolName], identity);
   }
 
   #key(toolName: string, { id }: ToolCall): string {
@@ -141,7 +151,12 @@ class Questions {
   }
 }
 
-const AMBIGUOUS = 'ambiguous';
+/** Written instead of an input's digest. */
+const AMBIGUOUS = JSON.stringify(['ambiguous']);
+
+function questionIn(text: string): readonly [inputDigest: string, identity?: string] {
+  return JSON.parse(text) as [string, string?];
+}
 
 /** What a model wrote as arguments; text that is no JSON stays text, and is refused as an input. */
 function parsed(input: string): unknown {
