@@ -185,14 +185,14 @@ describe('whatever happens to the store, a budget is not overspent', () => {
       else if (step.kind === 'save') store.save();
       else if (step.kind === 'restart') await store.restart(step.kept);
       else if (step.kind === 'reset') {
-        await processes[step.by]!.resetBudgets(OWNERS[step.owner]!);
+        await processes[step.by]!.resetBudgets(OWNERS[step.owner]);
         runs[step.owner]!.length = 0;
       } else if (step.kind === 'accept') {
         await processes[step.by]!.resetBudgets();
         for (const each of runs) each.length = 0;
       } else {
         const own = runs[step.owner]!;
-        if ((await callOf(processes[more.by(step)]!, OWNERS[step.owner]!)).status === 'ok') own.push(clock.elapsed());
+        if ((await callOf(processes[more.by(step)]!, OWNERS[step.owner])).status === 'ok') own.push(clock.elapsed());
         const { windowMs = Infinity } = budget;
         expect(own.filter((time) => time > clock.elapsed() - windowMs).length).toBeLessThanOrEqual(MOST);
       }
