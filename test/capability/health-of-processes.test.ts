@@ -127,6 +127,15 @@ describe('a process that only serves', () => {
     expect(of().providers['primary']!.backoffUntil! - clock.now()).toBe(6_000);
   });
 
+  it('dates calls by the clock of the process that made them, and takes the latest date for the last call', async () => {
+    const [fast, slow] = [await all.server({ skewMs: MINUTE }), await all.server()];
+    fast.capabilities.recordTool('plain', { success: true, latencyMs: 1 });
+    await all.advance(2_000);
+    slow.capabilities.recordTool('plain', { success: false, latencyMs: 2 });
+    await all.advance(2_000);
+    for (const { of } of [slow, fast]) expect(of('plain')).toMatchObject({ tool: { total: 2 }, lastInvocation: { success: true, at: 1_000_000 + MINUTE } });
+  });
+
   it('knows whether a provider is left alone also of processes that count health on their own', async () => {
     const [{ of }, caller] = [await all.server(), await all.caller({ countsAlone: true })];
     expect(of().providers['primary']).toMatchObject({ consecutiveFailures: 0, backoffUntil: null });
