@@ -47,8 +47,8 @@ function machines() {
     const { clock, store } = connect(skewMs);
     store.setAvailable(!isAway);
     const isDeaf = { now: false };
-    const { subscribe } = store;
-    store.subscribe = (channel, listener) => subscribe.call(store, channel, (message) => isDeaf.now || listener(message));
+    const subscribe = store.subscribe.bind(store);
+    store.subscribe = (channel, listener) => subscribe(channel, (message) => void (isDeaf.now || listener(message)));
     const health = new SharedHealth({ store, clock, maxKeys });
     ends.push(() => health.close());
     const capabilities = await CapabilityRegistry.load({ root: tree.root, clock, health });
