@@ -127,6 +127,15 @@ describe('a budget of which single keys are gone', () => {
     expect(await callOf(executor)).toMatchObject({ details: { reason: 'lost' } });
   });
 
+  it('is closed within a second in processes that have not seen as much', async () => {
+    const [little, much] = [started(EVER), started(EVER)];
+    expect([await made(little, 1), await made(much, 1)]).toEqual([1, 1]);
+    await store.evict('budget:');
+    expect(await made(much, 1)).toBe(0);
+    clock.advance(1_000);
+    expect(await callOf(little)).toMatchObject({ details: { reason: 'lost' } });
+  });
+
   it('with a window is closed for one', async () => {
     const executor = started(WINDOW);
     await made(executor, 2);
