@@ -51,9 +51,9 @@ export function expectationOf(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return EXPECTED[issue.expected] ?? issue.expected;
     case 'too_big':
-      return `at most ${amount(issue.maximum, issue.origin)}`;
+      return `${issue.exact === true ? 'exactly' : issue.inclusive === false ? 'less than' : 'at most'} ${amount(issue.maximum, issue.origin)}`;
     case 'too_small':
-      return `at least ${amount(issue.minimum, issue.origin)}`;
+      return `${issue.exact === true ? 'exactly' : issue.inclusive === false ? 'more than' : 'at least'} ${amount(issue.minimum, issue.origin)}`;
     case 'invalid_union':
       return issue.message === UNWORDED ? unionOf(issue.errors) : issue.message;
     default:
@@ -111,7 +111,8 @@ function hintsOf(issue: z.core.$ZodIssue): IssueHints {
 
 function amount(bound: number | bigint, origin: string): string {
   if (origin === 'string') return bound === 1 ? '1 character' : `${bound} characters`;
-  if (origin === 'array') return bound === 1 ? '1 entry' : `${bound} entries`;
+  if (origin === 'date') return new Date(Number(bound)).toISOString();
+  if (origin === 'array' || origin === 'set') return bound === 1 ? '1 entry' : `${bound} entries`;
   return String(bound);
 }
 

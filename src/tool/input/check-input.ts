@@ -1,7 +1,7 @@
 import type { ToolError } from '../../core/errors.js';
 import { isToolError } from '../../core/errors.js';
 import { expectedGot, kindOf } from '../../core/issues.js';
-import { isPlainObject, type Json } from '../../core/plain-data.js';
+import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import { isStandardSchema, type StandardResult, type StandardSchema } from '../schema/standard-schema.js';
 import type { ToolEntry } from '../tool-definition.js';
@@ -56,7 +56,7 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
   try {
     const raw = boundInput(input);
     if (raw === null) return checkNull(entry);
-    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', kindOf(raw)) }]); // Text may hold a whole input with its secrets.
+    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', kindOf(raw), typeof raw === 'string' ? 'Parse the JSON text first.' : undefined) }]); // Text may hold a whole input with its secrets.
     return askSchema(entry, raw);
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
@@ -70,7 +70,7 @@ function askSchema({ name, inputSchema, inputJsonSchema }: ToolEntry, raw: Json)
 }
 
 function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
-  const orRefused = (check: InputCheck) => (check.ok ? check : refused(invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', 'null') }])));
+  const orRefused = (check: InputCheck) => (check.ok ? check : refused(invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', 'null', requiredIn(entry)) }])));
   const orEmpty = (check: InputCheck): InputCheck | Promise<InputCheck> => {
     if (check.ok) return check;
     const empty = askSchema(entry, boundInput({}));
@@ -79,6 +79,10 @@ function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
   // A schema that takes everything does not ask for null.
   const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema)) ? askSchema(entry, null) : refused(invalidInput(entry.name, []));
   return takesNull instanceof Promise ? takesNull.then(orEmpty) : orEmpty(takesNull);
+}
+
+function requiredIn({ inputJsonSchema: { required } }: ToolEntry): string | undefined {
+  return Array.isArray(required) && required.length > 0 ? `Required ${required.length === 1 ? 'is' : 'are'} ${required.map(describeValue).join(', ')}.` : undefined;
 }
 
 function parse(toolName: string, schema: StandardSchema, raw: Json): InputCheck | Promise<InputCheck> {

@@ -104,6 +104,28 @@ describe('checkInput', () => {
     expect(error.details['toolName']).toBe('sample');
   });
 
+  it.each<[z.ZodType, unknown, string]>([
+    [z.number().positive(), 0, 'more than 0, got 0.'],
+    [z.number().lt(5), 5, 'less than 5, got 5.'],
+    [z.number().max(5), 6, 'at most 5, got 6.'],
+    [z.number().multipleOf(5), 7, 'a multiple of 5, got 7.'],
+    [z.string().length(3), 'ab', 'exactly 3 characters, got "ab".'],
+    [z.email(), 'no', 'a valid email address, got "no".'],
+    [z.iso.date(), 'tomorrow', 'a valid ISO date, got "tomorrow".'],
+    [z.string().regex(/^a+$/), 'b', 'a text that matches /^a+$/, got "b".'],
+    [z.string().startsWith('a'), 'b', 'a text that begins with "a", got "b".'],
+    [z.string().endsWith('a'), 'b', 'a text that ends with "a", got "b".'],
+    [z.string().includes('a'), 'b', 'a text with "a" in it, got "b".'],
+    [z.number().refine((n) => n % 2 === 0, 'must be even'), 3, 'a value that the schema accepts, got 3. must be even.'],
+    [z.number().refine((n) => n % 2 === 0), 3, 'a value that the schema accepts, got 3.'],
+    [z.number().min(3, 'Three are needed!'), 1, 'at least 3, got 1. Three are needed!'],
+    [z.email('Give an address.'), 'no', 'a valid email, got "no". Give an address.'],
+    [z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]), { kind: 'c' }, 'one of "a", "b", got "c".'],
+    [z.coerce.date().min(new Date(0)), '1960-01-01', 'at least 1970-01-01T00:00:00.000Z, got "1960-01-01".'],
+  ])('words what zod’s %#th check expects as JSON Schema would, with the author’s own words after it', (field, value, expected) => {
+    expect(refused(z.object({ field }), { field: value }).message.replace(/^.*\n  field(\.kind)?: /, '')).toBe(`Expected ${expected}`);
+  });
+
   it.each(['password', 'apiKey', 'API_KEY', 'access_token', 'accesstoken', 'clientSecret', 'Authorization', 'tokens'])('shows of %s only the kind of what came', (name) => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
@@ -114,8 +136,17 @@ describe('checkInput', () => {
     expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
   });
 
+  it('names the required parameters where null was given for them', () => {
+    expect(refused(FIELDS, null).message).toMatch(/named parameters, got null\. Required is "path"\.$/);
+    expect(refused(z.object({ a: z.string(), b: z.number() }), null).message).toMatch(/got null\. Required are "a", "b"\.$/);
+  });
+
+  it('repeats no words of an author about a secret', () => {
+    expect(refused(z.object({ token: z.string().refine(() => false, { error: ({ input }) => `not ${String(input)}` }) }), { token: 'hunter2' }).message).toMatch(/accepts, got a string\.$/);
+  });
+
   it('shows of a text that was given instead of parameters only that it is one', () => {
-    expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(/named parameters, got a string\.$/);
+    expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(/named parameters, got a string\. Parse the JSON text first\.$/);
   });
 
   it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what came in %s', (name) => {
