@@ -41,7 +41,8 @@ export function fieldWords(entry: ToolEntry, name: FieldName, { kind, words }: T
   if (kind === 'priority') return [PRIORITY_NAMES[entry.priority]!];
   if (kind === 'wholeSeconds' || kind === 'seconds') return [`${value as number} ms`];
   if (name === 'digest') return [entry.digest.slice(0, 16)];
-  if (typeof value === 'boolean') return [(words ?? ['yes', 'no'])[value ? 0 : 1]];
+  if (typeof value === 'boolean') return [(words ?? ['yes', 'no'])[value ? 0 : 1]].filter((word) => word !== '');
+  if (kind === 'personas' && entry.personaAllowlist?.length === 0) return ['no persona'];
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.map((each) => (typeof each === 'string' && kind !== 'requests' ? each : JSON.stringify(each)));
 }

@@ -3,7 +3,7 @@ import { DangerLevel, Priority } from '../core/enums.js';
 import { LIMITS } from '../core/limits.js';
 import { DERIVED_SETS } from '../registry/derived-sets.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
-import { POLICY_MODES, type PolicyMode } from '../safety/calls.js';
+import { POLICY_MODES, type CallContext, type PolicyMode } from '../safety/calls.js';
 import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/metadata/tool-fields.js';
 import { EXIT_HELP } from './exit-codes.js';
 
@@ -51,6 +51,7 @@ export function addExecutionOptions(command: Command): Command {
     .addOption(new Option('--yes [level]', `run calls up to this danger without asking (${USUAL_YES} when no level is given)`).choices(Object.values(DangerLevel)).preset(USUAL_YES))
     .addOption(new Option('--mode <mode>', 'read-only refuses what can change something, unattended what would have to be asked').choices(MODES).default('default'))
     .option('--timeout <ms>', "how long a call may take, instead of the tool's own limit", milliseconds)
+    .option('--flags <names>', 'the flags that are on, for tools that need some; repeat, or separate with commas', collectValues())
     .option('--root <dir>', 'the folder that the bundled tools are kept to (default: the current one)')
     .addHelpText('after', EXIT_HELP);
 }
@@ -66,9 +67,10 @@ function milliseconds(text: string): number {
   return ms;
 }
 
-/** Returns the persona that calls are made as: a user who sees its tools also calls as it. */
-export function personaOf({ persona }: Readonly<Record<string, unknown>>): { readonly persona?: string } {
-  return typeof persona === 'string' ? { persona } : {};
+/** Returns what calls are made with: the flags that are on, and the persona, as a user who sees its tools also calls as it. */
+export function callContextOf(options: Readonly<Record<string, unknown>>): Pick<CallContext, 'persona' | 'flags'> {
+  const { persona, flags } = options as Pick<CallContext, 'persona' | 'flags'>;
+  return { ...(persona !== undefined && { persona }), ...(flags !== undefined && { flags }) };
 }
 
 /** The conditions of the filter that have an option. */
@@ -95,7 +97,7 @@ export function addFilterOptions(command: Command): Command {
 }
 
 /** Collects the values of an option that may be repeated, each a list with commas. */
-function collectValues(allowed: readonly string[] | undefined): (text: string, before?: readonly string[]) => readonly string[] {
+function collectValues(allowed?: readonly string[]): (text: string, before?: readonly string[]) => readonly string[] {
   return (text, before = []) => {
     const values = text.split(',').map((value) => value.trim());
     if (values.includes('')) throw new InvalidArgumentError('Expected a value before and after every comma.');

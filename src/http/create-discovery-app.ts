@@ -54,7 +54,7 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
     const cors = corsHeaders(request, allowedOrigins);
     const preflight = isPreflight(request, cors);
     const admission = await guard(request, { isOpen: isOpen || preflight });
-    if (!admission.ok) return errorAnswer(admission.status, admission, { ...cors, ...admission.headers });
+    if (!admission.ok) return errorAnswer(admission.status, { code: admission.code, message: admission.message }, { ...cors, ...admission.headers });
     if (preflight) return { status: 204, headers: { ...cors, ...PREFLIGHT }, body: null };
     try {
       return refuseUnreadable(request, cors) ?? (await answer({ ifNoneMatch: request.headers.get('if-none-match') ?? undefined, extra: cors }));

@@ -68,7 +68,7 @@ function flagsCheck(entry: ToolEntry, _: EffectiveDanger, { flags = [] }: CallCo
   if (needed === 'malformed') return { rule: 'missing-flags', reason: `what ${entry.name} says under requires_flags is neither a list of flags nor one for each operation` };
   const missing = needed.filter((flag) => !flags.includes(flag));
   if (missing.length === 0) return undefined;
-  return { rule: 'missing-flags', reason: `${entry.name} needs the flags ${missing.join(', ')}, which the call's context does not have` };
+  return { rule: 'missing-flags', reason: `${entry.name} needs the flags ${missing.join(', ')}, which the call's context does not have; whoever makes the call gives those that are on as its flags (on the command line: --flags ${missing.join(',')})` };
 }
 
 function allowListCheck(entry: ToolEntry, _: EffectiveDanger, __: CallContext, { modes, allow }: CheckFrame): Refused | undefined {

@@ -26,7 +26,7 @@ export function requiredFlags({ metadata }: Pick<FlaggedTool, 'metadata'>): Requ
 export function flagWords(required: RequiredFlags | null | undefined): readonly string[] {
   if (required === 'malformed') return ['what no call has (requires_flags is malformed)'];
   if (required === null || required === undefined || isList(required)) return required ?? [];
-  return Object.entries(required).map(([operation, flags]) => `${operation}: ${flags.join(' ')}`);
+  return Object.entries(required).map(([operation, flags]) => `${operation}: ${flags.join(' ') || 'none'}`);
 }
 
 /**

@@ -155,10 +155,12 @@ describe('a yes', () => {
     expect(approved.changedTools(changed.executor.registry)).toEqual([{ toolName: 'pay', change: 'changed' }]);
     expect(approved.changedTools(new ToolMetadataRegistry())).toEqual([{ toolName: 'pay', change: 'missing' }]);
     expect(approved.changedTools(executorOf('Steals', { name: 'steal', aliases: ['pay'] }).registry)).toEqual([{ toolName: 'steal', change: 'changed' }]);
-    expect(await codeOf(approved.continue(changed))).toBe('TOOL_CHANGED');
+    await expect(approved.continue(changed)).rejects.toMatchObject({ code: 'TOOL_CHANGED', message: 'Expected the tools of the calls to be run as the model knew them, got pay changed. Nothing was run. Go on with `continue(engine, { acceptChangedTools: true })`: calls of changed tools are judged again, and an approval of what a tool was does not count.' });
+    expect(approved.deny('p')).toMatchObject({ ok: false, error: { code: 'ALREADY_RESOLVED', message: 'Expected the decision on record about the call "p", got another. What was decided first stays.' } });
     const { session: again } = await approved.continue(changed, { acceptChangedTools: true });
     expect(again.status).toBe('awaiting_approval');
     expect(ran).toEqual([]);
+    expect(codeIn(again.deny('p'))).toBe('applied');
     const { session: last } = await sessionOf(again.approve('p')).continue(changed);
     expect([last.status, ran]).toEqual(['completed', ['Pays twice']]);
   });

@@ -134,6 +134,35 @@ describe('--manifests', () => {
     expect(err).toContain('handler');
   });
 
+  it('says of a list which personas have tools that it leaves out', async () => {
+    write('manifests/functions.json', [good, { ...good, name: 'hers', persona_allowlist: ['Ada', 'Eve'] }, { ...good, name: 'eves', persona_allowlist: ['Eve'] }]);
+    write('manifests/personas/Ada/functions.json', [good, { ...good, name: 'own' }]);
+    write('manifests/personas/Bob/functions.json', [{ ...good, name: 'other' }]);
+    expect((await run('list', '--manifests', 'manifests')).out).toMatch(/1 of 1 tools; \* inferred, not declared; 5 more for Ada, Bob, Eve \(--persona\)$/m);
+    expect((await run('list', '--manifests', 'manifests', '--persona', 'ada')).out).toMatch(/3 of 3 tools; .*; 2 more for Bob, Eve \(--persona\)$/m);
+    write('manifests/functions.json', [good, { ...good, name: 'other' }]);
+    rmSync(join(folder, 'manifests/personas'), { recursive: true });
+    expect((await run('list', '--manifests', 'manifests')).out).toMatch(/2 of 2 tools; \* inferred, not declared$/m);
+  });
+
+  it('shows of a tool who may use it, and which flags which operation needs', async () => {
+    write('manifests/functions.json', [{ ...good, persona_allowlist: ['Ada'], requires_consent: true, requires_flags: { pay: ['live'], preview: [] } }, { ...good, name: 'plain' }]);
+    const { out } = await run('show', 'good', '--manifests', 'manifests', '--persona', 'Ada');
+    expect(out).toMatch(/^only for +Ada$/m);
+    expect(out).toMatch(/^consent +every call needs approval$/m);
+    expect(out).toMatch(/^needs flags +pay: live, preview: none$/m);
+    expect((await run('show', 'plain', '--manifests', 'manifests')).out).not.toMatch(/^(?:only for|consent|needs flags)/m);
+  });
+
+  it('runs a tool that needs flags with those of --flags, and says without them which are missing', async () => {
+    write('manifests/functions.json', [{ ...good, requires_flags: ['live', 'beta'] }]);
+    const denied = await run('run', 'good', '--manifests', 'manifests', '--flags', 'live');
+    expect(denied.err).toMatch(/denied good needs the flags beta, .*--flags beta\) \(missing-flags\)/);
+    const { err } = await run('run', 'good', '--manifests', 'manifests', '--flags', 'live,beta');
+    expect(err).not.toContain('denied');
+    expect(err).toContain('handler'); // Nothing of it runs: a manifest brings no code.
+  });
+
   it('refuses a persona that no manifest names', async () => {
     write('manifests/functions.json', [good]);
     const { code, err } = await run('list', '--manifests', 'manifests', '--persona', 'Adda');

@@ -45,7 +45,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   if (before?.digest === digest && call?.progress.state !== 'waiting') return { data, applied: false };
   if (call === undefined || !isOpen(call.progress, decision)) {
     if (before === undefined) throw new ToolError('UNKNOWN_CALL', `Expected the id of a call that waits, found ${describeValue(callId)}${waitingFor(data)}`, { details: { callId } });
-    throw new ToolError('ALREADY_RESOLVED', `Expected the decision on record about the call ${describeValue(callId)}, found another; what is decided stays`, { details: { callId } });
+    throw new ToolError('ALREADY_RESOLVED', `Expected the decision on record about the call ${describeValue(callId)}, got another. What was decided first stays.`, { details: { callId } });
   }
   const chat = closeTurn(withCall(data.chat, callId, progressAfter(call, decision, decided)));
   const resolutions = Object.freeze([...(before === undefined ? data.resolutions : data.resolutions.filter((each) => each !== before)), Object.freeze({ callId, digest })]);

@@ -327,7 +327,7 @@ export class Session {
     const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(runSessionOptions, options, 'options of a run');
     const changed = acceptChangedTools ? [] : changedTools(chat, engine.registry);
     if (changed.length > 0) {
-      throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, found ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}; deny the calls, or give acceptChangedTools`, { details: { changed } });
+      throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, got ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}. Nothing was run. Go on with \`continue(engine, { acceptChangedTools: true })\`: calls of changed tools are judged again, and an approval of what a tool was does not count.`, { details: { changed } });
     }
     const model = await modelStepOf(engine);
     const { context, id, origin } = this.#data;

@@ -7,7 +7,7 @@ import { outcomeToJson } from '../execute/show-outcome.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { importModules, type ImportOptions } from '../load/import-modules.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { executionOptionsOf, personaOf } from '../options.js';
+import { callContextOf, executionOptionsOf } from '../options.js';
 import { plainJson } from '../plain-text.js';
 import { wrapWords } from '../table.js';
 import { paint, type Dialog } from '../terminal.js';
@@ -44,7 +44,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
     const engine: ChatEngine = {
       model,
       executor,
-      ...personaOf(options),
+      ...callContextOf(options),
       ...(system !== undefined && { system }),
       ...(maxTurns !== undefined && { maxTurns }),
       ...(maxTools !== undefined && { selectTools: { maxTools } }),

@@ -12,12 +12,13 @@ import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 
 /** Prints the tools that pass a filter, one a line. */
-export function list(terminal: Terminal, { registry }: LoadedRegistry, filter: ToolFilter, json: boolean): void {
+export function list(terminal: Terminal, { registry, leftOut }: LoadedRegistry, filter: ToolFilter, json: boolean): void {
   const entries = registry.filter(filter);
   if (json) return terminal.out(JSON.stringify(entries.map(entryToJson), null, 2));
   terminal.out(table(terminal, entries, [...AXIS_COLUMNS, { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' }]));
   const inferred = entries.some((entry) => entry.inferred.length > 0) ? '; * inferred, not declared' : '';
-  terminal.out(paint(terminal, 'dim', `\n${entries.length} of ${registry.size} tools${inferred}`));
+  const others = leftOut === undefined || leftOut.tools === 0 ? '' : `; ${leftOut.tools} more for ${plainLine(leftOut.personas.join(', ')) || 'no persona'}${leftOut.personas.length > 0 ? ' (--persona)' : ''}`;
+  terminal.out(paint(terminal, 'dim', `\n${entries.length} of ${registry.size} tools${inferred}${others}`));
 }
 
 const FACT_MARGIN = 18;

@@ -7,7 +7,7 @@ import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { executionOptionsOf, filterOf, personaOf, TOKEN_VARIABLE } from '../options.js';
+import { callContextOf, executionOptionsOf, filterOf, TOKEN_VARIABLE } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine } from '../plain-text.js';
@@ -74,7 +74,7 @@ const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
  * On standard input and output, where nothing else is printed, or over HTTP with `--http`.
  *
  * @param options as the command line has them: `http`, `port`, `host`, `token`, `allowedHost`, `search`, those of running tools
- * (`yes`, `mode`, `timeout`), of filtering them, `persona` and `json`.
+ * (`yes`, `mode`, `timeout`, `flags`), of filtering them, `persona` and `json`.
  */
 export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedRegistry, options: Readonly<Record<string, unknown>>, world: McpServeWorld = { input: process.stdin, env: process.env }): Promise<number> {
   const { http, port, host, token = world.env[TOKEN_VARIABLE], allowedHost, search, json } = options as Partial<{ http: boolean; port: number; host: string; token: string; allowedHost: readonly string[]; search: boolean; json: boolean }>;
@@ -86,7 +86,7 @@ export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedReg
     name: 'tooldex',
     version: packageJson.version,
     policy: policyOf(registry, execution),
-    context: personaOf(options),
+    context: callContextOf(options),
     filter: filterOf(options),
     onError: (error) => terminal.err(`${paint(terminal, 'yellow', 'fault')} ${error instanceof Error ? error.message : String(error)}`),
     ...(search === undefined ? {} : { search }),

@@ -6,7 +6,7 @@ import { planToJson, showPlan, type ShownPlan } from '../execute/show-plan.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { executionOptionsOf, personaOf } from '../options.js';
+import { callContextOf, executionOptionsOf } from '../options.js';
 import { plainJson } from '../plain-text.js';
 import { paint, type Dialog, type Terminal } from '../terminal.js';
 
@@ -18,7 +18,7 @@ import { paint, type Dialog, type Terminal } from '../terminal.js';
 export async function run(terminal: Dialog, { registry }: LoadedRegistry, name: string, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
   const call = { id: 'call-0', name: registry.require(name).name, input: await readJsonOption((options['input'] as string | undefined) ?? '{}', terminal, cwd) };
   return withExecutor(terminal, registry, executionOptionsOf(options), (event) => progressLine(terminal, event), async ({ executor, signal, turns }) => {
-    const outcome = await answerQuestion(terminal, turns, await executor.execute(call, { signal, ...personaOf(options) }), signal);
+    const outcome = await answerQuestion(terminal, turns, await executor.execute(call, { signal, ...callContextOf(options) }), signal);
     const value = valueText(terminal, outcome);
     if (options['json'] === true) terminal.out(plainJson(outcomeToJson(outcome), 2));
     else if (value !== undefined) terminal.out(value);
@@ -46,14 +46,14 @@ export async function plan(terminal: Dialog, { registry }: LoadedRegistry, file:
   const json = options['json'] === true;
   return withExecutor(terminal, registry, executionOptionsOf(options), (event) => callLine(terminal, event), async (execution) => {
     const { executor, signal } = execution;
-    const planned: ShownPlan = { calls, plan: await executor.plan(calls), dryRuns: await executor.dryRun(calls, personaOf(options)) };
+    const planned: ShownPlan = { calls, plan: await executor.plan(calls), dryRuns: await executor.dryRun(calls, callContextOf(options)) };
     if (!json) showPlan(terminal, planned);
     if (options['run'] !== true) {
       if (json) terminal.out(plainJson(planToJson(planned), 2));
       return EXIT.ok;
     }
     if (!json) terminal.out('');
-    const outcomes = await outcomesOf(terminal, calls, execution, personaOf(options));
+    const outcomes = await outcomesOf(terminal, calls, execution, callContextOf(options));
     if (json) terminal.out(plainJson({ ...planToJson(planned), outcomes: outcomes.map(outcomeToJson) }, 2));
     else for (const [position, outcome] of outcomes.entries()) showOutcome(terminal, position, outcome);
     if (signal.aborted) terminal.err(paint(terminal, 'yellow', 'interrupted'));

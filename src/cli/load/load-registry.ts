@@ -21,6 +21,8 @@ export interface LoadedRegistry {
   readonly problems: readonly LoadProblem[];
   /** In which file each tool was found; empty for the bundled tools. */
   readonly fileOf: ReadonlyMap<string, string>;
+  /** How many tools of the manifests are only for other personas, and these. */
+  readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
   /** Ends what the tools hold open. */
   readonly close?: () => Promise<void>;
   /** Joins a tool that was found elsewhere with the one of these for which it stands. */
@@ -112,7 +114,8 @@ function join(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
     code.registry.register(entry.definition);
     fileOf.set(entry.name, manifests.fileOf.get(entry.name)!);
   }
-  return { registry: code.registry, problems: [...code.problems, ...manifests.problems], fileOf };
+  const { leftOut = code.leftOut } = manifests;
+  return { registry: code.registry, problems: [...code.problems, ...manifests.problems], fileOf, ...(leftOut && { leftOut }) };
 }
 
 /** Adds a tool that was not found before; answers why another one keeps its name. `origins` has the registered one first. */
@@ -151,7 +154,9 @@ export async function loadManifestTools(folder: string, persona: string | undefi
     .filter(({ severity }) => severity === 'error')
     .map(({ file, line, column, entryName, message }) => ({ file: line === null ? file : `${file}:${line}:${column}`, reason: entryName === undefined ? message : `${JSON.stringify(entryName)}: ${message}` }));
   const fileOf = new Map([...registry].map(({ name }) => [name, capabilities.tool(name, persona)?.source ?? folder]));
-  return { registry, problems, fileOf };
+  const others = capabilities.tools().filter(({ owner, entry }) => (owner === null ? !registry.has(entry.name) : owner.toLowerCase() !== persona?.trim().toLowerCase()));
+  const personas = [...new Set(others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? []))].sort();
+  return { registry, problems, fileOf, leftOut: { tools: others.length, personas } };
 }
 
 const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';

@@ -41,7 +41,7 @@ export interface ToolField {
   readonly about: string;
   /** What the field is called on the command line and the page. */
   readonly label?: string;
-  /** A flag's value in words: true, then false. */
+  /** A flag's value in words: true, then false; an empty one is not shown. */
   readonly words?: readonly [string, string];
   /** The value of an entry whose author gave none. */
   readonly missing?: readonly never[] | false;
@@ -113,7 +113,7 @@ export const TOOL_FIELDS = {
     about: 'The strongest thing that a call touches. When in doubt, the more restrictive one. What is not declared counts as dangerous.',
     filter: { param: 'side_effects', condition: 'sideEffect', of: 'query', about: 'What a call touches' },
   },
-  requiresConsent: { wire: 'requires_consent', kind: 'flag', on: SAID, about: 'Whether every call needs approval.', missing: false },
+  requiresConsent: { wire: 'requires_consent', kind: 'flag', on: [...SAID, 'show', 'facts'], label: 'consent', words: ['every call needs approval', ''], about: 'Whether every call needs approval.', missing: false },
   requiresApproval: {
     wire: 'requires_approval', kind: 'flag', from: 'catalogue', on: ['list', 'row', 'axis', 'facts'], label: 'approval', words: ['needs approval', 'runs without approval'],
     about: 'Whether calls need approval: the tool writes, is dangerous, or requires consent.',
@@ -155,7 +155,7 @@ export const TOOL_FIELDS = {
   invalidates: { wire: 'invalidates', kind: 'words', on: ['manifest', 'detail'], about: 'Tools and categories whose cached results a call makes stale.', missing: [] },
   cacheTtlMs: { wire: 'cache_ttl', kind: 'seconds', on: ['manifest', 'detail'], about: 'How many seconds an answer may be reused; only for tools with access_mode "readonly".' },
   personaAllowlist: {
-    wire: 'persona_allowlist', kind: 'personas', on: ['manifest', 'list', 'row', 'facts'], label: 'only for', about: 'The only personas that may call the tool, in any case; all when missing, none when empty.',
+    wire: 'persona_allowlist', kind: 'personas', on: ['manifest', 'list', 'row', 'show', 'facts'], label: 'only for', about: 'The only personas that may call the tool, in any case; all when missing, none when empty.',
   },
   providers: {
     wire: 'providers', kind: 'providers', on: ['manifest', 'list', 'row', 'axis'], label: 'providers', missing: [], about: 'Services that can answer the calls, tried in ascending priority.',
@@ -175,7 +175,7 @@ export const TOOL_FIELDS = {
   health: { wire: 'health', kind: 'health', from: 'catalogue', on: ['list', 'row', 'axis'], about: 'How the last calls went.', label: 'health', live: true },
   compatibility: { wire: 'compatibility', kind: 'compatibility', from: 'catalogue', on: ['list'], about: 'Whether and why the persona that asks may use the tool.', live: true },
   strict: { wire: 'strict', kind: 'flag', from: 'manifest', on: CARRIED, about: 'Whether models shall follow the parameters to the letter; carried along.' },
-  requiresFlags: { wire: 'requires_flags', kind: 'flags', from: 'manifest', on: ['manifest', 'detail', 'show', 'facts'], label: 'needs flags', about: 'The flags that the context of a call must have: a list, or one for each operation. Calls without them are denied.' },
+  requiresFlags: { wire: 'requires_flags', kind: 'flags', from: 'manifest', on: ['manifest', 'detail', 'show', 'facts'], label: 'needs flags', about: 'The flags that the context of a call must have: a list, or one for each operation: a value of the one input field whose enum has all of them. Calls without them are denied.' },
   policyFlags: { wire: 'policy_flags', kind: 'any', from: 'manifest', on: CARRIED, about: 'Facts for policies of the application; carried along.' },
   quotaHints: { wire: 'quota_hints', kind: 'any', from: 'manifest', on: CARRIED, about: 'Bounds that the tool keeps; carried along.' },
   returns: { wire: 'returns', kind: 'any', from: 'manifest', on: CARRIED, about: 'The form of the answer; carried along.' },

@@ -25,7 +25,8 @@ function factsOf(tool: WireToolDetail): readonly Fact[] {
     const value = tool[wire as keyof WireToolDetail];
     if (name === 'authStatus') return [wire, label!, authOf(tool)];
     if (name === 'requiresFlags') return [wire, label!, flagWords(tool.requires_flags)];
-    const values = typeof value === 'boolean' && words !== undefined ? [words[value ? 0 : 1]] : valuesOn(value);
+    if (kind === 'personas' && Array.isArray(value) && value.length === 0) return [wire, label!, ['no persona']];
+    const values = typeof value === 'boolean' && words !== undefined ? [words[value ? 0 : 1]].filter((word) => word !== '') : valuesOn(value);
     const unit = kind === 'wholeSeconds' || kind === 'seconds' ? 's' : name === 'costPerCall' ? (tool.cost_unit ?? '') : '';
     return [wire, label!, unit === '' ? values : values.map((each) => `${each} ${unit}`)];
   });
