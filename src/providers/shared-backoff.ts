@@ -14,20 +14,25 @@ export type SharedState =
       readonly binding: boolean;
     };
 
-export interface SharedBackoffOptions {
+/** One provider as its state is shared. */
+export interface SharedProvider {
+  readonly identity: string;
+  shared: SharedBackoff | undefined;
+  /** The state here and now. */
+  sharedState(): SharedState;
+  /** Hears of a state that another process brought about. */
+  adopt(state: SharedState): void;
+}
+
+export interface RouterSyncOptions {
   readonly store: StateStore;
   readonly clock: Clock;
-  readonly key: string;
+  readonly toolName: string;
+  readonly slots: readonly SharedProvider[];
   /** Tells this process from all others. */
   readonly writer: string;
   /** Milliseconds that no backoff and no lease exceeds, whatever the store says; a service may ask for more. */
   readonly mostMs: number;
-  /** The provider's state here and now. */
-  readonly current: () => SharedState;
-  /** Hears of a state that another process brought about. */
-  readonly adopt: (state: SharedState) => void;
-  /** Tells all processes to read again. */
-  readonly announce: () => Promise<void>;
 }
 
 /** How long a state is remembered that nobody changes; after it the provider counts as available. */
@@ -45,7 +50,9 @@ const MOST_RACES = 5;
  * itself, for processes die. What the store cannot be told stays to be told; meanwhile this process goes on alone.
  */
 export class SharedBackoff {
-  readonly #options: SharedBackoffOptions;
+  readonly #options: RouterSyncOptions;
+  readonly #slot: SharedProvider;
+  readonly #key: string;
   /** The text that the store is believed to hold. */
   #known: string | undefined;
   #counter = 0;
@@ -55,8 +62,10 @@ export class SharedBackoff {
   #working: Promise<void> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: SharedBackoffOptions) {
+  constructor(options: RouterSyncOptions, slot: SharedProvider, key: string) {
     this.#options = options;
+    this.#slot = slot;
+    this.#key = key;
   }
 
   /** The state here has changed: tells the others, in the background. */
@@ -150,7 +159,7 @@ export class SharedBackoff {
   async #write(): Promise<void> {
     for (let race = 0; race < MOST_RACES; race += 1) {
       const at = await timeOf(this.#options.store);
-      const own = this.#options.current();
+      const own = this.#slot.sharedState();
       if (await this.#replace(this.#encode(own, at), KEEP_MS)) return;
       const { text, state } = await this.#read();
       this.#known = text;
@@ -166,20 +175,20 @@ export class SharedBackoff {
   /** Takes over what others wrote; with it, what was still to be written is out of date. */
   #adopt(state: SharedState): void {
     this.#toWrite = false;
-    this.#options.adopt(state);
+    this.#slot.adopt(state);
   }
 
   async #replace(next: string, ttlMs: number): Promise<boolean> {
-    if (!(await this.#options.store.compareAndSet(this.#options.key, this.#known, next, { ttlMs }))) return false;
+    if (!(await this.#options.store.compareAndSet(this.#key, this.#known, next, { ttlMs }))) return false;
     this.#known = next;
     // Who does not hear of it, finds out at the next look.
-    await this.#options.announce().catch(() => {});
+    await this.#options.store.publish(PROVIDER_CHANNEL, JSON.stringify([this.#options.writer, this.#key])).catch(() => {});
     return true;
   }
 
   #read(): Promise<StoredState> {
     this.#readAt = this.#options.clock.elapsed();
-    return readProviderState(this.#options.store, this.#options.key, this.#options.mostMs);
+    return readProviderState(this.#options.store, this.#key, this.#options.mostMs);
   }
 
   #encode(state: SharedState, at: number | undefined): string {
@@ -212,8 +221,12 @@ export async function readProviderState(store: StateStore, key: string, mostMs: 
 }
 
 /** The store's time; `undefined` where it does not tell: durations then count from when they are read. */
-function timeOf(store: StateStore): Promise<number | undefined> {
-  return store.now().then(({ time }) => time, () => undefined);
+async function timeOf(store: StateStore): Promise<number | undefined> {
+  try {
+    return (await store.now()).time;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The state of a text; one that cannot be read, of another version or damaged, is available: it locks nobody out. */
@@ -231,23 +244,6 @@ function decode(text: string, mostMs: number): { readonly state: SharedState; re
   return { state: { kind: 'available' } };
 }
 
-/** One provider as its state is shared. */
-export interface SharedProvider {
-  readonly identity: string;
-  shared: SharedBackoff | undefined;
-  sharedState(): SharedState;
-  adopt(state: SharedState): void;
-}
-
-export interface RouterSyncOptions {
-  readonly store: StateStore;
-  readonly clock: Clock;
-  readonly toolName: string;
-  readonly slots: readonly SharedProvider[];
-  readonly writer: string;
-  readonly mostMs: number;
-}
-
 /** How often listening is tried that was refused. */
 const LISTEN_AGAIN_MS = 1_000;
 
@@ -258,20 +254,16 @@ export class RouterSync {
   readonly #parts: ReadonlyMap<string, SharedBackoff>;
   #ready: Promise<void> | undefined;
   #ends: (() => void | Promise<void>)[] = [];
-  #subscribing = false;
+  #listening: Promise<void> | undefined;
   #triedAt = 0;
-  #subscribed = false;
   #closed = false;
 
   constructor(options: RouterSyncOptions) {
-    const { store, clock, toolName, slots, writer, mostMs } = options;
     this.#options = options;
     // With the tool's name: providers of two tools that happen to be called alike are not one service.
-    const parts = slots.map((slot): [string, SharedBackoff] => {
-      const key = providerKey(`${toolName}/${slot.identity}`);
-      const announce = () => store.publish(PROVIDER_CHANNEL, JSON.stringify([writer, key]));
-      slot.shared = new SharedBackoff({ store, clock, key, writer, mostMs, current: () => slot.sharedState(), adopt: (state) => slot.adopt(state), announce });
-      return [key, slot.shared];
+    const parts = options.slots.map((slot): [string, SharedBackoff] => {
+      const key = providerKey(`${options.toolName}/${slot.identity}`);
+      return [key, (slot.shared = new SharedBackoff(options, slot, key))];
     });
     this.#parts = new Map(parts);
   }
@@ -280,7 +272,7 @@ export class RouterSync {
   ready(): Promise<void> {
     if (this.#ready === undefined) return (this.#ready = this.#start());
     // A store can refuse to be listened to for a moment without ever calling itself unavailable.
-    if (!this.#subscribed && this.#options.clock.elapsed() - this.#triedAt >= LISTEN_AGAIN_MS) void this.#refresh();
+    if (this.#listening === undefined && this.#options.clock.elapsed() - this.#triedAt >= LISTEN_AGAIN_MS) void this.#refresh();
     return this.#ready;
   }
 
@@ -304,18 +296,16 @@ export class RouterSync {
   }
 
   async #listen(): Promise<void> {
-    if (this.#subscribed || this.#subscribing || this.#closed) return;
-    this.#subscribing = true;
+    if (this.#closed) return;
     this.#triedAt = this.#options.clock.elapsed();
-    try {
-      const end = await this.#options.store.subscribe(PROVIDER_CHANNEL, (message) => this.#hear(message));
-      this.#subscribed = true;
-      this.#ends.push(end);
-      if (this.#closed) await this.close();
-    } catch {
-      // Tried again when the store is back, and with later calls.
-    }
-    this.#subscribing = false;
+    this.#listening ??= this.#subscribe();
+    // Tried again when the store is back, and with later calls.
+    await this.#listening.catch(() => (this.#listening = undefined));
+    if (this.#closed) await this.close();
+  }
+
+  async #subscribe(): Promise<void> {
+    this.#ends.push(await this.#options.store.subscribe(PROVIDER_CHANNEL, (message) => this.#hear(message)));
   }
 
   #hear(message: string): void {

@@ -54,6 +54,18 @@ describe('routers that share a store', () => {
     expect(all[3]!.events.some((event) => event.type === 'provider-ejected' && event.reason === 'failed in another process')).toBe(true);
   });
 
+  it('agree also over a store that does not tell its time', async () => {
+    const { all, a } = processes(2);
+    for (const { store, call } of all) {
+      store.now = () => Promise.reject(new Error('no identity'));
+      await call();
+    }
+    a.fails();
+    await all[0]!.call();
+    await settled();
+    expect(all.map(({ router, clock }) => router.snapshot()[0]!.backoffUntil! - clock.now())).toEqual([1_000, 1_000]);
+  });
+
   it('tell a process that starts later', async () => {
     const { all, a } = processes(2);
     a.fails();
