@@ -40,7 +40,7 @@ function fromClass(constructor: AnyFunction): ToolDefinition[] {
   let instance: object | undefined;
   const lazily = () => (instance ??= new (constructor as unknown as new () => object)());
   const own = definitionsOn(constructor, lazily);
-  assertConstructible(constructor, own.flatMap(({ manual, conflictKeys, name }) => (manual === true && conflictKeys === undefined ? [] : [name])));
+  assertConstructible(constructor, own.flatMap(({ manual, canonicalInput, conflictKeys, name }) => (manual === true && (canonicalInput ?? conflictKeys) === undefined ? [] : [name])));
   return [...own, ...staticDefinitions(constructor)];
 }
 
@@ -82,12 +82,14 @@ function definitionsOn(constructor: object, instance: () => object): ToolDefinit
   return [...own, ...[...methodOptions(constructor, 'instance')].map(([key, each]) => createDefinition(bound(each, instance), workOf(prototype, key, instance)))];
 }
 
-/** The options with `conflictKeys` called on the instance, which knows what a path of its inputs means. */
+/** The options with those functions called on the instance that read what a path of its inputs means. */
 function bound({ declared, metadata }: ResolvedOptions, instance: () => object): ResolvedOptions {
-  const { conflictKeys } = declared;
-  if (conflictKeys === undefined) return { declared, metadata };
-  const onInstance: NonNullable<ToolOptions['conflictKeys']> = (input) => conflictKeys.call(instance(), input);
-  return { declared: { ...declared, conflictKeys: onInstance }, metadata: { ...metadata, conflictKeys: onInstance } };
+  const { canonicalInput, conflictKeys } = declared;
+  const onInstance: Pick<ToolOptions, 'canonicalInput' | 'conflictKeys'> = {
+    ...(canonicalInput && { canonicalInput: (input) => canonicalInput.call(instance(), input) as unknown }),
+    ...(conflictKeys && { conflictKeys: (input) => conflictKeys.call(instance(), input) }),
+  };
+  return { declared: { ...declared, ...onInstance }, metadata: { ...metadata, ...onInstance } };
 }
 
 function staticDefinitions(constructor: object): ToolDefinition[] {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type PolicyRule, SafetyPolicy, tool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { defineTool, type PolicyRule, SafetyPolicy, tool, ToolExecutor, ToolMetadataRegistry, type ToolOptions } from '../../src/index.js';
 import { matchesPattern, matchKey } from '../../src/safety/name-pattern.js';
 import { createDefaultTools, FileWall, MoveFile, WriteFile } from '../../tools/index.js';
 import { policyOver } from './policies.js';
@@ -77,6 +77,24 @@ describe('a rule that denies writing *.lock', () => {
 
   it('follows no links: the key of a path that leads through one is that of the path', async () => {
     expect(await verdict('write_file', { path: 'link/package.lock', content: '' }, { verdict: 'deny', touches: 'write:file:package.lock' })).toBe('allow');
+  });
+});
+
+describe('a rule about an argument of a bundled tool', () => {
+  const SECRETS = ['secrets/a', './secrets//a', 'x/../secrets/a/', join(root, 'secrets/a'), `${root}/./secrets/a`];
+
+  it.each(SECRETS)('meets %j, which is the path that it names, in every tool that takes one', async (path) => {
+    const denies = (field: string): PolicyRule => ({ verdict: 'deny', input: { [field]: 'secrets/*' } });
+    for (const name of ['read_file', 'write_file', 'delete_file', 'list_directory', 'file_info', 'find_files', 'count_lines', 'outline_file', 'search_text', 'git_blame']) {
+      const input = { path, content: '', glob: '*', query: 'x' };
+      expect(await verdict(name, input, denies('path')), name).toBe('deny');
+      expect(await verdict(name, { ...input, path: 'src/a' }, denies('path')), name).toBe('allow');
+    }
+    expect(await verdict('move_file', { from: path, to: 'b' }, denies('from'))).toBe('deny');
+    expect(await verdict('move_file', { from: 'b', to: path }, denies('to'))).toBe('deny');
+    for (const [name, input] of [['run_shell', { command: 'ls' }], ['run_program', { program: 'node' }]] as const) expect(await verdict(name, { ...input, cwd: path }, denies('cwd')), name).toBe('deny');
+    const listed: PolicyRule = { verdict: 'deny', when: ({ input }) => (input as { readonly paths: readonly string[] }).paths.includes('secrets/a') };
+    for (const name of ['git_diff', 'git_log', 'git_show', 'git_commit']) expect(await verdict(name, { revision: 'main', message: 'm', paths: ['src', path] }, listed), name).toBe('deny');
   });
 });
 
@@ -165,6 +183,32 @@ describe('a tool that is a class', () => {
       const own = new ToolMetadataRegistry();
       own.register(source);
       expect(own.require('save').conflictKeys?.({})).toEqual([`${folder}/`]);
+    }
+  });
+});
+
+describe('an input in its one form', () => {
+  const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
+  const lower = ({ path }: { readonly path: string }) => ({ path: path.toLowerCase() });
+  const registryOf = (canonicalInput: NonNullable<ToolOptions['canonicalInput']>) => {
+    const own = new ToolMetadataRegistry();
+    own.register(defineTool({ name: 'save', description: 'Saves', inputSchema, accessMode: 'write', canonicalInput, execute: (input: unknown) => input }));
+    return own;
+  };
+  const rules: readonly PolicyRule[] = [{ verdict: 'deny', input: { path: 'secret' } }, ALLOWED];
+  const runIn = (own: ToolMetadataRegistry, path: string) => new ToolExecutor({ registry: own, policy: new SafetyPolicy({ registry: own, rules }) }).execute({ id: '1', name: 'save', input: { path } });
+
+  it('is what the policy judges and what the tool gets', async () => {
+    expect(await runIn(registryOf(lower), 'SECRET')).toMatchObject({ status: 'denied' });
+    expect(await runIn(registryOf(lower), 'OTHER')).toMatchObject({ status: 'ok', value: { path: 'other' } });
+  });
+
+  it('refuses the call where there is none', async () => {
+    const broken = () => {
+      throw new Error('no form');
+    };
+    for (const canonicalInput of [broken, () => undefined, () => 'text', async () => Promise.reject(new Error('no form'))]) {
+      expect(await runIn(registryOf(canonicalInput), 'other')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     }
   });
 });

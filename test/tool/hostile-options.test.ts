@@ -113,7 +113,7 @@ describe('hostile options', () => {
 });
 
 describe('a mutated definition', () => {
-  const OPTIONS = ['name', 'description', 'inputSchema', 'outputSchema', 'version', 'aliases', 'priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'sideEffects', 'category', 'keywords', 'mandatoryKeywords', 'stages', 'taskTypes', 'progressParams', 'examples', 'timeoutMs', 'auth', 'allowParallel', 'requiresConsent', 'dangerFor', 'conflictKeys', 'invalidates', 'cacheTtlMs', 'cacheKey', 'costPerCall', 'idempotencyKey', 'capabilities', 'personaAllowlist', 'providers', 'manual', 'compact', 'summary', 'handlerRef', 'available', 'metadata', 'execute', 'unknown'];
+  const OPTIONS = ['name', 'description', 'inputSchema', 'outputSchema', 'version', 'aliases', 'priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'sideEffects', 'category', 'keywords', 'mandatoryKeywords', 'stages', 'taskTypes', 'progressParams', 'examples', 'timeoutMs', 'auth', 'allowParallel', 'requiresConsent', 'dangerFor', 'canonicalInput', 'conflictKeys', 'invalidates', 'cacheTtlMs', 'cacheKey', 'costPerCall', 'idempotencyKey', 'capabilities', 'personaAllowlist', 'providers', 'manual', 'compact', 'summary', 'handlerRef', 'available', 'metadata', 'execute', 'unknown'];
   const label = fc.constantFrom('a', ' ', '__proto__', 'readonly', 'write', 'none', 'x'.repeat(300));
   const value = fc.oneof(fc.jsonValue(), label, fc.array(label), fc.integer({ min: -2, max: 5 }), fc.constantFrom(NaN, Infinity, undefined, Symbol('s'), 10n, boom, new Date(0), new Map(), /x/));
   const changes = fc.array(fc.tuple(fc.constantFrom(...OPTIONS), value), { minLength: 1, maxLength: 4 });

@@ -81,7 +81,7 @@ describe('the digest', () => {
     expect(sampleEntry({ ...FULL, keywords: ['another', 'keyword'] }).digest).not.toBe(digest);
   });
 
-  it.each(['dangerFor', 'conflictKeys', 'cacheKey', 'available'])('differs when there is a function %s, but not between two of them', (option) => {
+  it.each(['dangerFor', 'canonicalInput', 'conflictKeys', 'cacheKey', 'available'])('differs when there is a function %s, but not between two of them', (option) => {
     const first = sampleEntry({ [option]: () => 'a' }).digest;
     expect(first).not.toBe(sampleEntry().digest);
     expect(first).toBe(sampleEntry({ [option]: () => 'b' }).digest);

@@ -102,8 +102,8 @@ describe('stored tools and their code', () => {
     expect(toolsFromJson(stored(sample({ manual: true }), sample({ name: 'other', manual: true, execute: work }), sample({ name: 'third', providers: [{ name: 'x' }] }))).tools.map(({ name }) => name)).toEqual(['sample', 'other', 'third']);
   });
 
-  it('do not come back less careful: without dangerFor, conflictKeys or available they are missing', () => {
-    for (const [part, value] of Object.entries<() => unknown>({ dangerFor: () => DangerLevel.CRITICAL, conflictKeys: () => ['all'], cacheKey: () => undefined, available: () => false })) {
+  it('do not come back less careful: without dangerFor, canonicalInput, conflictKeys or available they are missing', () => {
+    for (const [part, value] of Object.entries<() => unknown>({ dangerFor: () => DangerLevel.CRITICAL, canonicalInput: () => ({}), conflictKeys: () => ['all'], cacheKey: () => undefined, available: () => false })) {
       const json = stored(sample({ [part]: value, execute: work }));
       expect(toolsFromJson(json, { sample: work })).toMatchObject({ tools: [], missing: [{ name: 'sample', parts: [part] }] });
       expect(toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0]).toHaveProperty(part, value);

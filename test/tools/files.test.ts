@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpath
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { z } from 'zod';
-import { DangerLevel, isToolError } from '../../src/index.js';
+import { DangerLevel, isToolError, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { createFileTools, DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, ReadFile, WriteFile } from '../../tools/files/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
@@ -79,10 +78,17 @@ describe('the tools for files', () => {
     }
   });
 
-  it('name a file by its canonical path before a policy reads it, and leave to the wall what is none', () => {
-    const pathOf = (path: string) => (findDefinitions(ReadFile)[0]!.inputSchema as z.ZodObject<{ path: z.ZodString }>).parse({ path }).path;
-    expect(['./a//b/../c.txt/', 'a/.', '.', 'a'].map(pathOf)).toEqual(['a/c.txt', 'a', '.', 'a']);
-    expect(['../a/./b', '/etc//passwd', 'a\\b'].map(pathOf)).toEqual(['../a/./b', '/etc//passwd', 'a\\b']);
+  it('name a file by its canonical path before a policy reads it, and leave to the wall what is none', async () => {
+    const registry = new ToolMetadataRegistry();
+    registry.register(new ReadFile(wall));
+    const executor = new ToolExecutor({ registry });
+    const pathOf = async (path: string) => {
+      const checked = await executor.check({ id: '1', name: 'read_file', input: { path } });
+      return checked.status === 'checked' ? (checked.parsed as { readonly path: string }).path : undefined;
+    };
+    const paths = async (...given: readonly string[]) => Promise.all(given.map(pathOf));
+    expect(await paths('./a//b/../c.txt/', 'a/.', '.', 'a', join(root, 'a'), `${realpathSync(root)}//a/./b`, root)).toEqual(['a/c.txt', 'a', '.', 'a', 'a', 'a/b', '.']);
+    expect(await paths('../a/./b', '/etc//passwd', 'a\\b', `${root}-evil/a`)).toEqual(['../a/./b', '/etc//passwd', 'a\\b', `${root}-evil/a`]);
   });
 
   it('know whether their file system ignores case, from what is in the root', () => {

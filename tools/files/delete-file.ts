@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
 import { pathInput } from '../walls/file/file-keys.js';
-import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
   path: pathInput().describe('File to delete, relative to the root'),
@@ -30,6 +30,7 @@ const Input = z.object({
   timeoutMs: 5_000,
   allowParallel: true,
   requiresConsent: true,
+  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.below(path) };
   },

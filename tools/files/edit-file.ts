@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
 import { pathInput } from '../walls/file/file-keys.js';
-import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 
 /** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
 const MAX_PASSAGE_LENGTH = 102_400;
@@ -37,6 +37,7 @@ const Input = z.object({
   progressParams: ['path', 'find', 'replace'],
   timeoutMs: 10_000,
   allowParallel: true,
+  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return this.files.keys.of(path);
   },

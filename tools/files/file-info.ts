@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
 import { pathInput } from '../walls/file/file-keys.js';
-import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
   path: pathInput().describe('File or folder, relative to the root'),
@@ -29,6 +29,7 @@ const Input = z.object({
   progressParams: ['path'],
   timeoutMs: 5_000,
   allowParallel: true,
+  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { reads: this.files.keys.below(path) };
   },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
 import { pathInput } from '../walls/file/file-keys.js';
-import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
   path: pathInput().default('.').describe('Folder to list, relative to the root; the root itself when missing'),
@@ -29,6 +29,7 @@ const Input = z.object({
   progressParams: ['path'],
   timeoutMs: 10_000,
   allowParallel: true,
+  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { reads: this.files.keys.below(path) };
   },

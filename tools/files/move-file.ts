@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
 import { pathInput } from '../walls/file/file-keys.js';
-import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
   from: pathInput().describe('File or folder to move, relative to the root'),
@@ -33,6 +33,7 @@ const Input = z.object({
   allowParallel: false,
   // Replacing loses the old file; moving alone can be undone.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { from, to }) {
     return { reads: this.files.keys.below(from), writes: [...this.files.keys.below(from), ...this.files.keys.below(to)] };
   },

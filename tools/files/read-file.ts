@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
 import { pathInput } from '../walls/file/file-keys.js';
-import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 
 /** Lines of one answer: what a model can take in; more is read with `offset`. */
 const MAX_LINES = 2_000;
@@ -36,6 +36,7 @@ const Input = z.object({
   progressParams: ['path', 'offset', 'limit'],
   timeoutMs: 10_000,
   allowParallel: true,
+  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { reads: this.files.keys.of(path) };
   },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file/file-errors.js';
 import { pathInput } from '../walls/file/file-keys.js';
-import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 
 /** Characters: 1 MiB of plain letters, what the wall lets through at most. */
 const MAX_CONTENT_LENGTH = 1_048_576;
@@ -36,6 +36,7 @@ const Input = z.object({
   allowParallel: true,
   // Replacing loses the old text; making a file loses nothing.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };
   },

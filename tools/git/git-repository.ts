@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { fail, ToolError, type ToolResult } from '../../src/index.js';
-import { FileKeys } from '../walls/file/file-keys.js';
+import type { FileKeys } from '../walls/file/file-keys.js';
 import { isInside } from '../walls/file/path-rules.js';
 import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/program-wall.js';
 
@@ -45,9 +45,14 @@ export interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeo
   readonly pathspecs?: boolean;
 }
 
-/** A tool on a repository: what its `conflictKeys` are called on. */
+/** A tool on a repository: what its `conflictKeys` and `canonicalInput` are called on. */
 export interface OnRepository {
   readonly repository: GitRepository;
+}
+
+/** Returns an input with its paths as policy and tool read them: relative to the root, in one form. */
+export function repositoryInput<In extends object>(this: OnRepository, input: In): In {
+  return this.repository.keys.inputBelow(input);
 }
 
 /** The git repository at the root of a `ProgramWall`, and only that one. */
@@ -58,7 +63,7 @@ export class GitRepository {
 
   constructor(programs: ProgramWall = new ProgramWall()) {
     this.#git = programs.withPrograms(['git']);
-    this.keys = new FileKeys(this.#git.root);
+    this.keys = this.#git.keys;
   }
 
   /** The keys of all below some paths; of everything when there are none. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { dangerOfProgram } from '../walls/command-danger.js';
-import { ProgramWall, type ProgramResult } from '../walls/program-wall.js';
+import { programInput, ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 
 /** Milliseconds a caller may ask for: a long build. */
 const MAX_TIMEOUT_MS = 600_000;
@@ -34,6 +34,7 @@ const Input = z.object({
   progressParams: ['program', 'arguments', 'cwd', 'input'],
   timeoutMs: MAX_TIMEOUT_MS,
   allowParallel: false,
+  canonicalInput: programInput,
   dangerFor: (input) => dangerOfProgram(input.program, input.arguments),
   invalidates: ['files', 'git'],
   version: '1.0.0',

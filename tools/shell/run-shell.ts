@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
 import { dangerOfCommand } from '../walls/command-danger.js';
-import { ProgramWall, type ProgramResult } from '../walls/program-wall.js';
+import { programInput, ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 
 /** Characters of a command line that a person can still read before saying yes. */
 const MAX_COMMAND_LENGTH = 8_192;
@@ -35,19 +35,20 @@ const Input = z.object({
   timeoutMs: MAX_TIMEOUT_MS,
   allowParallel: false,
   requiresConsent: true,
+  canonicalInput: programInput,
   dangerFor: (input) => dangerOfCommand(input.command),
   invalidates: ['files', 'git'],
   version: '1.0.0',
 })
 export class RunShell {
-  readonly #shell: ProgramWall;
+  private readonly programs: ProgramWall;
 
   constructor(programs: ProgramWall = new ProgramWall()) {
-    this.#shell = programs.withPrograms(['sh']);
+    this.programs = programs.withPrograms(['sh']);
   }
 
   async execute({ command, cwd = '.', timeoutMs }: z.input<typeof Input>, { signal }: ToolContext): Promise<ProgramResult> {
     // `--` keeps a command that starts with a hyphen from being read as an option of the shell.
-    return this.#shell.run('sh', ['-c', '--', command], { cwd, timeoutMs, signal });
+    return this.programs.run('sh', ['-c', '--', command], { cwd, timeoutMs, signal });
   }
 }

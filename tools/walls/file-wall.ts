@@ -29,9 +29,14 @@ export interface FileWallOptions {
   readonly ignoresCase?: boolean;
 }
 
-/** A tool behind a wall: what its `conflictKeys` are called on. */
+/** A tool behind a wall: what its `conflictKeys` and `canonicalInput` are called on. */
 export interface BehindFileWall {
   readonly files: FileWall;
+}
+
+/** Returns an input with its paths as policy and tool read them: relative to the root, in one form. */
+export function fileInput<In extends object>(this: BehindFileWall, input: In): In {
+  return this.files.keys.inputBelow(input);
 }
 
 export interface FileStat {

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../src/index.js';
+import { FileKeys } from './file/file-keys.js';
 import { isInside } from './file/path-rules.js';
 
 /** Bytes kept of each output stream: some thousands of lines, more than a model can use of one answer. */
@@ -47,6 +48,11 @@ export interface RunOptions {
   readonly keep?: 'head' | 'tail';
 }
 
+/** Returns an input with its folder as the policy and the wall read it: relative to the root, in one form. */
+export function programInput<In extends object>(this: { readonly programs: ProgramWall }, input: In): In {
+  return this.programs.keys.inputBelow(input);
+}
+
 export interface ProgramResult {
   /** `null` when a signal ended the program. */
   readonly exitCode: number | null;
@@ -73,11 +79,14 @@ export interface ProgramResult {
 export class ProgramWall {
   readonly root: string;
   readonly allowedPrograms: readonly string[];
+  /** What lies below the root, by its names. */
+  readonly keys: FileKeys;
   readonly #options: ProgramWallOptions;
 
   constructor(options: ProgramWallOptions = {}) {
     this.#options = options;
     this.root = resolve(options.root ?? process.cwd());
+    this.keys = new FileKeys(this.root);
     this.allowedPrograms = options.allowedPrograms ?? DEFAULT_PROGRAMS;
   }
 

@@ -16,13 +16,13 @@ export type InputCheck =
       readonly ok: true;
       /** The input as it was given, copied and frozen: what approvals and caches are bound to. */
       readonly raw: Json;
-      /** The input as the schema gives it, with its defaults and conversions: what the tool is called with. */
+    /** The input as the schema gives it, with its defaults and conversions, in its canonical form: what the tool is called with. */
       readonly value: unknown;
     }
   | { readonly ok: false; readonly error: ToolError };
 
 /** What was checked ahead, by the copy that was made of it, until somebody checks that copy. */
-const ahead = new WeakMap<object, { readonly schema: ToolEntry['inputSchema']; readonly check: InputCheck }>();
+const ahead = new WeakMap<object, { readonly schema: ToolEntry['inputSchema']; readonly canonicalInput: ToolEntry['canonicalInput']; readonly check: InputCheck }>();
 
 /**
  * Checks an input before its call is known, for frameworks that do so: the next check of the very copy that this one makes
@@ -30,7 +30,7 @@ const ahead = new WeakMap<object, { readonly schema: ToolEntry['inputSchema']; r
  */
 export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
   const check = await checkInput(entry, input);
-  if (check.ok) ahead.set(check.raw as object, { schema: entry.inputSchema, check });
+  if (check.ok) ahead.set(check.raw as object, { schema: entry.inputSchema, canonicalInput: entry.canonicalInput, check });
   return check;
 }
 
@@ -42,14 +42,14 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
  * if the schema accepts `{}` and does not accept `null` itself.
  *
  * zod and other Standard Schemas parse: `value` is what they return, its plain objects and lists frozen, instances of
- * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`.
+ * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`. A tool's `canonicalInput` comes last.
  *
  * It never throws: `LIMIT_EXCEEDED` for what is too large or too deep, or takes too many steps to check, `INVALID_INPUT` with
  * `details.issues` (at most 20) for what the schema refuses or fails on.
  */
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
   const before = typeof input === 'object' && input !== null ? ahead.get(input) : undefined;
-  if (before?.schema === entry.inputSchema) {
+  if (before?.schema === entry.inputSchema && before.canonicalInput === entry.canonicalInput) {
     ahead.delete(input as object);
     return before.check;
   }
@@ -63,10 +63,11 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
   }
 }
 
-function askSchema({ name, inputSchema, inputJsonSchema }: ToolEntry, raw: Json): InputCheck | Promise<InputCheck> {
-  if (isStandardSchema(inputSchema)) return parse(name, inputSchema, raw);
+function askSchema(entry: ToolEntry, raw: Json): InputCheck | Promise<InputCheck> {
+  const { name, inputSchema, inputJsonSchema } = entry;
+  if (isStandardSchema(inputSchema)) return parse(entry, inputSchema, raw);
   const issues = compileJsonSchema(inputJsonSchema).check(raw);
-  return issues.length === 0 ? accepted(raw, raw) : refused(invalidInput(name, issues));
+  return issues.length === 0 ? accepted(entry, raw, raw) : refused(invalidInput(name, issues));
 }
 
 function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
@@ -85,13 +86,13 @@ function requiredIn({ inputJsonSchema: { required } }: ToolEntry): string | unde
   return Array.isArray(required) && required.length > 0 ? `Required ${required.length === 1 ? 'is' : 'are'} ${required.map(describeValue).join(', ')}.` : undefined;
 }
 
-function parse(toolName: string, schema: StandardSchema, raw: Json): InputCheck | Promise<InputCheck> {
+function parse(entry: ToolEntry, schema: StandardSchema, raw: Json): InputCheck | Promise<InputCheck> {
   const { vendor } = schema['~standard'];
   const settle = (result: StandardResult<unknown>): InputCheck => {
-    if (result.issues !== undefined) return refused(invalidInput(toolName, standardIssues(result.issues, vendor, raw)));
-    return accepted(raw, freezePlain(result.value));
+    if (result.issues !== undefined) return refused(invalidInput(entry.name, standardIssues(result.issues, vendor, raw)));
+    return accepted(entry, raw, freezePlain(result.value));
   };
-  const fail = (error: unknown): InputCheck => refused(notCheckable(toolName, error));
+  const fail = (error: unknown): InputCheck => refused(notCheckable(entry.name, error));
   try {
     const result = schema['~standard'].validate(raw);
     return isThenable(result) ? Promise.resolve(result).then(settle).catch(fail) : settle(result);
@@ -105,8 +106,13 @@ function isThenable(result: object): result is PromiseLike<StandardResult<unknow
   return typeof (result as { readonly then?: unknown }).then === 'function';
 }
 
-function accepted(raw: Json, value: unknown): InputCheck {
-  return Object.freeze({ ok: true, raw, value });
+/** @throws whatever the tool's `canonicalInput` throws: a call whose input has no one form is not judged. */
+function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): InputCheck {
+  if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
+  const canonical: unknown = freezePlain(canonicalInput(value as never));
+  if (canonical instanceof Promise) canonical.catch(() => undefined); // An async function does not fit the option's type.
+  if (typeof canonical !== 'object' || canonical === null || canonical instanceof Promise) throw new TypeError('not an input');
+  return Object.freeze({ ok: true, raw, value: canonical });
 }
 
 function refused(error: ToolError): InputCheck {

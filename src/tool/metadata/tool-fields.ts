@@ -166,6 +166,7 @@ export const TOOL_FIELDS = {
   handlerRef: { wire: 'handler_ref', kind: 'text', on: CARRIED, about: 'The name under which the application gives the function that runs the tool; its own name when missing.' },
   dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
   cacheKey: { wire: 'cache_key', kind: 'function', on: [], about: 'What of the context an answer belongs to.' },
+  canonicalInput: { wire: 'canonical_input', kind: 'function', on: [], about: 'The one form of an input.' },
   conflictKeys: { wire: 'conflict_keys', kind: 'function', on: [], about: 'What one call touches.' },
   inferred: { wire: 'inferred', kind: 'axes', from: 'entry', on: ['list'], about: 'The axes that nobody declared.' },
   source: { wire: 'source', kind: 'fact', from: 'catalogue', on: ['list', 'facts'], about: 'Where the tool was declared.', label: 'declared in' },

@@ -104,6 +104,13 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    * Of a tool that is a class it is called with the instance as `this`. Keys are canonical: one key for one thing.
    */
   readonly conflictKeys?: (input: InputOf<In>) => ConflictKeys;
+  /**
+   * Returns the one form of an input that the schema accepted, before policy, plan and tool read it. One that throws, or
+   * returns no object, refuses the input.
+   *
+   * Only for what the schema cannot know: of a tool that is a class it is called with the instance as `this`.
+   */
+  readonly canonicalInput?: (input: InputOf<In>) => InputOf<In>;
   /** Tools and categories whose cached results a call makes stale. */
   readonly invalidates?: readonly string[];
   /** How long an answer may be reused, in milliseconds; only for tools declared `readonly`. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { relativePaths, revision } from '../git-names.js';
 import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository } from '../git-repository.js';
+import { GitRepository, type OnRepository, repositoryInput } from '../git-repository.js';
 
 /** Lines of one answer: a long function. */
 const MAX_LINES = 500;
@@ -44,6 +44,7 @@ export interface BlamedLine {
   progressParams: ['path', 'revision', 'startLine', 'lineCount'],
   timeoutMs: 30_000,
   allowParallel: true,
+  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { path }) {
     return { reads: this.repository.keys.of(path, 'git') };
   },

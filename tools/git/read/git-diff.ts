@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { readablePathspecs, revision } from '../git-names.js';
 import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository, PLAIN_DIFF } from '../git-repository.js';
+import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from '../git-repository.js';
 
 const Input = z.object({
   staged: z.boolean().default(false).describe('Compare what is staged instead of the files as they are'),
@@ -36,6 +36,7 @@ export interface GitDiffAnswer {
   progressParams: ['staged', 'revision', 'paths'],
   timeoutMs: 30_000,
   allowParallel: true,
+  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { staged, revision: asked = '', paths }) {
     const ofCommits = this.repository.keysBelow(paths, 'git');
     return { reads: staged || asked.includes('..') ? ofCommits : [...ofCommits, ...this.repository.keysBelow(paths, 'file')] };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
 import { relativePaths, revision } from '../git-names.js';
 import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository } from '../git-repository.js';
+import { GitRepository, type OnRepository, repositoryInput } from '../git-repository.js';
 
 /** Commits of one answer: more say little to a model. */
 const MAX_COMMITS = 200;
@@ -43,6 +43,7 @@ export interface LoggedCommit {
   progressParams: ['revision', 'paths', 'maxCount', 'skip'],
   timeoutMs: 30_000,
   allowParallel: true,
+  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { paths }) {
     return { reads: this.repository.keysBelow(paths, 'git') };
   },

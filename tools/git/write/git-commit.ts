@@ -3,7 +3,7 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, S
 import { isSecret } from '../../walls/file/path-rules.js';
 import { relativePaths } from '../git-names.js';
 import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository } from '../git-repository.js';
+import { GitRepository, type OnRepository, repositoryInput } from '../git-repository.js';
 
 /** Characters of a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;
@@ -43,6 +43,7 @@ export interface GitCommitAnswer {
   progressParams: ['message', 'paths'],
   timeoutMs: 60_000,
   allowParallel: false,
+  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { paths }) {
     return { reads: ['git:', ...this.repository.keysBelow(paths, 'file')], writes: ['git:'] };
   },

@@ -3,19 +3,13 @@ import { join, posix, resolve } from 'node:path';
 import { z } from 'zod';
 import { MAX_PATH_LENGTH, segmentsOf, withoutEnding } from './path-rules.js';
 
-/** The schema of a path among a tool's inputs: what the policy and the tool read is canonical. */
+/** The schema of a path among a tool's inputs; only the tool knows the root that it is below. */
 export function pathInput(): z.ZodString {
-  return z.string().min(1).max(MAX_PATH_LENGTH).overwrite(canonicalPath);
+  return z.string().min(1).max(MAX_PATH_LENGTH);
 }
 
-/** A path below the root as text, without `.`, `..`, doubled and trailing slashes; any other as it is, for the wall to refuse. */
-export function canonicalPath(path: string): string {
-  try {
-    return segmentsOf(path, []).join('/') || '.';
-  } catch {
-    return path;
-  }
-}
+/** The fields of inputs that hold a path or a list of paths. */
+const PATH_FIELDS = ['path', 'paths', 'from', 'to', 'cwd'] as const;
 
 /**
  * Names the files below one root by keys, for plans and the policy's rules: `file:src/a.ts`, `file:src/` with all below.
@@ -43,6 +37,21 @@ export class FileKeys {
   /** The keys of a file or folder and everything below it. @throws ToolError `FORBIDDEN_PATH` for what no key can name. */
   below(path: string, kind = 'file'): readonly string[] {
     return this.#texts(path).map((text) => (text === '' ? `${kind}:` : `${kind}:${text}/`));
+  }
+
+  /** An input whose paths are relative to the root, without `.`, `..`, doubled and trailing slashes; others stay, for the wall to refuse. */
+  inputBelow<In extends object>(input: In): In {
+    const { roots } = this.#look();
+    const below = (path: unknown) => {
+      try {
+        return segmentsOf(path, roots).join('/') || '.';
+      } catch {
+        return path;
+      }
+    };
+    const given = input as Readonly<Record<string, unknown>>;
+    const fields = PATH_FIELDS.filter((field) => Object.hasOwn(given, field) && given[field] !== undefined);
+    return { ...input, ...Object.fromEntries(fields.map((field) => [field, Array.isArray(given[field]) ? given[field].map(below) : below(given[field])])) };
   }
 
   #texts(path: string): readonly string[] {
