@@ -52,7 +52,7 @@ export interface ExecutionPlan {
  * const plan = planExecution([
  *   { name: 'write', input: { path: 'a.txt' } },
  *   { name: 'write', input: { path: 'b.txt' } },
- *   { name: 'read', input: { path: 'a.txt' } },
+ *   { name: 'read', input: { path: './a.txt' } },
  * ], registry);
  * console.log(plan.batches); // [[0, 1], [2]]
  * console.log(plan.calls[2]?.after?.reason); // after call 0, write: both touch file:a.txt
@@ -61,7 +61,8 @@ export interface ExecutionPlan {
  * What conflicts, by access mode and execution category of the tools:
  * - a tool that is `mixed` in either, or unknown, runs alone;
  * - two calls of which one or both write (`write` or `execute` in either), unless both say what they touch (`conflictKeys`)
- *   and neither writes what the other reads or writes; a key that ends in `/`, or is a kind alone, covers all below it;
+ *   and neither writes what the other reads or writes; a key is read as a path (`./a.txt` is `a.txt`), and one that ends in `/`,
+ *   or is a kind alone, covers all below it;
  * - two calls of one tool that has `allowParallel: false`, under any of its names;
  * - calls that read, or use the network readonly, conflict with writing ones only; readonly `compute` with neither.
  *

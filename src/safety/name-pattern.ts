@@ -1,4 +1,4 @@
-import { kindOfKey } from '../tool/touches.js';
+import { canonicalKey, isAddress, kindOfKey } from '../tool/touches.js';
 
 /**
  * Whether a text matches a pattern, in which `*` stands for any characters, also for none; all others for
@@ -22,11 +22,30 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return true;
 }
 
+/** Returns a pattern of keys in the form of canonical keys; one that `expectedPattern` finds nothing wrong with. */
+export function canonicalPattern(pattern: string): string {
+  return canonicalKey(pattern.replace(/\\([?{}[\]])/g, '$1'));
+}
+
+/** Returns what is expected in place of a pattern that canonical keys never match, though its author may think so. */
+export function expectedPattern(pattern: string): string | undefined {
+  const plain = pattern.replace(/\\[*?{}[\]]/g, '_');
+  const path = plain.slice(kindOfKey(plain).length);
+  if (/^\s/.test(plain)) return 'a pattern that begins with no blank';
+  if (plain.includes('\\')) return 'a pattern with "/" between folders, and "\\" only before one of *?{}[]';
+  if (plain.includes('**')) return 'a pattern without "**", such as "src/" for all below a folder or "*.lock" ("*" stands for any characters, also for "/")';
+  if (isAddress(plain)) return undefined;
+  if (/[?{}[\]]/.test(plain)) return 'a pattern in which only "*" is special: several patterns for several names, and "\\" before one of ?{}[] that is meant itself';
+  if (path.startsWith('/')) return 'a path relative to the root of the tools, such as "package.lock" (for keys of other tools that are absolute, "*/" and their end)';
+  if (/(?:^|\/)[^/]*\*[^/]*\/(?:.*\/)?\.\.(?:\/|$)/.test(plain)) return 'a pattern without ".." after a "*"';
+  return canonicalPattern(pattern) === '' ? 'a pattern of something below the root, or "*" for everything' : undefined;
+}
+
 /** How far a pattern meets what a key stands for: all of it, something of it for certain, perhaps something, nothing. */
 export type KeyMatch = 'all' | 'some' | 'possible' | 'none';
 
 /**
- * Compares a pattern with a key of what calls touch; a pattern that names no kind also with the key without its kind
+ * Compares a canonical pattern with a canonical key of what calls touch; a pattern that names no kind also with the key without its kind
  * (`src/*` with `file:src/a.ts`). As in keys, one that ends in `/`, or is a kind alone, covers everything below it.
  *
  * @param loosely also finds a pattern whose case or accents are written otherwise than in canonical keys.

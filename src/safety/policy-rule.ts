@@ -10,7 +10,7 @@ import { aFunction, checkOptions } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Touches } from '../tool/touches.js';
 import { ignoreRejection } from './ignore-rejection.js';
-import { matchesPattern, matchKey } from './name-pattern.js';
+import { canonicalPattern, expectedPattern, matchesPattern, matchKey } from './name-pattern.js';
 import type { CallContext, ToolCall } from './calls.js';
 
 /**
@@ -42,7 +42,8 @@ export interface PolicyRule {
   /**
    * What the call touches, whatever its tool's arguments are called: `write:*.lock` meets calls that write such a thing,
    * `read:secrets/` those that read there. Patterns as for `input`, compared with the keys that the tool's `conflictKeys` give;
-   * the kind of the keys (`file:`) may be left out, and a trailing `/` stands for all below.
+   * the kind of the keys (`file:`) may be left out, and a trailing `/` stands for all below. Patterns and keys are compared in
+   * one form (`./src//a` is `src/a`); a pattern that no key can have (`**`, `?`, `{a,b}`, an absolute path) is refused.
    *
    * A rule that confirms or denies meets a call as soon as one key matches. Where that cannot be told the call needs approval,
    * whatever later rules allow: a key covers more than the pattern (a folder that is moved may hold a `.lock`), or the tool
@@ -84,7 +85,12 @@ const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({ allow: 'the p
 const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'touches', 'principals', 'minDanger', 'when'] as const);
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]);
-const touchesCondition = z.string().regex(/^(?:read|write):./s, "'read:' or 'write:' and a pattern");
+/** What a pattern of keys is of; the pattern follows. */
+const TOUCHED = /^(?:read|write):(?=.)/s;
+const touchesCondition = z.string().regex(TOUCHED, "'read:' or 'write:' and a pattern").superRefine((condition, context) => {
+  const message = expectedPattern(condition.replace(TOUCHED, ''));
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
 const wanted = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const wantedOrMore = z.union([wanted, z.array(wanted)]);
 
@@ -119,6 +125,7 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   const { tools, filter, input, touches, principals, minDanger, when, upTo, verdict, reason, name: givenName } = checkOptions(ruleSchema, rule ?? null, what);
   const issues = undefinedConditions(rule);
   if (issues.length > 0) throw refusal(`The ${what} are refused`, issues);
+  const patterns = touches === undefined ? undefined : patternsIn(listOf(touches));
   const tests: ((call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel) => boolean)[] = [];
   if (tools !== undefined) tests.push((_, entry) => namesOf(entry, verdict).some((each) => listOf(tools).some((pattern) => matchesPattern(pattern, each))));
   if (filter !== undefined) {
@@ -138,14 +145,23 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
     reason: reason ?? REASONS[verdict],
     meets(call, entry, context, danger, touchesOfCall) {
       if (!tests.every((test) => test(call, entry, context, danger))) return { meets: false };
-      return touches === undefined ? { meets: true } : meetsTouched(listOf(touches), verdict, entry, touchesOfCall());
+      return patterns === undefined ? { meets: true } : meetsTouched(patterns, verdict, entry, touchesOfCall());
     },
   };
 }
 
-function meetsTouched(patterns: readonly string[], verdict: Verdict, entry: ToolEntry, touched: Touches | undefined): RuleMatch {
-  const written = patterns.filter((each) => each.startsWith('write:')).map((each) => each.slice('write:'.length));
-  const read = patterns.filter((each) => each.startsWith('read:')).map((each) => each.slice('read:'.length));
+interface TouchPatterns {
+  readonly read: readonly string[];
+  readonly written: readonly string[];
+}
+
+/** The patterns of a rule's `touches`, in the form that keys have. */
+function patternsIn(conditions: readonly string[]): TouchPatterns {
+  const of = (start: string) => conditions.filter((each) => each.startsWith(start)).map((each) => canonicalPattern(each.slice(start.length)));
+  return { read: of('read:'), written: of('write:') };
+}
+
+function meetsTouched({ read, written }: TouchPatterns, verdict: Verdict, entry: ToolEntry, touched: Touches | undefined): RuleMatch {
   if (touched === undefined) {
     const unsaid = verdict !== 'allow' && (read.length > 0 || (written.length > 0 && isWriting(entry.accessMode)));
     return unsaid ? { meets: 'possibly', doubt: `${entry.name} does not say what it touches` } : { meets: false };

@@ -65,9 +65,51 @@ function keysIn(list: unknown): readonly string[] | undefined {
   for (let index = 0; index < length; index++) {
     const key: unknown = list[index];
     if (typeof key !== 'string' || key.length > MAX_KEY_LENGTH) return undefined;
-    keys.add(key);
+    const canonical = canonicalKey(key.replaceAll('\\', '/'));
+    if (canonical === '' && key !== '') return undefined; // The folder that everything without a kind is in.
+    keys.add(canonical);
   }
   return Object.freeze([...keys]);
+}
+
+/**
+ * Returns a key, or a pattern of keys, in its one form: its kind in lower case, and its path without `.`, `..` and doubled
+ * slashes. A path that ends in `/.` or `/..` covers what is below, as one that ends in `/` does.
+ *
+ * An address (`https://…`) also has its host in lower case; doubled slashes and what follows `?` or `#` stay.
+ */
+export function canonicalKey(text: string): string {
+  const kind = kindOfKey(text);
+  const lower = kind.toLowerCase();
+  if (kind === lower && !ODD_PATH.test(text)) return text;
+  const path = text.slice(kind.length);
+  const [, host, below = '', rest = ''] = (isAddress(text) && /^\/\/([^/?#]*)([^?#]*)([^]*)$/.exec(path)) || [undefined, undefined, path];
+  if (host !== undefined) return `${lower}//${host.toLowerCase()}${below === '' ? '' : `/${withoutDots(below.slice(1).split('/'), true)}`}${rest}`;
+  const isAbsolute = path.startsWith('/');
+  const relative = withoutDots(path.split('/').filter((part, index, parts) => part !== '' || index === parts.length - 1), isAbsolute);
+  return `${lower}${isAbsolute && (relative !== '' || kind === '') ? '/' : ''}${relative}`;
+}
+
+/** What paths of canonical keys do not have; those of addresses may. */
+const ODD_PATH = /\/\/|(?:^|[/:])\.{1,2}(?:\/|$)|:\/$/;
+
+/** Whether a key or pattern is one of something at a host, which files are not. */
+export function isAddress(text: string): boolean {
+  const kind = kindOfKey(text);
+  return kind !== '' && kind.toLowerCase() !== 'file:' && text.startsWith('//', kind.length);
+}
+
+/** The parts of a path without `.` and `..`; those that lead above a root are left out. */
+function withoutDots(parts: readonly string[], isAbsolute: boolean): string {
+  const kept: string[] = [];
+  for (const part of parts) {
+    if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
+    else if (part !== '.' && (part !== '..' || !isAbsolute)) kept.push(part);
+  }
+  // A folder that the root is in has everything below it, as the root has.
+  if (kept.length === 0 || (!isAbsolute && kept.every((part) => part === '..' || part === ''))) return '';
+  const last = parts.at(-1);
+  return last === '.' || last === '..' ? `${kept.join('/')}/` : kept.join('/');
 }
 
 /** The kind of a key, such as `file:`, with its colon; empty for keys without one. */

@@ -28,7 +28,7 @@ function combinations(): LooseOptions[] {
 /** A tool for every combination of what planning looks at, each with the alias `also.` and its name. */
 export const registry: ToolMetadataRegistry = registryOf(...combinations());
 
-const letters = ['a', 'b', 'a/', 'a/b', 'a/b/', 'a/b/c', 'ab', 'k:', 'k:a', 'k:a/', 'k:a/b', 'k:a//', '/', '/a', '', '__proto__', 'constructor', 'x'.repeat(1_024)] as const;
+const letters = ['a', 'b', 'a/', 'a/b', 'a/b/', 'a/b/c', 'ab', 'k:', 'k:a', 'k:a/', 'k:a/b', 'k:a//', 'K:a', './b', 'k:./a/../a/b', 'a\\b', '/', '/a', '', '__proto__', 'constructor', 'x'.repeat(1_024)] as const;
 const someLetters = fc.array(fc.constantFrom<string>(...letters), { maxLength: 3 });
 const keys: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 6, arbitrary: someLetters },
@@ -55,6 +55,10 @@ export const anyCalls: fc.Arbitrary<readonly PlannableCall[]> = fc.array(
   { maxLength: 25 },
 );
 
+/** The keys above that are written otherwise than those of the same things, as these. */
+const OTHERWISE: ReadonlyMap<string, string> = new Map([['k:a//', 'k:a/'], ['K:a', 'k:a'], ['./b', 'b'], ['k:./a/../a/b', 'k:a/b'], ['a\\b', 'a/b']]);
+export const usual = (key: string) => OTHERWISE.get(key) ?? key;
+
 interface Said {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
@@ -66,11 +70,11 @@ function saidBy({ name, input }: PlannableCall, readsOnly: boolean): Said | unde
   const good = (found: unknown): found is string[] => Array.isArray(found) && found.length <= 1_000 && Array.from(found).every((key) => typeof key === 'string' && key.length <= 1_024);
   try {
     const found = keysAsked(input);
-    if (good(found)) return found.length === 0 ? undefined : { reads: found, writes: readsOnly ? [] : found };
+    if (good(found)) return found.length === 0 ? undefined : { reads: found.map(usual), writes: readsOnly ? [] : found.map(usual) };
     if (typeof found !== 'object' || found === null || Array.isArray(found) || found instanceof Set || Object.keys(found).length === 0) return undefined;
     if (Object.keys(found).some((key) => key !== 'reads' && key !== 'writes')) return undefined;
     const { reads = [], writes = [] } = found as Partial<Said>;
-    return good(reads) && good(writes) ? { reads, writes } : undefined;
+    return good(reads) && good(writes) ? { reads: reads.map(usual), writes: writes.map(usual) } : undefined;
   } catch {
     return undefined;
   }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planExecution } from '../../src/execution/plan-execution.js';
-import { anyCalls, conflict, keysMeet, naiveBatches, registry } from './naive-planner.js';
+import { anyCalls, conflict, keysMeet, naiveBatches, registry, usual } from './naive-planner.js';
 
 /** All keys that the input of a sample call has, whatever they are for. */
-const keysOf = ({ input }: { readonly input?: unknown }) => Object.values((input as { readonly keys: object }).keys).flat() as string[];
+const keysOf = ({ input }: { readonly input?: unknown }) => Object.values((input as { readonly keys: object }).keys).flat().map((key) => usual(key as string));
 
 const RUNS = { numRuns: 1_500 };
 

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { defineTool, type PolicyRule, SafetyPolicy, tool, ToolExecutor, ToolMetadataRegistry, type ToolOptions } from '../../src/index.js';
+import { defineTool, planExecution, type PolicyRule, SafetyPolicy, tool, ToolExecutor, ToolMetadataRegistry, type ToolOptions } from '../../src/index.js';
 import { matchesPattern, matchKey } from '../../src/safety/name-pattern.js';
 import { createDefaultTools, FileWall, MoveFile, WriteFile } from '../../tools/index.js';
 import { policyOver } from './policies.js';
@@ -117,6 +117,77 @@ describe('a rule about reads', () => {
     expect(await verdict('calculate', { expression: '1' }, SECRETS)).toBe('allow');
     expect(await verdict('run_shell', { command: 'ls' }, SECRETS)).toBe('confirm');
     expect(policyOver([{ name: 'reads', accessMode: 'readonly' }], { rules: [SECRETS, ALLOWED] }).decide({ id: '1', name: 'reads' }).verdict).toBe('confirm');
+  });
+});
+
+describe('a pattern of what is touched', () => {
+  const over = (touches: string, keys: readonly string[]) => {
+    const rules: readonly PolicyRule[] = [{ verdict: 'deny', touches }, ALLOWED];
+    return policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => keys }], { rules }).decide({ id: '1', name: 'save' }).verdict;
+  };
+
+  it.each(['./package.lock', 'file:./package.lock', 'FILE:package.lock', 'sub/../package.lock', './/package.lock', 'package.lock/'])('may be written as %j, and stands for the same file', async (pattern) => {
+    for (const path of ['package.lock', join(root, 'package.lock')]) expect(await verdict('write_file', { path, content: '' }, { verdict: 'deny', touches: `write:${pattern}` }), path).toBe('deny');
+    expect(await verdict('write_file', { path: 'other.lock', content: '' }, { verdict: 'deny', touches: `write:${pattern}` })).toBe('allow');
+  });
+
+  it.each([
+    ['/package.lock', 'a path relative to the root'],
+    ['file:/package.lock', 'a path relative to the root'],
+    ['file:///package.lock', 'a path relative to the root'],
+    ['C:/package.lock', 'a path relative to the root'],
+    [join(root, 'package.lock'), 'a path relative to the root'],
+    ['**/*.lock', 'without "**"'],
+    ['src/**', 'without "**"'],
+    ['{a,b}.lock', 'only "*" is special'],
+    ['package.loc?', 'only "*" is special'],
+    ['package.loc[jk]', 'only "*" is special'],
+    ['sub\\\\package.lock', '"/" between folders'],
+    ['sub\\package.lock', '"/" between folders'],
+    [' package.lock', 'begins with no blank'],
+    ['*/../package.lock', 'without ".." after a "*"'],
+    ['./', '"*" for everything'],
+  ])('is refused as %j, which no key is, when the policy is made', (pattern, expected) => {
+    for (const touches of [`write:${pattern}`, [`read:${pattern}`]]) {
+      expect(() => new SafetyPolicy({ registry, rules: [{ verdict: 'deny', touches }] })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(expected) }));
+    }
+  });
+
+  it('stands for a character that is special elsewhere by a backslash before it', async () => {
+    expect(over('write:app/\\[id\\]/\\{a,b\\}\\?', ['file:app/[id]/{a,b}?'])).toBe('deny');
+    expect(over('write:app/\\*', ['app/*'])).toBe('deny');
+    expect(over('write:app/\\*', ['app/a'])).toBe('allow');
+  });
+
+  it('of an address has its host in any case, and "?" as itself', () => {
+    expect(over('write:HTTPS://Example.com/a?b=*', ['https://example.com/x/../a?b=//1'])).toBe('deny');
+    expect(over('write:https://example.com/a//b', ['https://example.com/a/b'])).toBe('allow');
+  });
+
+  it.each(['file:src//x', 'FILE:src/x', './src/./x', 'file:src\\x', 'src/y/../x'])('meets the key %j of any tool, which plans know for the same thing', async (key) => {
+    expect(over('write:src/x', [key])).toBe('deny');
+    expect(over('write:src/', [key])).toBe('deny');
+    const own = new ToolMetadataRegistry();
+    for (const [name, keys] of [['one', [key]], ['other', [key.includes(':') ? 'file:src/x' : 'src/x']]] as const) own.register(defineTool({ name, description: 'Saves', inputSchema: { type: 'object' }, accessMode: 'write', allowParallel: true, conflictKeys: () => keys, execute: () => 1 }));
+    expect(planExecution([{ name: 'one', input: {} }, { name: 'other', input: {} }], own).batches).toEqual([[0], [1]]);
+  });
+
+  it('of a rule that allows meets no key that leads out of what it names, and no key that names nothing', () => {
+    const allowed = (keys: readonly string[]) => policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => keys }], { rules: [{ verdict: 'allow', touches: 'write:src/*', upTo: 'critical' }, { verdict: 'deny' }] }).decide({ id: '1', name: 'save' }).verdict;
+    expect(['src/a', 'src/../secrets', 'file:src/..', 'src/..', '.', '../..', 'file:../../'].map((key) => allowed([key]))).toEqual(['allow', 'deny', 'deny', 'deny', 'deny', 'deny', 'deny']);
+  });
+
+  it('is compared in one form however key and pattern are written', () => {
+    const path = fc.array(fc.constantFrom('a', 'b', '.', '..', '', 'c.d', '...'), { minLength: 1, maxLength: 4 }).map((parts) => ['v', 'w', 'x', 'y', 'z', ...parts].join('/'));
+    const covers = (one: string) => /(?:^|\/)\.{0,2}$/.test(one);
+    fc.assert(
+      fc.property(path, path.filter((one) => !covers(one)), (pattern, key) => {
+        const [wide, thing] = [posix.normalize(covers(pattern) ? `${pattern}/` : pattern), posix.normalize(key)];
+        const meets = wide.endsWith('/') ? `${thing}/`.startsWith(wide) : thing === wide;
+        expect(over(`write:${pattern}`, [`file:${key}`])).toBe(meets ? 'deny' : 'allow');
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 

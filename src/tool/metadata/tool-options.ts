@@ -101,7 +101,8 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   /**
    * What one call touches: calls that share nothing may run at the same time, and a policy's rules match it (`touches`).
    *
-   * Of a tool that is a class it is called with the instance as `this`. Keys are canonical: one key for one thing.
+   * Of a tool that is a class it is called with the instance as `this`. One thing should have one key: keys are read as paths
+   * (`FILE:./src//a` is `file:src/a`), but what they are relative to only the tool knows.
    */
   readonly conflictKeys?: (input: InputOf<In>) => ConflictKeys;
   /**
