@@ -88,8 +88,9 @@ export interface ExecuteOptions extends CallContext {
   /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen. */
   readonly context?: unknown;
   /**
-   * Called right before the tool is started, when nothing can forbid the call any more; when it throws, the tool is not
-   * started. Not called for answers from the cache, and calls that a person answers.
+   * Called right before the tool is started, when nothing can forbid the call any more but that its approval is used up
+   * elsewhere at the same time. When it throws, the tool is not started, and an approval still counts. Not called for answers
+   * from the cache, and calls that a user answers.
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }

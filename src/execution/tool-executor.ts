@@ -267,9 +267,14 @@ export class ToolExecutor {
     return this.#abandoned.list();
   }
 
-  /** Lets other calls run as if the work of an abandoned call had ended; it goes on uncounted. @returns whether there was one. */
-  release(callId: string): boolean {
-    return this.#abandoned.release(callId);
+  /**
+   * Lets other calls run as if the work of an abandoned call had ended; it goes on uncounted. @returns whether there was one.
+   *
+   * @param call its id, or the call as `abandoned()` lists it: ids are unique within a conversation.
+   * @throws ToolError `INVALID_ARGUMENT` for an id that several abandoned calls have.
+   */
+  release(call: string | AbandonedCall): boolean {
+    return this.#abandoned.release(call);
   }
 
   /** How the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */
@@ -299,7 +304,7 @@ export class ToolExecutor {
     const { telemetry } = this.#options;
     if (telemetry === undefined) return settle();
     const entry = this.#registry.get(running.call.name);
-    return observeCall({ call: running.call, entry, telemetry, clock: this.#clock, timeoutMs: entry?.timeoutMs ?? this.#options.timeoutMs }, settle);
+    return observeCall({ call: running.call, entry, telemetry, clock: this.#clock, timeoutMs: entry?.timeoutMs ?? this.#options.timeoutMs }, (passedMs) => ((running.watchedMs = passedMs), settle()));
   }
 
   async #carryOut(running: RunningCall): Promise<OutcomeBody> {
@@ -338,12 +343,17 @@ export class ToolExecutor {
       if (!this.#checker.isRecent(dated)) return this.#decide(running, accepted);
       assertUsable(running, entry);
     }
-    const forbiddenNow = async (waited: boolean) => {
-      if (!waited && this.#checker.isRecent(dated)) return undefined;
-      const { decision: now } = await this.#checker.decide(running, accepted);
-      return now.verdict === 'deny' ? denied(now) : undefined;
+    let turned: DatedDecision | undefined;
+    const forbiddenNow = async () => {
+      const now = await this.#checker.decide(running, accepted);
+      const { verdict } = now.decision;
+      if (verdict === 'confirm' && approval === undefined) turned = now;
+      return verdict === 'deny' || turned !== undefined ? denied(now.decision) : undefined;
     };
-    return this.#run(running, { ...accepted, approval, forbiddenNow, assertCurrent: () => this.#checker.assertCurrent(accepted, call.name, approval !== undefined) });
+    const isStale = (waited: boolean) => (waited && approval !== undefined) || !this.#checker.isRecent(dated);
+    const body = await this.#run(running, { ...accepted, approval, isStale, forbiddenNow, assertCurrent: () => this.#checker.assertCurrent(accepted, call.name, approval !== undefined) });
+    // Nothing was run: approval is asked for without a place being taken up.
+    return turned === undefined ? body : this.#decide(running, accepted, turned);
   }
 
   /** Who is asked: the call's own `confirm`, and the executor's when there is none or it leaves the call waiting. */
@@ -357,7 +367,7 @@ export class ToolExecutor {
   }
 
   async #run(running: RunningCall, runnable: RunnableCall): Promise<OutcomeBody> {
-    const { entry, raw, approval } = runnable;
+    const { entry, raw, input, approval } = runnable;
     const { conversationId, signal } = running.options;
     if (entry.manual) {
       await this.#cache.dropAfter(entry); // Nobody tells when the person does it.
@@ -369,22 +379,12 @@ export class ToolExecutor {
     this.#runner.assertExecutable(entry);
     const work = () => this.#worker.work(running, runnable);
     if (approval !== undefined || this.#options.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
-    const frame = this.#cacheFrame(running, runnable);
+    const frame = cacheFrame(entry, input, running.options, (reason) => running.tellCacheSkipped(reason));
     if (frame === undefined) return (await work()).result;
     const answer = await untilAborted(this.#cache.answer(entry, raw, frame, work), signal, entry.name);
     if (!answer.hit) return answer.result;
     running.cached = true;
     return { status: 'ok', value: answer.value };
-  }
-
-  /** What a kept answer belongs to; `undefined`, and told, when the call's answer cannot be kept. */
-  #cacheFrame(running: RunningCall, { entry, input }: RunnableCall): Json | undefined {
-    try {
-      return cacheFrame(entry, input, running.options);
-    } catch (error) {
-      running.tellCacheSkipped((error as TypeError).message);
-      return undefined;
-    }
   }
 }
 

@@ -27,6 +27,8 @@ export interface CallOptions {
    * half of what is left, and the last one the rest. @default `attemptTimeoutMs` is the only limit
    */
   readonly timeoutMs?: number;
+  /** Whether the call counts as one of the tool's in `health`; a caller who judges the answer counts it itself. @default true */
+  readonly counted?: boolean;
   /** Told when a provider is called: at most once for each of the tool. */
   readonly onStart?: (provider: string) => void;
   /** Told when its work has really ended: long after the call was answered, if the provider does not stop in time. */
@@ -134,13 +136,13 @@ export class ProviderRouter {
     try {
       await this.#sync?.ready();
       const routed = await this.#route(input, context, counting, startedAt + (options.timeoutMs ?? Infinity));
-      this.#recordCall(!isFailure(routed.value), startedAt, running > 0, routed.provider);
+      this.#recordCall(options, !isFailure(routed.value), startedAt, running > 0, routed.provider);
       return routed;
     } catch (error) {
       // A provider that ends as soon as it hears the signal has ended with the call.
       for (let turn = 0; turn < TURNS && running > 0; turn++) await Promise.resolve();
       // A caller who gave up says nothing of the tool.
-      if (!signal?.aborted || isTimeout(signal.reason)) this.#recordCall(false, startedAt, running > 0);
+      if (!signal?.aborted || isTimeout(signal.reason)) this.#recordCall(options, false, startedAt, running > 0);
       throw error;
     }
   }
@@ -263,7 +265,8 @@ export class ProviderRouter {
     if (result.healthy && previous?.healthy === false) this.#tell({ ...this.#facts(slot), type: 'provider-recovered' });
   }
 
-  #recordCall(success: boolean, startedAt: number, abandoned: boolean, provider?: string): void {
+  #recordCall({ counted = true }: CallOptions, success: boolean, startedAt: number, abandoned: boolean, provider?: string): void {
+    if (!counted) return;
     const latencyMs = this.#clock.elapsed() - startedAt;
     this.#health.record({ kind: 'tool', name: this.#options.toolName, success, latencyMs, ...(provider === undefined ? {} : { provider }), ...(abandoned && { abandoned }) });
   }

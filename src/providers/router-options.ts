@@ -71,7 +71,7 @@ const routerSchema = z.strictObject({
   onEvent: aFunction<(event: ToolEvent) => void>().optional(),
 } satisfies FieldsOf<ProviderRouterOptions>);
 const routingSchema = z.strictObject(routingShape);
-const callSchema = z.strictObject({ repeatable: z.boolean(), timeoutMs: milliseconds().optional(), onStart: aFunction().optional(), onEnd: aFunction().optional() });
+const callSchema = z.strictObject({ repeatable: z.boolean(), counted: z.boolean().optional(), timeoutMs: milliseconds().optional(), onStart: aFunction().optional(), onEnd: aFunction().optional() });
 
 /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireRouterOptions(options: ProviderRouterOptions): void {

@@ -39,7 +39,7 @@ export interface AskUserOptions {
 const choice = z.union([text, z.strictObject({ value: text, label: text.optional() })], 'a text or { value, label }');
 const OPTIONS = z
   .strictObject({
-    choices: z.array(choice).min(1).refine((choices) => new Set(choices.map(valueOf)).size === choices.length, 'choices that all have different values').optional(),
+    choices: z.array(choice).min(1).refine((choices) => new Set(choices.flatMap(namesOf)).size === choices.flatMap(namesOf).length, 'choices of which none has a value or label of another').optional(),
     multiple: z.boolean().optional(),
     allowOther: z.boolean().optional(),
     timeoutMs: milliseconds().optional(),
@@ -67,6 +67,11 @@ export function makeQuestion(question: string, options: readonly string[] | AskU
 
 function valueOf(each: string | { readonly value: string }): string {
   return typeof each === 'string' ? each : each.value;
+}
+
+/** Returns what a user may take a choice by. */
+function namesOf(each: string | { readonly value: string; readonly label?: string | undefined }): readonly string[] {
+  return typeof each === 'string' || each.label === undefined || each.label === each.value ? [valueOf(each)] : [each.value, each.label];
 }
 
 /** Returns the choices of a question, each with what the user reads for it; none for a question in free text. */

@@ -24,7 +24,7 @@ describe('a call whose handler goes on after the deadline', () => {
     expect(executor.abandoned()).toEqual([]);
     await clock.advanceAsync(1);
     expect(kindsOf(events, 'call-abandoned')).toMatchObject([{ callId: 'c1', toolName: 'slow', principal: 'ada' }]);
-    expect(executor.abandoned()).toEqual([{ callId: 'c1', toolName: 'slow', since: 1_000_100 }]);
+    expect(executor.abandoned()).toEqual([{ callId: 'c1', toolName: 'slow', principal: 'ada', since: 1_000_100 }]);
   });
 
   it('is not abandoned when it ends as soon as it hears its signal', async () => {
@@ -126,6 +126,36 @@ describe('calls after an abandoned one', () => {
     await clock.advanceAsync(0);
     expect(kindsOf(events, 'late-result')).toHaveLength(1);
     expect(brief(await executor.execute({ id: 'c3', name: 'save' }))).toBe('ok "done"');
+  });
+
+  it('of a writing tool that may run beside itself run beside it during the grace, and are refused after it', async () => {
+    const { work, starts } = hangsOnce();
+    const { executor, clock } = setup([writer('save', work, { allowParallel: true })], { ...TIMES, policy: allowAll });
+    void executor.execute({ id: '1', name: 'save' });
+    await clock.advanceAsync(149);
+    expect(brief(await executor.execute({ id: '2', name: 'save' }))).toBe('ok "done"');
+    await clock.advanceAsync(1);
+    expect(brief(await executor.execute({ id: '3', name: 'save' }))).toBe('error ABANDONED_RUNNING');
+    expect(starts()).toBe(2);
+  });
+
+  it('are released one by one where calls of several conversations have the same id', async () => {
+    const { executor, clock } = setup([writer('pay', never), writer('mail', never)], { ...TIMES, policy: allowAll });
+    void executor.execute({ id: 'call_1', name: 'pay' }, { principal: 'ada', conversationId: 'x' });
+    void executor.execute({ id: 'call_1', name: 'mail' }, { principal: 'bob', conversationId: 'y' });
+    await clock.advanceAsync(150);
+    const [pay, mail] = executor.abandoned();
+    expect([pay, mail]).toEqual([
+      { callId: 'call_1', toolName: 'pay', principal: 'ada', conversationId: 'x', since: 1_000_100 },
+      { callId: 'call_1', toolName: 'mail', principal: 'bob', conversationId: 'y', since: 1_000_100 },
+    ]);
+    expect(() => executor.release('call_1')).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('executor.abandoned()') as string }) as Error);
+    expect(executor.abandoned()).toHaveLength(2);
+    expect(executor.release(JSON.parse(JSON.stringify(pay)) as typeof pay & object)).toBe(true);
+    expect(executor.abandoned()).toEqual([mail]);
+    expect(executor.release(pay!)).toBe(false);
+    expect(executor.release('call_1')).toBe(true);
+    expect(executor.abandoned()).toEqual([]);
   });
 
   it('ask nobody for approval and use none up', async () => {

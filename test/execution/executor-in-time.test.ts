@@ -212,6 +212,25 @@ describe('what never settles around a call does not hold it past its deadline', 
     expect(runs).toBe(0);
   });
 
+  it.each<[string, () => void | Promise<void>, string]>([
+    ['hangs', never, 'TIMEOUT'],
+    ['throws', () => { throw new Error('no'); }, 'EXECUTION_FAILED'],
+  ])('an onStart that %s: the approval of the call still counts, once', async (_, onStart, code) => {
+    let runs = 0;
+    const { executor, clock, events } = setup([writer('save', () => ++runs)], { timeoutMs: 1_000 });
+    const call = { id: '1', name: 'save' };
+    const held = await executor.execute(call);
+    const approval = await executor.approve(pendingOf(held));
+    const failing = executor.execute(call, { approval, onStart });
+    await clock.advanceAsync(1_000);
+    expect(await failing).toMatchObject({ status: 'error', code, attempts: 0 });
+    expect(await executor.execute(call, { approval, onStart: () => undefined })).toMatchObject({ status: 'ok', value: 1 });
+    let told = 0;
+    expect(await executor.execute(call, { approval, onStart: () => void told++ })).toMatchObject({ status: 'error', code: 'INVALID_APPROVAL' });
+    expect([runs, told]).toEqual([1, 0]);
+    expect(events.filter((event) => event.type === 'approval' && event.state === 'redeemed')).toHaveLength(1);
+  });
+
   it.each<[string, (run: () => Promise<ToolOutcome>) => Promise<ToolOutcome>]>([
     ['before the call', never],
     ['after the call', (run) => run().then(never)],
@@ -227,6 +246,16 @@ describe('what never settles around a call does not hold it past its deadline', 
   it('telemetry around a tool that hangs too: the outcome comes at the deadline', async () => {
     const outcome = await outcomeAfter(1_000, setup([reader('read', never)], { timeoutMs: 1_000, telemetry: { around: (_call, _entry, run) => run().then(never) } }));
     expect(outcome).toMatchObject({ code: 'TIMEOUT' });
+  });
+
+  it.each([50, 300, 1_000, 30_000])('telemetry that does not begin the call, around a tool that hangs too: the outcome comes at the deadline of %i ms', async (timeoutMs) => {
+    const world = setup([reader('read', never)], { timeoutMs, telemetry: { around: never } });
+    expect(await outcomeAfter(timeoutMs, world)).toMatchObject({ code: 'TIMEOUT', durationMs: timeoutMs });
+  });
+
+  it('telemetry that does not begin the call: the tool has nine tenths of its time', async () => {
+    const world = setup([reader('read', () => new Promise((resolve) => world.clock.after(269, () => resolve('done'))))], { timeoutMs: 300, telemetry: { around: never } });
+    expect(await outcomeAfter(300, world)).toMatchObject({ status: 'ok', value: 'done' });
   });
 
   const hungStore = () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Policy, SafetyPolicy, ToolExecutor, type ToolExecutorOptions, ToolMetadataRegistry, type ToolOptions, type Verdict } from '../../src/index.js';
-import { brief, setup } from './fixtures/executor-setup.js';
+import { brief, Gate, settled, setup, writer } from './fixtures/executor-setup.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
 function counting(verdict: Verdict = 'allow', options: Partial<ToolExecutorOptions> = {}, extra: object = {}) {
@@ -66,6 +66,44 @@ describe('a call takes one pass: one check and one decision', () => {
     expect(counts).toEqual({ checks: 1, decisions: 1, runs: 0 });
     expect(brief(await executor.execute(call, { approval: await executor.approve(outcome.pending) }))).toBe('ok "a"');
     expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+  });
+});
+
+describe('a decision for a call that waits for its turn', () => {
+  /** A tool that runs one call at a time, and a policy whose verdict changes while the second call waits. */
+  async function waitingFor(ms: number, later: Verdict, options: Partial<ToolExecutorOptions> = {}) {
+    let verdict: Verdict = 'allow';
+    let decisions = 0;
+    const gate = new Gate<string>();
+    const runs: string[] = [];
+    const pay = writer('pay', (input) => (runs.push((input as { readonly to?: string }).to!), runs.length === 1 ? gate.promise : 'paid'), { allowParallel: false, timeoutMs: 600_000 });
+    const policy: Policy = { decide: () => (decisions++, { verdict, reason: 'a test', rule: 'test', danger: 'low' }) };
+    const world = setup([pay], { policy, ...options });
+    const [first, second] = ['ada', 'bob'].map((to) => world.executor.execute({ id: to, name: 'pay', input: { to } }));
+    await settled();
+    verdict = later;
+    await world.clock.advanceAsync(ms);
+    gate.open('paid');
+    await first;
+    return { ...world, outcome: await second!, runs, decisions };
+  }
+
+  it('counts for five seconds, then the policy is asked again before the call starts', async () => {
+    const recent = await waitingFor(4_999, 'deny');
+    expect([brief(recent.outcome), recent.decisions, recent.runs]).toEqual(['ok "paid"', 2, ['ada', 'bob']]);
+    const old = await waitingFor(5_000, 'deny');
+    expect([brief(old.outcome), old.decisions, old.runs]).toEqual(['denied', 3, ['ada']]);
+    const same = await waitingFor(60_000, 'allow');
+    expect([brief(same.outcome), same.decisions, same.runs]).toEqual(['ok "paid"', 3, ['ada', 'bob']]);
+  });
+
+  it('that turned into one that needs approval is pending, or runs when the user approves it', async () => {
+    const pending = await waitingFor(60_000, 'confirm');
+    expect([brief(pending.outcome), pending.decisions, pending.runs]).toEqual(['approval_required', 3, ['ada']]);
+    let asked = 0;
+    const approved = await waitingFor(60_000, 'confirm', { confirm: () => ++asked > 0 });
+    expect([brief(approved.outcome), asked, approved.runs]).toEqual(['ok "paid"', 1, ['ada', 'bob']]);
+    expect(approved.events.filter(({ type }) => type === 'call-settled')).toHaveLength(2);
   });
 });
 

@@ -101,6 +101,14 @@ describe('a call of a tool with providers', () => {
     expect(executor.health.lifetime('tool', 'search')).toEqual({ total: 1, ...counts });
   });
 
+  it('whose answer breaks the output schema counts as a failure of the tool, as of one without providers', async () => {
+    const { call, executor } = withProviders([search({ outputSchema: { type: 'object', required: ['n'] } }), reader('local', () => ({}), { outputSchema: { type: 'object', required: ['n'] } })], { a: new FakeProvider(() => ({})), b: new FakeProvider() });
+    for (const name of ['search', 'local']) {
+      expect(await call(name)).toMatchObject({ code: 'INVALID_RESULT' });
+      expect(executor.health.lifetime('tool', name)).toEqual({ total: 1, success: 0, failure: 1 });
+    }
+  });
+
   it('that timed out is counted once too', async () => {
     const { call, clock, executor } = withProviders([search()], { a: new FakeProvider(hangs), b: new FakeProvider(hangs) }, { timeoutMs: 100 });
     void call();

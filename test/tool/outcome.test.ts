@@ -30,7 +30,7 @@ describe('the result helpers', () => {
     expect(askUser('Which?', {})).toEqual(askUser('Which?'));
   });
 
-  it.each([{ choices: [] }, { choices: ['a', 'a'] }, { choices: ['a', { value: 'a', label: 'b' }] }, { choices: [''] }, { choices: [5] }, { choices: 'ab' }, { multiple: true }, { timeoutMs: 0 }, { timeout: 5 }, 'ab'])('refuse %j as options of a question', (options) => {
+  it.each([{ choices: [] }, { choices: ['a', 'a'] }, { choices: ['a', { value: 'a', label: 'b' }] }, { choices: ['a', { value: 'b', label: 'a' }] }, { choices: [{ value: 'a', label: 'x' }, { value: 'b', label: 'x' }] }, { choices: [{ value: 'a', label: 'b' }, { value: 'b', label: 'a' }] }, { choices: [''] }, { choices: [5] }, { choices: 'ab' }, { multiple: true }, { timeoutMs: 0 }, { timeout: 5 }, 'ab'])('refuse %j as options of a question', (options) => {
     expect(() => askUser('Which?', options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
   });
 

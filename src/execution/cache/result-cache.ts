@@ -189,22 +189,31 @@ export class ResultCache {
  * Returns what an answer belongs to besides its tool and arguments: the principal, and the conversation and the call's context,
  * or what the tool's `cacheKey` makes of them.
  *
- * @throws TypeError saying why no answer of this call can be kept: another context might look the same.
+ * @returns `undefined`, and `onSkipped` is told why, when no answer of this call can be kept: another context might look the same.
  */
-export function cacheFrame({ cacheKey }: ToolEntry, input: unknown, { principal, conversationId, context }: ToolContext): Json {
-  // A context that was copied for the call is its own copy; any other can change before the tool reads it.
-  if (context !== undefined && copyOf(context, 'the context') !== context) throw notPlain('the context');
-  const owner = principal ?? null;
-  if (cacheKey === undefined) return [owner, conversationId ?? null, (context ?? null) as Json];
-  const own: ToolContext = Object.freeze({ ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }), ...(context !== undefined && { context }) });
+export function cacheFrame({ cacheKey }: ToolEntry, input: unknown, { principal, conversationId, context }: ToolContext, onSkipped: (reason: string) => void): Json | undefined {
+  try {
+    // A context that was copied for the call is its own copy; any other can change before the tool reads it.
+    if (context !== undefined && copyOf(context, 'the context') !== context) throw notPlain('the context');
+    const owner = principal ?? null;
+    if (cacheKey === undefined) return [owner, conversationId ?? null, (context ?? null) as Json];
+    const own: ToolContext = Object.freeze({ ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }), ...(context !== undefined && { context }) });
+    return [owner, copyOf(keyOf(() => cacheKey(input, own)), 'the answer of its cacheKey')];
+  } catch (error) {
+    onSkipped((error as TypeError).message);
+    return undefined;
+  }
+}
+
+function keyOf(cacheKey: () => unknown): unknown {
   let key: unknown;
   try {
-    key = cacheKey(input, own);
+    key = cacheKey();
   } catch (cause) {
     throw new TypeError('its cacheKey failed', { cause });
   }
   if (key === undefined) throw new TypeError('its cacheKey gave undefined');
-  return [owner, copyOf(key, 'the answer of its cacheKey')];
+  return key;
 }
 
 function copyOf(value: unknown, what: string): Json {

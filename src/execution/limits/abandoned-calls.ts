@@ -1,6 +1,8 @@
 import type { Clock } from '../../core/clock.js';
 import { isWriting } from '../../core/enum-order.js';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { canonicalJson } from '../../core/plain-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { LeavePlace } from './concurrency.js';
 
@@ -8,6 +10,8 @@ import type { LeavePlace } from './concurrency.js';
 export interface AbandonedCall {
   readonly callId: string;
   readonly toolName: string;
+  readonly principal?: string;
+  readonly conversationId?: string;
   /** When it was answered, in milliseconds since 1970. */
   readonly since: number;
 }
@@ -20,7 +24,8 @@ export interface AbandonedCallsOptions {
   readonly max: number;
 }
 
-interface LeftCall extends AbandonedCall {
+interface LeftCall {
+  readonly call: AbandonedCall;
   readonly end: () => void;
 }
 
@@ -43,11 +48,11 @@ export class AbandonedCalls {
 
   /** The abandoned calls, the longest first. */
   list(): readonly AbandonedCall[] {
-    return Object.freeze([...this.#overdue].map(({ callId, toolName, since }) => Object.freeze({ callId, toolName, since })));
+    return Object.freeze([...this.#overdue].map(({ call }) => call));
   }
 
   /** Takes over the place of a call that was answered while its work runs. @returns what must be called when the work has ended. */
-  take(callId: string, { name: toolName, allowParallel }: ToolEntry, place: LeavePlace, onAbandoned: () => void): () => void {
+  take(whose: Omit<AbandonedCall, 'toolName' | 'since'>, { name: toolName, allowParallel }: ToolEntry, place: LeavePlace, onAbandoned: () => void): () => void {
     const { clock, graceMs, max } = this.#options;
     const keepsAll = this.#left.size >= max;
     const keepsTool = keepsAll || allowParallel !== true;
@@ -65,28 +70,34 @@ export class AbandonedCalls {
       if (keepsAll) place.leaveAll();
       if (keepsTool) place.leaveTool();
     };
-    const left: LeftCall = { callId, toolName, since: clock.now(), end };
+    const left: LeftCall = { call: Object.freeze({ ...whose, toolName, since: clock.now() }), end };
     this.#left.add(left);
     return end;
   }
 
-  /** Lets other calls run as if the work of a call had ended. @returns whether there was such a call. */
-  release(callId: string): boolean {
-    const released = [...this.#overdue].filter((left) => left.callId === callId);
-    for (const { end } of released) end();
-    return released.length > 0;
+  /**
+   * Lets other calls run as if the work of a call had ended. @returns whether there was such a call.
+   *
+   * @throws ToolError `INVALID_ARGUMENT` for an id that several calls have.
+   */
+  release(released: string | AbandonedCall): boolean {
+    const isMeant = typeof released === 'string' ? ({ callId }: AbandonedCall) => callId === released : (call: AbandonedCall) => canonicalJson(call) === canonicalJson(released);
+    const [first, ...others] = [...this.#overdue].filter(({ call }) => isMeant(call));
+    if (typeof released === 'string' && others.length > 0) throw new ToolError('INVALID_ARGUMENT', expectedGot('the id of one abandoned call', `one that ${others.length + 1} have`, 'Give the call, as executor.abandoned() lists it.'));
+    first?.end();
+    return first !== undefined;
   }
 
   /** Returns why a call of a tool is not started now, if abandoned calls forbid it. */
   refusalOf({ name, allowParallel, accessMode }: ToolEntry): ToolError | undefined {
     const overdue = this.#overdue;
     if (overdue.size === 0) return undefined;
-    const same = allowParallel !== true || isWriting(accessMode) ? [...overdue].find(({ toolName }) => toolName === name) : undefined;
+    const same = allowParallel !== true || isWriting(accessMode) ? [...overdue].find(({ call }) => call.toolName === name)?.call : undefined;
     if (same !== undefined) {
       return abandonedRunning(`Expected ${name} to be idle, got the call ${JSON.stringify(same.callId)}, which was given up and still runs. Wait until it ends, or have it released.`, same);
     }
     const { max } = this.#options;
-    const [first] = overdue;
+    const first = [...overdue][0]?.call;
     if (first === undefined || overdue.size < max) return undefined;
     return abandonedRunning(`Expected less than ${max} calls that were given up and still run, got ${overdue.size}, among them ${JSON.stringify(first.callId)} of ${first.toolName}. Wait until they end, or have them released.`, first);
   }
@@ -98,6 +109,6 @@ export class AbandonedCalls {
   }
 }
 
-function abandonedRunning(message: string, { callId, toolName }: LeftCall): ToolError {
+function abandonedRunning(message: string, { callId, toolName }: AbandonedCall): ToolError {
   return new ToolError('ABANDONED_RUNNING', message, { details: { callId, toolName } });
 }

@@ -40,8 +40,10 @@ export interface CallWorkerOptions {
 /** A call that may run. */
 export interface RunnableCall extends AcceptedInput {
   readonly approval?: Approval | undefined;
-  /** Looks at the tool, and after a wait at the policy, right before an approval is used up; an outcome forbids the call. */
-  readonly forbiddenNow: (waited: boolean) => Promise<OutcomeBody | undefined>;
+  /** Whether the decision over the call does not count any more. */
+  readonly isStale: (waited: boolean) => boolean;
+  /** Asks the policy again, right before the call starts; an outcome forbids the call. */
+  readonly forbiddenNow: () => Promise<OutcomeBody | undefined>;
   /** @throws ToolError when the tool was replaced or removed since the call was judged. */
   readonly assertCurrent: () => void;
 }
@@ -74,7 +76,7 @@ export class CallWorker {
       const isOk = result.status === 'ok';
       return { result, keep: isOk, value: isOk ? result.value : undefined, aborted: result.status === 'error' && result.code === 'ABORTED' };
     } finally {
-      if (work.goesOn) work.ended = abandoned.take(running.call.id, entry, place, () => running.tellAbandoned());
+      if (work.goesOn) work.ended = abandoned.take(running.owner, entry, place, () => running.tellAbandoned());
       else {
         place.leaveAll();
         place.leaveTool();
@@ -117,30 +119,24 @@ export class CallWorker {
     throw new ToolError('TIMEOUT', `Expected ${name} to get its turn within ${timeoutMs} ms, found other calls still running; try again later`, { details: { timeoutMs } });
   }
 
-  /** Spends budget and approval, in an order in which nothing is lost for a call that is not going to run. */
-  async #prepare(running: RunningCall, { entry, approval, forbiddenNow, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
+  /** Does what comes before the start. An approval is used up last: it is not lost for a call that is not going to run. */
+  async #prepare(running: RunningCall, { entry, approval, isStale, forbiddenNow, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
     const { approvals, budgets } = this.#options;
     const { options } = running;
-    assertWanted(options.signal, entry.name);
-    assertCurrent();
-    if (approval !== undefined) {
-      const forbidden = await forbiddenNow(waited);
-      if (forbidden !== undefined) return forbidden;
-      if (budgets !== undefined) await approvals.assertUnused(running, approval);
-    }
-    if (budgets !== undefined) {
-      await budgets.reserve(entry, options);
+    const assertStill = () => {
       assertWanted(options.signal, entry.name);
-    }
-    if (approval !== undefined) {
-      await approvals.redeem(running, approval);
-      assertWanted(options.signal, entry.name);
-    }
-    if (options.onStart !== undefined) {
-      await this.#announce(running, entry, options.onStart);
-      assertWanted(options.signal, entry.name);
-    }
-    assertCurrent();
+      assertCurrent();
+    };
+    assertStill();
+    const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
+    if (forbidden !== undefined) return forbidden;
+    if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await approvals.assertUnused(running, approval);
+    if (budgets !== undefined) await budgets.reserve(entry, options);
+    assertStill();
+    if (options.onStart !== undefined) await this.#announce(running, entry, options.onStart);
+    assertStill();
+    if (approval !== undefined) await approvals.redeem(running, approval);
+    assertStill();
     return undefined;
   }
 
@@ -164,6 +160,7 @@ export class CallWorker {
         input,
         context: running.contextFor(entry.digest, isWriting(entry.accessMode) ? (options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined),
         signal: options.signal,
+        passedMs: running.watchedMs,
         approved: approval !== undefined,
         onAttempt: () => void running.attempts++,
         onProvider: (provider) => void (running.provider = provider),
@@ -190,7 +187,7 @@ export class CallWorker {
       await drop();
     }
     const wasGivenUp = result.status === 'error' && result.code === 'ABORTED';
-    if (!wasGivenUp && !runner.isRouted(entry)) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt, ...(running.abandoned && { abandoned: true }) });
+    if (!wasGivenUp) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt, ...(running.provider !== undefined && { provider: running.provider }), ...(running.abandoned && { abandoned: true }) });
     return result;
   }
 }

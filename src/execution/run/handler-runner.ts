@@ -36,6 +36,8 @@ export interface HandlerCall {
   readonly input: unknown;
   readonly context: ToolContext;
   readonly signal: AbortSignal | undefined;
+  /** How much of the call's time has passed. */
+  readonly passedMs: number;
   /** Whether a person approved exactly this call: a write of that kind is started once. */
   readonly approved: boolean;
   /** Told of every start of the function, and of every provider that is called; not of those that are skipped. */
@@ -80,6 +82,7 @@ export class HandlerRunner {
   async run(call: HandlerCall): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
     const { clock } = this.#options;
     const timeoutMs = call.entry.timeoutMs ?? this.#options.timeoutMs;
+    const leftMs = Math.max(1, timeoutMs - call.passedMs);
     let running = 0;
     let answered = false;
     const work: Work = {
@@ -92,7 +95,7 @@ export class HandlerRunner {
         if (answered) call.onLate(running);
       },
     };
-    const settled = await withDeadline<unknown>((signal) => this.#start(call, signal, timeoutMs, work), { clock, timeoutMs, signal: call.signal });
+    const settled = await withDeadline<unknown>((signal) => this.#start(call, signal, leftMs, work), { clock, timeoutMs: leftMs, signal: call.signal });
     // Work that ends as soon as it hears its signal has ended with the call.
     for (let turn = 0; turn < TURNS && running > 0 && settled.kind !== 'returned'; turn++) await Promise.resolve();
     answered = true;
@@ -114,7 +117,7 @@ export class HandlerRunner {
   }
 
   /**
-   * Whether providers answer a tool's calls: then the router counts its health.
+   * Whether providers answer a tool's calls.
    *
    * Tools whose providers nobody gave a factory for fall back to their own function, if they have one.
    */
@@ -157,7 +160,7 @@ export class HandlerRunner {
     const stopListening = onAbort(signal, () => controller.abort(call.signal?.aborted === true ? aborted(call.entry.name) : signal.reason));
     try {
       const context: ToolContext = { ...call.context, signal: controller.signal };
-      const { value, provider } = await this.#routerFor(call.entry).call(call.input, context, { repeatable, timeoutMs, onStart: work.started, onEnd: work.ended });
+      const { value, provider } = await this.#routerFor(call.entry).call(call.input, context, { repeatable, timeoutMs, counted: false, onStart: work.started, onEnd: work.ended });
       call.onProvider(provider);
       return value;
     } finally {

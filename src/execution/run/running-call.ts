@@ -21,6 +21,8 @@ const LONGEST_NAME = 128;
 export class RunningCall {
   toolName: string;
   attempts = 0;
+  /** How much of the time of the call telemetry took before it began. */
+  watchedMs = 0;
   cached = false;
   provider: string | undefined;
   /** Whether work of the call went on when it was answered. */
@@ -149,15 +151,14 @@ export class RunningCall {
     }
   }
 
-  #facts(): CallFacts {
+  /** The call's id, and whose call it is. */
+  get owner(): Pick<CallFacts, 'callId' | 'principal' | 'conversationId'> {
     const { principal, conversationId } = this.#options;
-    return {
-      callId: this.#call.id,
-      toolName: this.toolName,
-      at: this.#clock.now(),
-      ...(principal !== undefined && { principal }),
-      ...(conversationId !== undefined && { conversationId }),
-    };
+    return { callId: this.#call.id, ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }) };
+  }
+
+  #facts(): CallFacts {
+    return { ...this.owner, toolName: this.toolName, at: this.#clock.now() };
   }
 }
 
