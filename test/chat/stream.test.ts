@@ -10,7 +10,7 @@ const turnArbitrary = fc.record({ text: fc.constantFrom('', 'well, let me see'),
 const scriptArbitrary = fc.array(turnArbitrary, { maxLength: 4 }).map((turns): readonly ScriptedAnswer[] => [...turns, 'done']);
 
 /** What is not the same in two runs. */
-const RANDOM = /"(?:id|conversationId|createdAt|expiresAt|signature|durationMs)":(?:"[0-9a-f-]+"|[\d.]+),?/g;
+const RANDOM = /"(?:id|conversationId|createdAt|expiresAt|storeIdentity|signature|durationMs)":(?:"[0-9a-f-]+"|[\d.]+),?/g;
 const comparable = (value: unknown) => JSON.stringify(value).replace(RANDOM, '');
 
 /** The thread that somebody who only hears the events would write down. */
