@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing.js';
 import type { Approval, ExecuteOptions, ToolExecutorOptions, ToolOutcome } from '../../src/index.js';
 import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer, type Setup } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
@@ -60,19 +61,20 @@ describe('kept answers', () => {
 
 describe('budgets', () => {
   it('notice a second loss after the first one has left their window', async () => {
-    const store = new FailingStore();
-    const { executor, clock } = setup([reader('read', () => 1)], { store, budgets: [{ per: 'principal', calls: 2, windowMs: 1_000 }] });
+    const clock = new ManualClock(1_000_000);
+    const store = new FailingStore(new MemoryStateStore({ clock })); // Windows go by the clock of the store.
+    const { executor } = setup([reader('read', () => 1)], { clock, store, budgets: [{ per: 'principal', calls: 2, windowMs: 1_000 }] });
     const calls = async (count: number) => {
       const said = [];
       for (let index = 0; index < count; index++) said.push(brief(await executor.execute({ id: `${index}`, name: 'read' })));
       return said.filter((each) => each === 'ok 1').length;
     };
     expect(await calls(1)).toBe(1);
-    store.flush();
+    store.memory = new MemoryStateStore({ clock });
     expect(await calls(1)).toBe(0);
     clock.advance(1_001);
     expect(await calls(1)).toBe(1);
-    store.flush();
+    store.memory = new MemoryStateStore({ clock });
     expect(await calls(3)).toBe(0);
   });
 
