@@ -38,8 +38,12 @@ export type InputOf<S> = S extends { readonly '~standard': { readonly types?: in
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
     any;
 
-/** What a schema accepts before parsing: for an output schema, what `execute` may return. */
-export type SchemaInput<S> = S extends { readonly '~standard': { readonly types?: infer Types } }
+/**
+ * What a schema accepts before parsing: for an output schema, what `execute` may return.
+ *
+ * `never` stands for a schema that the compiler has not inferred yet: `new Promise((resolve) => …)` takes its type from it.
+ */
+export type SchemaInput<S> = [S] extends [never] ? unknown : S extends { readonly '~standard': { readonly types?: infer Types } }
   ? NonNullable<Types> extends { readonly input: infer Input }
     ? Input
     : unknown

@@ -21,6 +21,12 @@ defineTool({
 defineTool({ ...basics, inputSchema: Place, execute: ({ city, days }) => city.repeat(days) });
 defineTool({ ...basics, inputSchema: Place, execute: async ({ city }) => city.length });
 defineTool({ ...basics, inputSchema: Place, execute: () => undefined });
+// A promise made by hand takes its type from the output schema; without one it may bring anything.
+defineTool({ ...basics, inputSchema: Place, execute: ({ city, days }) => new Promise((resolve) => setTimeout(() => resolve(city), days)) });
+defineTool({ ...basics, inputSchema: JsonPlace, execute: ({ city, days }: { city: string; days: number }) => new Promise((resolve) => setTimeout(() => resolve(city), days)) });
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: ({ days }) => new Promise((resolve) => setTimeout(() => resolve({ celsius: days }), days)) });
+// @ts-expect-error celsius is a number
+defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: ({ days }) => new Promise((resolve) => setTimeout(() => resolve({ celsius: 'warm' }), days)) });
 defineTool({ ...basics, inputSchema: z.object({}), execute: () => {} });
 // @ts-expect-error zip is not in the schema
 defineTool({ ...basics, inputSchema: Place, execute: ({ zip }) => zip });
