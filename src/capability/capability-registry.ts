@@ -82,8 +82,8 @@ export class CapabilityRegistry {
     this.#folder = options.root === undefined ? undefined : new ManifestFolder(options.root, options.executeOf);
     this.#ledger = new HealthLedger(options.health ?? new RollingHealth({ clock: this.#clock }), this.#clock);
     this.#live = { ledger: this.#ledger, env: options.env ?? process.env };
-    this.#inputs = { code: options.code, files: [], sources: [], findings: [] };
-    this.#state = buildState({ ...this.#inputs, code: [] }, 0, this.#live);
+    this.#inputs = { code: options.code, handlers: options.handlers, files: [], sources: [], findings: [] };
+    this.#state = buildState({ ...this.#inputs, code: [], handlers: [] }, 0, this.#live);
     this.#stopHearing = options.sources.flatMap((source, index) => source.onChange?.((tools) => this.#hear(index, toldContent(source.name, tools, this.#inputs.sources[index]))) ?? []);
   }
 
@@ -293,7 +293,7 @@ export class CapabilityRegistry {
       Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index], this.#clock))),
     ]);
     if (loading && folder?.found === false) throw invalidArgument('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`);
-    return this.#take({ code: this.#options.code, files: folder?.files ?? [], sources: this.#withTold(sources), findings: folder?.findings ?? [] }, loading);
+    return this.#take({ code: this.#options.code, handlers: this.#options.handlers, files: folder?.files ?? [], sources: this.#withTold(sources), findings: folder?.findings ?? [] }, loading);
   }
 
   #take(inputs: Inputs, loading: boolean): CapabilityChange {

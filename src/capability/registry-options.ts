@@ -39,6 +39,8 @@ export interface CheckedCapabilityOptions extends Pick<CapabilityOptions, 'root'
   readonly code: readonly ToolDefinition[];
   readonly sources: readonly CapabilitySource[];
   readonly executeOf: ExecuteOf;
+  /** The names of all handlers. */
+  readonly handlers: readonly string[];
   readonly onInvalid: 'quarantine' | 'throw';
 }
 
@@ -65,6 +67,7 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
   return {
     code: [...tools].flatMap(findDefinitions),
     sources,
+    handlers: [...works.keys()],
     executeOf: ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name),
     onInvalid,
     ...(root === undefined ? {} : { root }),

@@ -84,6 +84,19 @@ describe('loading manifests', () => {
     expect(fromMap.definitions[2]!.execute?.({}, {})).toBe('own');
   });
 
+  it('warns of handlers that answer no tool, of single files only where the name is nearly that of one', async () => {
+    const root = folderWith({ 'functions.json': [entry('forecast'), entry('b', { handler_ref: 'work' })] });
+    const handlers = { forcast: () => 1, work: () => 1, b: () => 1, elsewhere: () => 1 };
+    const { issues } = await loadManifest({ root }, { handlers });
+    expect(issues.map(({ severity, path, message }) => [severity, path, message])).toEqual([
+      ['warning', '', 'Expected handlers by the name or handler_ref of a tool in the manifests, got "forcast". Did you mean "forecast"?'],
+      ['warning', '', 'Expected handlers by the name or handler_ref of a tool in the manifests, got "elsewhere". Nothing calls it.'],
+    ]);
+    const ofFile = await loadManifest(join(root, 'functions.json'), { handlers });
+    expect(ofFile.issues).toMatchObject([{ file: expect.stringMatching(/functions\.json$/) as string, message: expect.stringContaining('"forcast"') as string }]);
+    expect((await loadManifest({ root: folderWith({ 'functions.json': [entry('a'), { name: 'forcast' }] }) }, { handlers, onInvalid: 'quarantine' })).issues.every(({ severity }) => severity === 'error')).toBe(true);
+  });
+
   it('refuses the same name in two files of one owner', async () => {
     const root = folderWith({ 'functions.json': [entry('a')], 'tools.json': [entry('a')] });
     const { entries, issues } = await quarantined({ root });

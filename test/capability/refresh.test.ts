@@ -349,6 +349,15 @@ describe('loading', () => {
     expect(['a', 'b', 'constructor'].map((name) => registry.tool(name)!.entry.definition.execute === run)).toEqual([true, true, false]);
     expect(registry.tool('constructor')!.entry.definition.execute).toBeUndefined();
   });
+
+  it('finds a handler that answers no tool of the manifests, until there is one', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('forecast')] });
+    const registry = await CapabilityRegistry.load({ root: tree.root, handlers: { forecasts: () => 1 } });
+    expect(registry.findings).toMatchObject([{ kind: 'dangling', severity: 'warning', file: 'code', line: null, message: 'Expected handlers by the name or handler_ref of a tool in the manifests, got "forecasts". Did you mean "forecast"?' }]);
+    tree.write('functions.json', [toolEntry('forecast'), toolEntry('forecasts')]);
+    await registry.refresh();
+    expect(registry.findings).toEqual([]);
+  });
 });
 
 /** A source that tells of changes. */

@@ -89,6 +89,18 @@ describe('lintTools', () => {
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
   });
 
+  it('reports names in a policy that no tool has, and aliases where only own names count', () => {
+    const registry = registryOf({ ...GOOD, aliases: ['cat'] });
+    const lint = (...policy: Parameters<typeof lintTools> extends [unknown, ...infer Rest] ? Rest : never) => lintTools(registry, ...policy).map(({ rule, severity, toolName, message }) => [rule, severity, toolName, message]);
+    expect(lint({ rules: [{ verdict: 'deny', tools: 'rm_everything' }, { name: 'reads', verdict: 'confirm', tools: ['cat', 'read_fil', 'mcp.*'] }], allow: ['read_file', 'cat', '*_all'] })).toEqual([
+      ['unknown-tool', 'warning', 'rm_everything', 'rule 1 of the policy names "rm_everything", which no tool has'],
+      ['unknown-tool', 'warning', 'read_fil', 'the rule "reads" of the policy names "read_fil", which no tool has; did you mean "read_file"?'],
+      ['unknown-tool', 'warning', 'cat', 'the allow-list of the policy names "cat", an alias, and what allows goes by the own names of tools; did you mean "read_file"?'],
+    ]);
+    expect(lint({ rules: [{ verdict: 'deny', tools: 'read_file' }, { verdict: 'allow', tools: 'read_file' }, { verdict: 'deny' }] })).toEqual([]);
+    expect(Object.isFrozen(lintTools(registry, { allow: ['x'] }))).toBe(true);
+  });
+
   it('orders findings by tool in registration order, and freezes them', () => {
     const found = lintTools(registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }));
     expect(found.map(({ toolName }) => toolName)).toEqual(['z', 'z', 'z', 'z', 'a', 'a', 'a', 'a']);

@@ -5,7 +5,7 @@ import { describeValue } from '../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import type { ManifestEntry } from './entry/manifest-entry.js';
 import { findManifestFiles, personaOfPath, type ManifestFile } from './layout.js';
-import { handlerMap, loadShape, pathsOf, type Handlers, type ManifestSource } from './load-options.js';
+import { handlerMap, loadShape, pathsOf, type Handlers, type ManifestSource, unusedHandlers } from './load-options.js';
 import { requireValid, type ManifestIssue } from './manifest-issue.js';
 import { allowsPersona, overrideShared, personaKey } from './persona.js';
 import { readTextFile, shownPath } from './read-file.js';
@@ -45,7 +45,7 @@ export interface LoadedManifest {
  * Loads tools from manifest files.
  *
  * A source is a path, several, or `{root}` for all of a folder, see `findManifestFiles`. A file is at most 1 MiB with at
- * most 1,000 tools. Warnings (unknown keys, patterns that are not checked) are among the issues and refuse nothing.
+ * most 1,000 tools. Warnings (unknown keys, patterns that are not checked, unused handlers) are among the issues and refuse nothing.
  *
  * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`: then the result
  * has them as issues. A file that cannot be read is an error as well.
@@ -54,13 +54,23 @@ export interface LoadedManifest {
 export async function loadManifest(source: ManifestSource, options: LoadManifestOptions = {}): Promise<LoadedManifest> {
   const { onInvalid, persona: asked, handlers } = checkOptions(schema, options, 'options of loadManifest');
   const works = handlerMap(handlers);
-  const { files, issues: layoutIssues } = await manifestFilesOf(pathsOf(source));
+  const place = pathsOf(source);
+  const { files, issues: layoutIssues } = await manifestFilesOf(place);
   const loader = new Loader((entry) => works.get(entry.handler_ref ?? entry.name) ?? works.get(entry.name));
   for (const file of files) await loader.add(file);
-  const issues = Object.freeze([...layoutIssues, ...loader.issues]);
+  const read = [...layoutIssues, ...loader.issues];
+  const issues = Object.freeze([...read, ...(read.some(({ severity }) => severity === 'error') ? [] : handlerIssues(place, files, loader, works.keys()))]);
   if (onInvalid === 'throw') requireValid(issues);
   const entries = asked === undefined ? loader.entries : entriesFor(loader.entries, asked).filter(({ definition }) => allowsPersona(definition.personaAllowlist, asked));
   return Object.freeze({ definitions: Object.freeze(entries.map(({ definition }) => definition)), entries: Object.freeze([...entries]), issues, total: loader.total });
+}
+
+/** Only a whole folder has all tools: the handlers of single files may be those of other files, too, unless a name is nearly right. */
+function handlerIssues(place: ReturnType<typeof pathsOf>, files: readonly ManifestFile[], { entries }: Loader, handlers: Iterable<string>): readonly ManifestIssue[] {
+  const isWhole = 'root' in place;
+  const file = isWhole ? shownPath(resolve(place.root), resolve(place.root)) : files[0]!.file;
+  const unused = unusedHandlers(handlers, entries.map(({ definition }) => definition)).filter(({ close }) => isWhole || close !== undefined);
+  return unused.map(({ message }) => Object.freeze({ file, path: '', line: 1, column: 1, message, severity: 'warning' }));
 }
 
 async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<{ readonly files: readonly ManifestFile[]; readonly issues: readonly ManifestIssue[] }> {

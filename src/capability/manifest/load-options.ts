@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { fileURLToPath } from 'node:url';
-import { invalidArgument } from '../../core/issues.js';
+import { expectedGot, invalidArgument, suggestNames } from '../../core/issues.js';
 import { checkOptions, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import type { ToolOptions } from '../../tool/metadata/tool-options.js';
 import type { Execute } from '../../tool/tool-definition.js';
 
 /** Where manifests are: files, or a folder with them. */
@@ -40,4 +41,21 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
     if (typeof name !== 'string' || typeof handler !== 'function') throw invalidArgument(`a function as handler ${describeValue(name)}`, handler);
   }
   return new Map(entries as [string, Execute<never>][]);
+}
+
+/** A handler that answers no tool: nobody would ever call it. */
+export interface UnusedHandler {
+  readonly message: string;
+  /** The name that was probably meant. */
+  readonly close: string | undefined;
+}
+
+/** Returns the handlers whose name is neither that of one of some tools nor its `handler_ref`. */
+export function unusedHandlers(handlers: Iterable<string>, tools: readonly Pick<ToolOptions, 'name' | 'handlerRef'>[]): readonly UnusedHandler[] {
+  const names = [...new Set(tools.flatMap(({ name, handlerRef }) => (handlerRef === undefined ? name : [name, handlerRef])))];
+  return [...handlers].filter((handler) => !names.includes(handler)).map((handler) => {
+    const close = suggestNames(handler, names)[0];
+    const advice = close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`;
+    return { message: expectedGot('handlers by the name or handler_ref of a tool in the manifests', describeValue(handler), advice), close };
+  });
 }

@@ -4,6 +4,7 @@ import { entryOf, isToolDefinition, type ToolDefinition, type ToolEntry } from '
 import { createTool, type CapabilityTool, type LiveFacts, type ToolFacts } from '../capability-items.js';
 import type { SourceContent } from '../capability-source.js';
 import { findingAt, placeless, type CapabilityFinding, type Place } from '../finding.js';
+import { unusedHandlers } from '../manifest/load-options.js';
 import { personaKey } from '../manifest/persona.js';
 import { ownerKey } from '../query/persona-filter.js';
 import type { FileContent } from './file-cache.js';
@@ -21,6 +22,8 @@ export interface CapabilityRef {
 export interface Inputs {
   /** Tools of the program itself; they are shared. */
   readonly code: readonly ToolDefinition[];
+  /** The names under which the program gives functions to tools of files. */
+  readonly handlers: readonly string[];
   readonly files: readonly FileContent[];
   readonly sources: readonly SourceContent[];
   /** What was wrong with the folder itself. */
@@ -66,6 +69,7 @@ export function buildState(inputs: Inputs, revision: number, live: LiveFacts, be
     held.set(key, tool);
     digests.set(tool, digest);
   }
+  if (!findings.some(({ severity }) => severity === 'error')) findings.push(...handlerFindings(inputs));
   const tools = new OwnedNames([...held.values()]);
   const { findings: found, ...work } = resolveWork(inputs.files.flatMap((file) => file.work), tools, live);
   return Object.freeze({
@@ -77,6 +81,12 @@ export function buildState(inputs: Inputs, revision: number, live: LiveFacts, be
     ownersOf: groupByEntry(tools.all),
     contents: contentsOf(tools, digests, work),
   });
+}
+
+/** A tool that could not be read may be the one that a handler is for. */
+function handlerFindings({ handlers, files }: Inputs): readonly CapabilityFinding[] {
+  const definitions = files.flatMap(({ tools }) => tools.map(({ definition }) => definition));
+  return unusedHandlers(handlers, definitions).map(({ message }) => findingAt(placeless(null, CODE), 'dangling', 'warning', message));
 }
 
 /** Joins tools of the program and of files with those of sources for which they stand. */

@@ -1,5 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
+import { suggestNames } from '../../core/issues.js';
+import type { Verdict } from '../../core/tool-event.js';
 import { finish, type Work } from '../../core/clock.js';
 import { splitWords } from '../../search/text/split-words.js';
 import { stem } from '../../search/text/stem.js';
@@ -18,12 +20,40 @@ export interface LintFinding {
   readonly message: string;
 }
 
-/** Returns everything worth fixing in the metadata of a registry's tools, in registration order, then by rule. */
-export function lintTools(registry: ToolMetadataRegistry): readonly LintFinding[] {
+/** The names of tools in a policy: of its rules, and of its allow-list. */
+interface NamedTools {
+  readonly rules?: readonly { readonly name?: string; readonly verdict: Verdict; readonly tools?: string | readonly string[] }[];
+  readonly allow?: readonly string[];
+}
+
+/**
+ * Returns everything worth fixing in the metadata of a registry's tools, in registration order, then by rule.
+ *
+ * @param policy the rules and allow-list of a `SafetyPolicy`, for findings also about the names in them that no tool has. The
+ * policy itself accepts them, as tools may come later. A pattern with `*` may match nothing.
+ */
+export function lintTools(registry: ToolMetadataRegistry, policy: NamedTools = {}): readonly LintFinding[] {
   if (!(registry instanceof ToolMetadataRegistry)) throw new ToolError('INVALID_ARGUMENT', `Expected a ToolMetadataRegistry, found ${describeValue(registry)}. Register the tools in one first`);
   const categories = registry.getAllCategories();
   const tools = [...registry].map((entry) => ({ entry, owner: '' }));
-  return Object.freeze(finish(lintEach(tools, { knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)), meet: () => true })).flat());
+  return Object.freeze(finish(lintEach(tools, { knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)), meet: () => true })).flat().concat(unknownNames(registry, policy)));
+}
+
+function unknownNames(registry: ToolMetadataRegistry, { rules = [], allow = [] }: NamedTools): readonly LintFinding[] {
+  const places = [
+    ...rules.map(({ name, tools = [], verdict }, index) => ({ where: name === undefined ? `rule ${index + 1}` : `the rule ${JSON.stringify(name)}`, verdict, names: typeof tools === 'string' ? [tools] : tools })),
+    { where: 'the allow-list', verdict: 'allow' as Verdict, names: allow },
+  ];
+  return places.flatMap(({ where, verdict, names }) =>
+    names.flatMap((toolName) => {
+      // What allows matches no alias.
+      const { name: own } = registry.get(toolName) ?? {};
+      if (toolName.includes('*') || (verdict === 'allow' ? own === toolName : own !== undefined)) return [];
+      const close = own ?? suggestNames(toolName, [...registry].map(({ name }) => name))[0];
+      const what = own === undefined ? 'which no tool has' : 'an alias, and what allows goes by the own names of tools';
+      return [Object.freeze({ rule: 'unknown-tool', severity: 'warning' as const, toolName, message: `${where} of the policy names ${JSON.stringify(toolName)}, ${what}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}` })];
+    }),
+  );
 }
 
 /** A tool that is looked at among others. */
