@@ -4,6 +4,7 @@ import { ToolError } from '../core/errors.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import type { Approval } from '../safety/approvals.js';
 import { type CallContext, POLICY_MODES, type ToolCall, type ToolOutcome } from '../safety/calls.js';
+import { isRegistry } from '../registry/is-registry.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
@@ -143,7 +144,7 @@ function withExecutor({ executor: given, tools, ...checked }: z.output<typeof sc
 const executors = new WeakMap<object, { readonly tools: readonly ToolSource[]; readonly executor: ToolExecutor }>();
 
 function executorOf(tools: ChatEngine['tools'] = []): ToolExecutor {
-  if (!Array.isArray(tools) && !(tools instanceof ToolMetadataRegistry)) return newExecutor(tools);
+  if (!Array.isArray(tools) && !isRegistry(tools)) return newExecutor(tools);
   const list = Array.isArray(tools) ? (tools as readonly ToolSource[]) : [];
   const known = executors.get(tools);
   if (known !== undefined && known.tools.length === list.length && known.tools.every((tool, at) => tool === list[at])) return known.executor;
@@ -153,7 +154,7 @@ function executorOf(tools: ChatEngine['tools'] = []): ToolExecutor {
 }
 
 function newExecutor(tools: ToolMetadataRegistry | Iterable<ToolSource>): ToolExecutor {
-  if (tools instanceof ToolMetadataRegistry) return new ToolExecutor({ registry: tools, cacheEntries: 0 });
+  if (isRegistry(tools)) return new ToolExecutor({ registry: tools, cacheEntries: 0 });
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
   return new ToolExecutor({ registry, cacheEntries: 0 });

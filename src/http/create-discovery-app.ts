@@ -1,7 +1,8 @@
 import { Hono, type Context } from 'hono';
-import { CapabilityRegistry } from '../capability/capability-registry.js';
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { parsePersonas } from '../capability/query/persona-filter.js';
-import { isToolError, ToolError } from '../core/errors.js';
+import { isToolError, type ToolError } from '../core/errors.js';
+import { invalidArgument } from '../core/issues.js';
 import { checkOptions } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { bearerToken, createGuard, hasBody, type GuardedRequest } from '../host/request-guard.js';
@@ -41,7 +42,8 @@ const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRout
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
 export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): Hono {
-  if (!(capabilities instanceof CapabilityRegistry)) throw new ToolError('INVALID_ARGUMENT', `Expected a CapabilityRegistry, found ${describeValue(capabilities)}; make one with CapabilityRegistry.load`);
+  const isRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // Perhaps of the other build.
+  if (!isRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
   const { auth, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth && bearerToken(auth.token) });
   const tools = new ToolJson();

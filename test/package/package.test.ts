@@ -13,6 +13,7 @@ interface Target {
   readonly default: string;
 }
 interface Manifest {
+  readonly version: string;
   readonly exports: Readonly<Record<string, string | { readonly import: Target; readonly require: Target }>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
@@ -76,7 +77,7 @@ describe('what importing costs', () => {
     expect(packages.filter((name) => !declared.includes(name))).toEqual([]);
   });
 
-  it('opens nothing and adds no global of its own', () => {
+  it('opens nothing and adds no global of its own but the default registry', () => {
     const source = `
       await import('zod'); // Has globals of its own.
       const before = Reflect.ownKeys(globalThis);
@@ -84,7 +85,7 @@ describe('what importing costs', () => {
       await import('tooldex');
       const added = Reflect.ownKeys(globalThis).filter((key) => !before.includes(key)).map(String);
       console.log(JSON.stringify({ added, patched: 'defineMetadata' in Reflect, opened: process.getActiveResourcesInfo().length - active }));`;
-    expect(consumer.run(source)).toEqual({ added: [], patched: false, opened: 0 });
+    expect(consumer.run(source)).toEqual({ added: [`Symbol(tooldex/${manifest.version}/default-registry)`], patched: false, opened: 0 });
   });
 });
 
@@ -114,6 +115,23 @@ const TOOLS = `
   }`;
 
 describe('the ESM and the CommonJS copy in one process', () => {
+  it('share the default registry, and each takes the registry of the other', () => {
+    const read = consumer.run(`
+      import { createRequire } from 'node:module';
+      import * as esm from 'tooldex';
+      import { chat, scriptedModel } from 'tooldex/chat';
+      import { createDiscoveryApp } from 'tooldex/http';
+      const require = createRequire(import.meta.url);
+      const cjs = require('tooldex');
+      const greet = cjs.defineTool({ name: 'greet', description: 'Greets', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => 'Hello' });
+      cjs.defaultRegistry.register(greet);
+      const capabilities = await require('tooldex/capability').CapabilityRegistry.load();
+      const { text, messages } = await chat({ model: scriptedModel([{ calls: [{ id: 'c', name: 'greet', input: {} }] }, 'Done']), tools: cjs.defaultRegistry, prompt: 'Hi' });
+      const { status } = await createDiscoveryApp(capabilities).request('http://localhost/health');
+      console.log(JSON.stringify({ same: esm.defaultRegistry === cjs.defaultRegistry, names: [...esm.defaultRegistry].map(({ name }) => name), linted: Array.isArray(esm.lintTools(cjs.defaultRegistry)), text, turns: messages.length, status }));`);
+    expect(read).toEqual({ same: true, names: ['greet'], linted: true, text: 'Done', turns: 4, status: 200 });
+  });
+
   describe.each<DecoratorMode>(['standard', 'legacy'])('%s decorators', (mode) => {
     it.each([
       ['esm', 'cjs'],

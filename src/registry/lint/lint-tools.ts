@@ -1,13 +1,12 @@
-import { ToolError } from '../../core/errors.js';
-import { describeValue } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/issues.js';
+import { invalidArgument, suggestNames } from '../../core/issues.js';
 import type { Verdict } from '../../core/tool-event.js';
 import { finish, type Work } from '../../core/clock.js';
 import { splitWords } from '../../search/text/split-words.js';
 import { stem } from '../../search/text/stem.js';
 import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { ToolMetadataRegistry } from '../tool-metadata-registry.js';
+import { isRegistry } from '../is-registry.js';
+import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 import { LINT_RULES, type LintSeverity } from './lint-rules.js';
 import { nearDuplicates } from './near-duplicates.js';
 
@@ -33,7 +32,7 @@ interface NamedTools {
  * policy itself accepts them, as tools may come later. A pattern with `*` may match nothing.
  */
 export function lintTools(registry: ToolMetadataRegistry, policy: NamedTools = {}): readonly LintFinding[] {
-  if (!(registry instanceof ToolMetadataRegistry)) throw new ToolError('INVALID_ARGUMENT', `Expected a ToolMetadataRegistry, found ${describeValue(registry)}. Register the tools in one first`);
+  if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry, 'Register the tools in one first.');
   const categories = registry.getAllCategories();
   const tools = [...registry].map((entry) => ({ entry, owner: '' }));
   return Object.freeze(finish(lintEach(tools, { knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)), meet: () => true })).flat().concat(unknownNames(registry, policy)));
