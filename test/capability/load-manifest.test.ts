@@ -43,7 +43,7 @@ describe('loading manifests', () => {
     expect(code).toBe('INVALID_MANIFEST');
     expect(details['errors']).toEqual(errors);
     expect(message.split('\n')).toHaveLength(12);
-    expect(message).toMatch(/found 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: Expected a string, got 1\.\n/);
+    expect(message).toMatch(/got 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: Expected a string, got 1\.\n/);
     expect(message).toContain('… and 7 more');
     expect(JSON.stringify([message, errors])).not.toContain(root);
   });
@@ -74,6 +74,12 @@ describe('loading manifests', () => {
     const { issues } = await quarantined(path);
     expect(issues).toMatchObject([{ severity: 'error', path: '', message: expect.stringContaining(expected) as string }]);
     await expect(loadManifest(path)).rejects.toThrow(ToolManifestValidationError);
+  });
+
+  it('is refused with an error that programs can make themselves, also without errors to name', () => {
+    for (const error of [new ToolManifestValidationError(), new ToolManifestValidationError([])]) {
+      expect(error).toMatchObject({ name: 'ToolManifestValidationError', code: 'INVALID_MANIFEST', message: 'Expected valid tool manifests, got some that are refused.', errors: [] });
+    }
   });
 
   it('gives tools their work by name or reference', async () => {

@@ -29,7 +29,7 @@ describe('a catalogue of many tools', () => {
     const app = createDiscoveryApp(await CapabilityRegistry.load({ tools, env: {} }), { page: false });
     // The first search indexes all tools, too.
     const search = '/search?q=read+record&limit=50';
-    for (const path of [search, search, `${search}&facets=true`, '/findings']) {
+    for (const path of [search, search, `${search}&facets=true`, '/findings', '/summary']) {
       const turns = await turnsDuring(async () => expect((await app.request(path)).status, path).toBe(200));
       expect(turns, path).toBeGreaterThan(TOOLS / 10);
     }

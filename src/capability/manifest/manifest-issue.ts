@@ -27,10 +27,11 @@ export class ToolManifestValidationError extends ToolError {
   /** Every error of every file, in the order of the files. */
   readonly errors: readonly ManifestIssue[];
 
-  constructor(errors: readonly ManifestIssue[]) {
-    const listed = errors.slice(0, MOST_LISTED).map(formatManifestIssue);
-    if (errors.length > MOST_LISTED) listed.push(`… and ${errors.length - MOST_LISTED} more`);
-    super('INVALID_MANIFEST', `Expected valid tool manifests, found ${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:\n  ${listed.join('\n  ')}`, { details: { errors } });
+  constructor(errors: readonly ManifestIssue[] = []) {
+    const listed = errors.slice(0, MOST_LISTED).map((error) => `\n  ${formatManifestIssue(error)}`);
+    if (errors.length > MOST_LISTED) listed.push(`\n  … and ${errors.length - MOST_LISTED} more`);
+    const got = errors.length === 0 ? 'some that are refused' : `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:`;
+    super('INVALID_MANIFEST', `Expected valid tool manifests, got ${got}${errors.length === 0 ? '.' : listed.join('')}`, { details: { errors } });
     this.errors = Object.freeze([...errors]);
   }
 }

@@ -1,3 +1,4 @@
+import type { Work } from '../../core/clock.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from '../capability-items.js';
 import type { HealthSummary } from '../../providers/health/health-samples.js';
 import type { Invocation, ProviderHealth, ToolHealth } from '../health/health-ledger.js';
@@ -8,12 +9,12 @@ import type { CapabilityState } from '../state/build-state.js';
 import type { CallWire, CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './wire-types.js';
 
 /**
- * Returns what a state looks like from outside.
+ * Works out what a state looks like from outside; it may pause before every item.
  *
  * For a persona: its own and the shared tools and skills, also shared ones that its own replace; of tasks those it sees;
  * jobs that it may schedule.
  */
-export function summarizeCapabilities({ revision, tools, skills, tasks, jobs }: CapabilityState, persona: string | null): CapabilitySummary {
+export function* summarizeCapabilities({ revision, tools, skills, tasks, jobs }: CapabilityState, persona: string | null): Work<CapabilitySummary> {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
   // Not as a list of tokens: a persona's name may hold a comma.
   const filter = asked === null ? parsePersonas(undefined) : { shared: true, wanted: new Set([personaKey(asked)]), excluded: new Set<string>() };
@@ -22,11 +23,20 @@ export function summarizeCapabilities({ revision, tools, skills, tasks, jobs }: 
   return Object.freeze({
     revision,
     persona: asked,
-    tools: Object.freeze(tools.all.filter(mine).map((tool) => toolWire(tool, asked))),
-    skills: Object.freeze(skills.all.filter(mine).map((skill) => Object.freeze({ ...skillFields(skill), compatibility: compatibilityOf(skill.owner, undefined, asked) }))),
-    tasks: Object.freeze((asked === null ? tasks.all : tasks.allSeenBy(asked)).map((task) => taskWire(task, asked))),
-    jobs: Object.freeze(jobs.all.filter(mayBeScheduled).map((job) => Object.freeze({ ...jobFields(job), compatibility: compatibilityOf(job.owner, job.personas, asked) }))),
+    tools: yield* each(tools.all.filter(mine), (tool) => toolWire(tool, asked)),
+    skills: yield* each(skills.all.filter(mine), (skill) => Object.freeze({ ...skillFields(skill), compatibility: compatibilityOf(skill.owner, undefined, asked) })),
+    tasks: yield* each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) => taskWire(task, asked)),
+    jobs: yield* each(jobs.all.filter(mayBeScheduled), (job) => Object.freeze({ ...jobFields(job), compatibility: compatibilityOf(job.owner, job.personas, asked) })),
   });
+}
+
+function* each<Item, Wire>(items: readonly Item[], write: (item: Item) => Wire): Work<readonly Wire[]> {
+  const written: Wire[] = [];
+  for (const item of items) {
+    yield;
+    written.push(write(item));
+  }
+  return Object.freeze(written);
 }
 
 /** Whether and why an item fits a persona; `null` asks for nobody in particular. */

@@ -1,6 +1,7 @@
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import { parsePersonas } from '../../capability/query/persona-filter.js';
 import { inSlices, type Work } from '../../core/clock.js';
+import type { CapabilitySummary } from '../../capability/wire/wire-types.js';
 import { contentAnswer } from '../answers/answer.js';
 import { listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
@@ -15,14 +16,23 @@ export const summaryRoute: Route = {
   summary: 'Everything a persona, or everybody, can do: tools, skills, tasks and jobs with their health.',
   parameters: new Map([['persona', ONE_PERSONA]]),
   content: openObject(['revision', 'persona', 'tools', 'skills', 'tasks', 'jobs']),
-  answer: ({ capabilities, asked, conditions }) => {
+  answer: async ({ capabilities, asked, conditions }) => {
     const persona = asked.one<string>('persona');
-    const summary = capabilities.summary(persona === undefined ? {} : { persona });
-    // Configurations of providers may hold credentials.
-    const tools = summary.tools.map((tool) => ({ ...tool, providers: tool.providers.map(({ name, priority, health_check_interval }) => ({ name, priority, health_check_interval })) }));
-    return contentAnswer(JSON.stringify({ ...summary, tools }), conditions);
+    const summary = await capabilities.summaryInSlices(persona === undefined ? {} : { persona });
+    return contentAnswer(await inSlices(written(summary)), conditions);
   },
 };
+
+function* written({ tools, ...others }: CapabilitySummary): Work<string> {
+  const items: string[] = [];
+  for (const tool of tools) {
+    yield;
+    // Configurations of providers may hold credentials.
+    const providers = tool.providers.map(({ name, priority, health_check_interval }) => ({ name, priority, health_check_interval }));
+    items.push(JSON.stringify({ ...tool, providers }));
+  }
+  return `${JSON.stringify(others).slice(0, -1)},"tools":[${items.join(',')}]}`;
+}
 
 export const findingsRoute: Route = {
   path: '/findings',
