@@ -146,6 +146,21 @@ describe('a failure', () => {
     ['billing.svc.cluster.local does not answer', '[host] does not answer'],
     ['the file notes.md of version 1.2.3 is missing in package.json, line 10:5', 'the file notes.md of version 1.2.3 is missing in package.json, line 10:5'],
     ['the host is not reachable', 'the host is not reachable'],
+    ['db01.prod.acme.xyz:5432 timed out', '[host] timed out'],
+    ['upstream db01.prod.acme.unusual:5432.', 'upstream [host].'],
+    ['smtp-relay:25 refused', '[host] refused'],
+    ['connection to server at "pg-main" (10.0.0.5), port 5432 failed', 'connection to server at "[host]" ([host]), port 5432 failed'],
+    ["Can't connect to MySQL server on 'mysql-primary' (111)", "Can't connect to MySQL server on '[host]' (111)"],
+    ['could not translate host name "pg-main" to address', 'could not translate host name "[host]" to address'],
+    ["does not match altnames: Host: api.acme.solutions", 'does not match altnames: Host: [host]'],
+    ['api.acme.solutions refused', '[host] refused'],
+    ['host=pg-main port=5432', 'host=[host] port=5432'],
+    ['addr=2001:db8::ff00:42:8329', 'addr=[host]'],
+    ['connect to 2001:db8:: failed', 'connect to [host] failed'],
+    ['connect ECONNREFUSED fe80::1%eth0:80', 'connect ECONNREFUSED [host]'],
+    ['see index.test and parser.test:12 and app.module.ts:42 at 10:25', 'see index.test and parser.test:12 and app.module.ts:42 at 10:25'],
+    ['add::face is no member of std::vector, at 12:30:45', 'add::face is no member of std::vector, at 12:30:45'],
+    ['config.tools.list is undefined', 'config.tools.list is undefined'],
   ])('is shown without host names: %s', async (message, shown) => {
     expect(await thrown(message)).toBe(shown);
   });
