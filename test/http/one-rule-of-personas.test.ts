@@ -34,6 +34,16 @@ describe('a persona', () => {
     expect([await fits('/search?q=guarded'), await fits('/search?q=guarded&persona=Nova'), await fits('/search?q=guarded&persona=Atlas')]).toEqual([[true], [true], []]);
   });
 
+  it('has in lists also the shared tool that its own replaces, and by name and in searches only its own', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('ours')], 'personas/Atlas/functions.json': [toolEntry('ours')] });
+    const { json } = await sample({}, tree);
+    const ownersIn = async (path: string) => itemsOf(await json(path)).filter(({ name }) => name === 'ours').map(({ persona }) => persona);
+    expect([await ownersIn('/tools?persona=Atlas'), await ownersIn('/search?q=ours&persona=Atlas')]).toEqual([[null, 'Atlas'], ['Atlas']]);
+    expect(await json('/tools/ours?persona=Atlas')).toMatchObject({ persona: 'Atlas' });
+    const { paths } = (await json('/openapi.json')) as unknown as { readonly paths: Readonly<Record<string, { readonly get: { readonly summary: string } }>> };
+    expect(paths['/tools']!.get.summary).toContain('also shared ones that its own of the same name replace');
+  });
+
   it.each([...LISTS, '/tools/alpha', '/summary', '/events'])('that the catalogue does not know is refused by %s, with one that was probably meant', async (path) => {
     const { get } = await sample();
     const response = await get(with_(path, 'persona=Atals'));

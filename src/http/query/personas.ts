@@ -12,6 +12,9 @@ import type { Asked } from './read-parameters.js';
 
 // The rule of every route: without a persona, everything of everybody; with one, what is shared and what is its own. Each
 // item says by `compatibility` whether the persona may use it. A persona that the catalogue does not know is refused.
+//
+// Lists also have what is shared and is replaced by the persona's own of that name: it fits, and comes back when its own goes.
+// `/search` and `/tools/:name` stand for a call by name: they give a persona only what it gets under the name.
 
 const personas = text('Whose: a persona, with what is shared; `-shared` leaves that out, `-name` a persona. Several mean any of them.');
 export const PERSONA: Parameter<string> = {

@@ -15,7 +15,7 @@ import type { Route } from './route.js';
 
 export const toolsRoute: Route = {
   path: '/tools',
-  summary: 'The tools that meet all conditions, page by page: what is shared first, then by persona and name.',
+  summary: 'The tools that meet all conditions, page by page: what is shared first, then by persona and name. Of a persona also shared ones that its own of the same name replace, which a search does not find.',
   parameters: new Map([['persona', PERSONA], ...TOOL_FILTER_PARAMETERS, ...PAGE_PARAMETERS, ['fields', namesOf(LIST_FIELDS, 'Only these fields, separated by commas.')]]),
   content: listSchema('tools', LIST_FIELDS),
   answer: ({ capabilities, tools, asked, query, path, conditions }) => {
