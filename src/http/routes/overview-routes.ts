@@ -23,7 +23,7 @@ export const summaryRoute: Route = {
   },
 };
 
-function* written({ tools, ...others }: CapabilitySummary): Work<string> {
+function* written({ revision, persona, tools, ...work }: CapabilitySummary): Work<string> {
   const items: string[] = [];
   for (const tool of tools) {
     yield;
@@ -31,7 +31,7 @@ function* written({ tools, ...others }: CapabilitySummary): Work<string> {
     const providers = tool.providers.map(({ name, priority, health_check_interval }) => ({ name, priority, health_check_interval }));
     items.push(JSON.stringify({ ...tool, providers }));
   }
-  return `${JSON.stringify(others).slice(0, -1)},"tools":[${items.join(',')}]}`;
+  return `${JSON.stringify({ revision, persona }).slice(0, -1)},"tools":[${items.join(',')}],${JSON.stringify(work).slice(1)}`;
 }
 
 export const findingsRoute: Route = {
