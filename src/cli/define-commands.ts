@@ -74,9 +74,9 @@ function defineLooking({ program, terminal, cwd, onTools, alone }: CommandHost):
     const { exportTools } = await import('./commands/find.js');
     return exportTools(terminal, loaded, options);
   });
-  const formatted = (command: Command) => command.addOption(new Option('--format <format>', 'how findings are printed').choices(LINT_FORMATS).default('table'));
+  const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed`).choices(LINT_FORMATS).default('table'));
   onTools(
-    formatted(program.command('lint').description('what to fix in the metadata; exits with 1 when there is something')),
+    formatted(program.command('lint').description('what to fix in the metadata; exits with 1 when there is something'), 'findings'),
     ['lint', 'lint --tools ./tools --format github'],
     async (loaded, { json, format }) => {
       const { lint } = await import('./commands/check.js');
@@ -85,7 +85,7 @@ function defineLooking({ program, terminal, cwd, onTools, alone }: CommandHost):
     { showsProblems: true },
   );
   alone(
-    formatted(program.command('validate <files...>').description('everything that is wrong in manifest files, or in folders of them; exits with 1 when there is an error')),
+    formatted(program.command('validate <files...>').description('everything that is wrong in manifest files, or in folders of them; exits with 1 when there is an error'), 'problems'),
     ['validate functions.json', 'validate ./manifests --format github'],
     async ({ json, format }, places) => {
       const { validate } = await import('./commands/check.js');

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CapabilityRegistry } from '../../src/capability.js';
+import { createDiscoveryApp } from '../../src/http.js';
+import { defineTool } from '../../src/index.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Item, type Json } from './catalogue-fixture.js';
 
@@ -61,6 +64,16 @@ describe('/findings', () => {
     const after = await pagesOf(json, first.next!);
     expect(after.every(({ changed }) => changed)).toBe(true);
     expect(after.flatMap(({ findings }) => findings.map(nameOf))).toEqual(before);
+  });
+
+  it('tells authors of manifests the keys that they write, and authors of code their options', async () => {
+    const root = new ManifestTree({ 'functions.json': [toolEntry('alpha')] }).root;
+    const coded = defineTool({ name: 'coded', description: 'Is written in code', inputSchema: { type: 'object' } });
+    const app = createDiscoveryApp(await CapabilityRegistry.load({ root, tools: [coded] }), { page: false });
+    const { findings } = (await (await app.request('/findings')).json()) as Findings;
+    const missing = (tool: string) => findings.find(({ name, rule }) => name === tool && rule === 'missing-metadata')?.['message'];
+    expect(missing('alpha')).toContain('cost_tier');
+    expect(missing('coded')).toContain('costTier');
   });
 
   it('is described with its parameters and what stands beside the list', async () => {

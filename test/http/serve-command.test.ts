@@ -56,7 +56,7 @@ describe('tooldex serve', () => {
       address = url;
       const { total } = (await (await fetch(`${url}/tools`)).json()) as Json;
       expect(total).toBeGreaterThan(40);
-      expect(terminal.printed).toContain(`${total} tools, 0 findings`);
+      expect(terminal.printed).toContain(`${total} tools, 0 problems of files and sources`);
     });
     expect(code).toBe(0);
     await expect(fetch(address)).rejects.toThrow();
@@ -66,7 +66,7 @@ describe('tooldex serve', () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), { ...toolEntry('b'), side_effects: 1 }] });
     await running({ manifests: tree.root, json: true }, {}, async (url, terminal) => {
       expect(terminal.printed.trim().split('\n')).toHaveLength(1);
-      expect(JSON.parse(terminal.printed)).toEqual({ url, tools: 1, findings: 1 });
+      expect(JSON.parse(terminal.printed)).toEqual({ url, tools: 1, problems: 1 });
     });
   });
 

@@ -152,7 +152,7 @@ describe('what a tool does not declare', () => {
 
 describe('a contradiction', () => {
   it.each(['write', 'execute'])('of access readonly and category %s is refused', (executionCategory) => {
-    expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toMatch(/executionCategory .*readonly.*found/);
+    expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toMatch(/executionCategory .*readonly.*got/);
     expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toContain(`"${executionCategory}"`);
   });
 

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
+import { inManifestKeys } from '../../capability/manifest/entry/define-entry.js';
 import { loadManifest, type LoadedEntry } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
@@ -21,11 +22,16 @@ interface Located extends LintFinding {
 /** Prints what to fix in the tools' metadata; returns 0 for nothing, 1 for findings. */
 export function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedRegistry, format: LintFormat): number {
   const unloaded = problems.map(({ file, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file }));
-  const findings = [...unloaded, ...lintTools(registry).map((finding): Located => ({ ...finding, file: fileOf.get(finding.toolName) }))];
+  const findings = [...unloaded, ...lintTools(registry).map((finding): Located => located(finding, fileOf.get(finding.toolName)))];
   if (format === 'json') terminal.out(JSON.stringify(findings, null, 2));
   else if (format === 'github') for (const finding of findings) terminal.out(annotation({ severity: finding.severity, title: finding.rule, file: finding.file, message: finding.toolName === '' ? finding.message : `${finding.toolName}: ${plainLine(finding.message)}` }));
   else printTable(terminal, findings, registry.size);
   return findings.length === 0 ? 0 : 1;
+}
+
+/** Authors of manifests read their own keys. */
+function located(finding: LintFinding, file: string | undefined): Located {
+  return { ...finding, file, ...(file?.endsWith('.json') === true && { message: inManifestKeys(finding.message) }) };
 }
 
 function printTable(terminal: Terminal, findings: readonly Located[], tools: number): void {

@@ -85,11 +85,11 @@ async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'r
   const stopWatching = manifests === undefined && mcp === undefined ? () => {} : capabilities.watch();
   const stopTelling = capabilities.onChange((change) => terminal.err(changeLine(change, capabilities.findings.length)));
   try {
-    const counts = { url: running.url, tools: capabilities.tools().length, findings: capabilities.findings.length };
+    const counts = { url: running.url, tools: capabilities.tools().length, problems: capabilities.findings.length };
     if (json === true) terminal.out(JSON.stringify(counts));
     else {
       const watched = manifests === undefined ? '' : `, watching ${relative(cwd, resolve(cwd, manifests)) || '.'}`;
-      terminal.out(`${paint(terminal, 'bold', running.url)}  ${counts.tools} tools, ${counts.findings} findings${watched}${shared === undefined ? '' : `, health from Redis at ${shared.place}`}; Ctrl-C ends it`);
+      terminal.out(`${paint(terminal, 'bold', running.url)}  ${amountOf(counts.tools, 'tool')}, ${amountOf(counts.problems, 'problem')} of files and sources${watched}${shared === undefined ? '' : `, health from Redis at ${shared.place}`}; Ctrl-C ends it`);
     }
     await new Promise<void>((resolve) => {
       const stop = terminal.onInterrupt(() => {
@@ -107,6 +107,10 @@ async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'r
   return EXIT.ok;
 }
 
-function changeLine({ revision, added, edited, removed }: CapabilityChange, findings: number): string {
-  return `revision ${revision}: ${added.length} added, ${edited.length} edited, ${removed.length} removed; ${findings} findings`;
+function changeLine({ revision, added, edited, removed }: CapabilityChange, problems: number): string {
+  return `revision ${revision}: ${added.length} added, ${edited.length} edited, ${removed.length} removed; ${amountOf(problems, 'problem')}`;
+}
+
+function amountOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,7 @@
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import type { CapabilityFinding } from '../../capability/finding.js';
+import { inManifestKeys } from '../../capability/manifest/entry/define-entry.js';
 import { allowsPersona } from '../../capability/manifest/persona.js';
 import { ownerKey, ownerMatches, type PersonaFilter } from '../../capability/query/persona-filter.js';
 import { inSlices, type Work } from '../../core/clock.js';
@@ -12,7 +13,7 @@ import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 
 export const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
 
-/** Something to fix, on the wire. Findings about manifests have a `kind`, those of lint a `rule`. */
+/** Something to fix, on the wire: problems of files and sources have a `kind`, findings of lint a `rule`. */
 interface FindingWire extends Readonly<Record<Exclude<(typeof FINDING_FIELDS)[number], 'line' | 'column'>, string | null>> {
   readonly severity: CapabilityFinding['severity'];
   /** Of these, the source is a file relative to the root, `code`, or the name of a source. */
@@ -86,7 +87,7 @@ function* reportOf(capabilities: CapabilityRegistry): Work<FindingsReport> {
   for (const [index, { tool }] of tools.entries()) {
     yield;
     for (const { rule, severity, message } of linted[index]!) {
-      add({ severity, kind: null, rule, name: tool.name, persona: tool.owner, source: tool.source, line: null, column: null, path: null, message }, tool.entry.personaAllowlist);
+      add({ severity, kind: null, rule, name: tool.name, persona: tool.owner, source: tool.source, line: null, column: null, path: null, message: tool.manifest === null ? message : inManifestKeys(message) }, tool.entry.personaAllowlist);
     }
   }
   const found: PlacedFinding[] = [];

@@ -52,15 +52,15 @@ export const findingsRoute: Route = {
 
 export const healthRoute: Route = {
   path: '/health',
-  summary: 'Whether the catalogue answers, how much is in it, and which of its tools went on working after their calls were answered, the worst first.',
+  summary: 'Whether the catalogue answers, how much is in it, how many problems its files and sources have (/findings lists them, beside those of lint), and which of its tools went on working after their calls were answered, the worst first.',
   parameters: NO_PARAMETERS,
-  content: openObject(['status', 'revision', 'tools', 'skills', 'jobs', 'findings', 'abandoned']),
+  content: openObject(['status', 'revision', 'tools', 'skills', 'jobs', 'problems', 'abandoned']),
   answer: async ({ capabilities, conditions }) => {
     const { revision, findings } = capabilities;
     const tools = capabilities.tools();
     // What cannot be read now is served as it was read last.
     const status = findings.some(({ kind, severity }) => kind === 'unreadable' && severity === 'error') ? 'degraded' : 'ok';
-    const counts = { tools: tools.length, skills: capabilities.skills().length, jobs: capabilities.jobs().length, findings: findings.length };
+    const counts = { tools: tools.length, skills: capabilities.skills().length, jobs: capabilities.jobs().length, problems: findings.length };
     return contentAnswer(JSON.stringify({ status, revision, ...counts, abandoned: await inSlices(abandonedBy(tools)) }), conditions);
   },
 };

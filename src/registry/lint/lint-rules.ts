@@ -61,7 +61,7 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
   'no-handler': {
     severity: 'warning',
     *check({ definition, manual, handlerRef, providers }) {
-      if (definition.execute === undefined && !manual && handlerRef === undefined && providers.length === 0) yield 'nothing answers its calls: give execute, or declare manual, handlerRef or providers';
+      if (definition.execute === undefined && !manual && handlerRef === undefined && providers.length === 0) yield 'nothing answers its calls: give it a function (execute, or a handler of its name for a manifest), or declare manual, handlerRef or providers';
     },
   },
   'cached-by-context': {

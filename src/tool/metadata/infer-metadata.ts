@@ -86,11 +86,11 @@ export function contradictionsIn({ accessMode, executionCategory, sideEffects = 
   if (accessMode !== AccessMode.READONLY) return [];
   const found: string[] = [];
   if (executionCategory === ExecutionCategory.WRITE || executionCategory === ExecutionCategory.EXECUTE) {
-    found.push(`expected executionCategory of a tool with accessMode "readonly" to be read_only, compute, network or mixed, found "${executionCategory}"; declare the access it really has`);
+    found.push(`Expected executionCategory of a tool with accessMode "readonly" to be read_only, compute, network or mixed, got "${executionCategory}". Declare the access it really has.`);
   }
   for (const effect of sideEffects) {
     if (effect === SideEffect.WRITE || effect === SideEffect.SYSTEM) {
-      found.push(`expected sideEffects of a tool with accessMode "readonly" without write and system, found "${effect}"; declare the access it really has`);
+      found.push(`Expected sideEffects of a tool with accessMode "readonly" without write and system, got "${effect}". Declare the access it really has.`);
     }
   }
   return found;

@@ -22,6 +22,11 @@ const OPTION_OF_KEY = new Map(OPTION_KEYS.map((each) => [each.key, each]));
 /** The key of an option in manifests. */
 export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(OPTION_KEYS.map(({ key, option }) => [option, key]));
 
+/** Returns a message about a tool with the keys of manifests in place of the names of options, but for what it quotes. */
+export function inManifestKeys(message: string): string {
+  return message.replace(/"(?:[^"\\]|\\.)*"|\b[a-z]+[A-Z][A-Za-z]*\b/g, (word) => KEY_OF_OPTION.get(word) ?? word);
+}
+
 /**
  * Returns the tool that a manifest entry describes: the same as one declared in code.
  *

@@ -2,7 +2,7 @@ import { isToolError, issuesOf } from '../../../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../../tool/tool-definition.js';
 import { checkEntry, createSuggester, type EntryFinding, type Suggester } from '../entry/check-entry.js';
-import { defineEntry, KEY_OF_OPTION } from '../entry/define-entry.js';
+import { defineEntry, inManifestKeys, KEY_OF_OPTION } from '../entry/define-entry.js';
 import { unwrapEntry, withAuth, type ManifestEntry, type UnwrappedEntry } from '../entry/manifest-entry.js';
 import type { ManifestIssue } from '../manifest-issue.js';
 import { parseJsonText, pointerOf, type JsonText, type Path } from './json-text.js';
@@ -171,6 +171,6 @@ function define(entry: ManifestEntry, wrong: ReadonlySet<unknown>, executeOf: No
     return { faults: [] };
   } catch (error) {
     if (!isToolError(error, 'INVALID_METADATA')) throw error;
-    return { faults: issuesOf(error).map(({ path: [option, ...rest], message }) => ({ path: option === undefined ? [] : [KEY_OF_OPTION.get(String(option)) ?? option, ...rest], message, severity: 'error' })) };
+    return { faults: issuesOf(error).map(({ path: [option, ...rest], message }) => ({ path: option === undefined ? [] : [KEY_OF_OPTION.get(String(option)) ?? option, ...rest], message: inManifestKeys(message), severity: 'error' })) };
   }
 }
