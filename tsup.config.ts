@@ -49,13 +49,24 @@ function emitDeclarations(): Promise<void> {
 const ARRAY_OF_BUFFER = /\b((?:Big)?(?:Uint|Int|Float)\d+(?:Clamped)?Array)<ArrayBuffer(?:Like)?>/g;
 const RELATIVE = /(?:from |import\(|import )["'](\.{1,2}\/[^"']+\.js)["']/g;
 
+/** Libraries that are in the chunks of the package, whose licences ask to be passed on. */
+const BUNDLED = ['@noble/hashes'];
+
+function writeLicences(): void {
+  const texts = BUNDLED.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim()}\n`);
+  writeFileSync('dist/THIRD-PARTY-LICENSES.txt', texts.join('\n'));
+}
+
 // `--no-dts` leaves the declarations out, for a build that is only run.
 export default defineConfig(({ dts }) => ({
   entry: { ...ENTRIES, cli: 'src/cli/main.ts' },
   format: ['esm', 'cjs'],
   target: 'node20',
   dts: false,
-  ...(dts !== false && { onSuccess: emitDeclarations }),
+  onSuccess: async () => {
+    writeLicences();
+    if (dts !== false) await emitDeclarations();
+  },
   esbuildPlugins: [embedPage, writeSchema],
   // Bundlers and other runtimes tell built-in modules from packages by the prefix.
   removeNodeProtocol: false,

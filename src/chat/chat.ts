@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { signal as signalField } from '../core/options.js';

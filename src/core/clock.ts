@@ -48,7 +48,7 @@ export function finish<T>(work: Work<T>): T {
 }
 
 /** Resolves in the next turn of the event loop, without waiting for time to pass. */
-function nextTurn(): Promise<void> {
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => (typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0)));
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Of } from './crypto.js';
 
 /** How deep plain data may nest: far above any real metadata, far below the depth at which recursion fails. */
 export const MAX_DATA_DEPTH = 64;
@@ -83,7 +83,7 @@ export function canonicalJson(value: unknown): string {
 
 /** The SHA-256 of a value's canonical JSON, as 64 hexadecimal digits. */
 export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+  return sha256Of(canonicalJson(value));
 }
 
 /** Orders text by code units: the same everywhere, whatever the locale of the process. */

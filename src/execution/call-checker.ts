@@ -1,3 +1,4 @@
+import { environment } from '../core/crypto.js';
 import type { Clock } from '../core/clock.js';
 import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS } from '../core/enum-order.js';
@@ -129,7 +130,7 @@ export class CallChecker {
     const { call, options } = running;
     const decision = await askPolicies(policy, { id: call.id, name: entry.name, input }, entry, options, clock, options.signal);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
-    const missing = decision.verdict === 'deny' || entry.providers.length === 0 || isRouted(entry) ? undefined : missingCredentials(entry, env ?? process.env);
+    const missing = decision.verdict === 'deny' || entry.providers.length === 0 || isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
     const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
     running.tellDecision(complete);
     return { decision: complete, decidedAt: clock.elapsed() };

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { environment, randomUUID } from '../core/crypto.js';
 import { systemClock, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
-import { onAbort } from '../core/on-abort.js';
+import { onAbort } from '../core/listeners.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ToolContext } from '../tool/metadata/tool-options.js';
 import { isToolResult } from '../tool/outcome.js';
@@ -221,7 +221,7 @@ export class ProviderRouter {
   }
 
   #createSlot(spec: ProviderRouterOptions['providers'][number]): ProviderSlot {
-    const { factories, config, env = process.env, checkTimeoutMs = 5_000, random = Math.random, failuresToEject = 5, baseMs = 1_000, capMs = 60_000 } = this.#options;
+    const { factories, config, env = environment(), checkTimeoutMs = 5_000, random = Math.random, failuresToEject = 5, baseMs = 1_000, capMs = 60_000 } = this.#options;
     const slot: ProviderSlot = new ProviderSlot(spec, {
       clock: this.#clock,
       env,

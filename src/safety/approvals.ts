@@ -1,8 +1,8 @@
-import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { hmacOf, isEqualSignature, randomBytes, randomUUID } from '../core/crypto.js';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
-import { onAbort } from '../core/on-abort.js';
+import { onAbort } from '../core/listeners.js';
 import { checkOptions, clock as clockField, milliseconds, secret, withMethods, type FieldsOf } from '../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
@@ -277,8 +277,7 @@ export class Approvals {
       const copy = copyOf(signed);
       const { signature, ...fields } = copy;
       if (typeof signature !== 'string') return undefined;
-      const [expected, found] = [Buffer.from(this.#sign(purpose, fields)), Buffer.from(signature)];
-      return expected.length === found.length && timingSafeEqual(expected, found) ? Object.freeze(copy) : undefined;
+      return isEqualSignature(signature, this.#sign(purpose, fields)) ? Object.freeze(copy) : undefined;
     } catch {
       return undefined; // What came from outside may be anything.
     }
@@ -286,7 +285,7 @@ export class Approvals {
 
   /** Every field is signed, so that none can be forgotten; as canonical JSON, in which text cannot be shifted between fields. */
   #sign(purpose: string, fields: Readonly<Record<string, unknown>>): string {
-    return createHmac('sha256', this.#key).update(canonicalJson([purpose, fields])).digest('hex');
+    return hmacOf(this.#key, canonicalJson([purpose, fields]));
   }
 }
 

@@ -1,3 +1,4 @@
+import { environment } from '../core/crypto.js';
 import { z } from 'zod';
 import { CostTier, DangerLevel } from '../core/enums.js';
 import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
@@ -67,7 +68,7 @@ export class SafetyPolicy implements Policy {
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option and rule: half a policy is none. */
   constructor(options: SafetyPolicyOptions) {
-    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, env = process.env } = checkOptions(optionsSchema, options, 'options of the policy');
+    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, env = environment() } = checkOptions(optionsSchema, options, 'options of the policy');
     this.#registry = registry;
     this.#mode = mode;
     this.#rules = rules.map((rule, position) => compileRule(rule as PolicyRule, position));

@@ -1,4 +1,4 @@
-import type { Clock, TimerOptions } from '../core/clock.js';
+import { nextTurn, type Clock, type TimerOptions } from '../core/clock.js';
 
 /** The longest wait for one answer while others come, in time that counts. */
 export const LONGEST_WAIT_MS = 10_000;
@@ -74,7 +74,7 @@ export class AnswerWatch {
         this.#counted += this.#tickMs;
         this.#tick();
         // One turn later: what arrived while this process was busy may lie unread.
-        setImmediate(() => this.#giveUpSilent());
+        void nextTurn().then(() => this.#giveUpSilent());
       },
       this.#timer,
     );

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../core/crypto.js';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { anObject, checkOptions, type FieldsOf } from '../core/options.js';

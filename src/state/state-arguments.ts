@@ -36,7 +36,7 @@ export function checkKey(key: unknown, what = 'key'): string {
 
 export function checkValue(value: unknown, what = 'value'): string {
   const text = checkText(value, what);
-  const bytes = Buffer.byteLength(text);
+  const bytes = text.length * 3 <= STATE_LIMITS.valueBytes ? text.length : new TextEncoder().encode(text).length;
   if (bytes > STATE_LIMITS.valueBytes) throw tooLong(expectedGot(`a ${what} of at most ${STATE_LIMITS.valueBytes} bytes`, `${bytes}`, 'Keep large data elsewhere and its address here.'));
   return text;
 }

@@ -1,5 +1,5 @@
 import { ToolError } from '../../core/errors.js';
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { CheckedEngine } from '../chat-engine.js';
 import type { ChatEvent } from '../chat-event.js';

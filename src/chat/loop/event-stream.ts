@@ -1,4 +1,4 @@
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 import type { ChatEvent } from '../chat-event.js';
 
 /**

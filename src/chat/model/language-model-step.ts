@@ -1,3 +1,4 @@
+import { base64Of } from '../../core/crypto.js';
 import type * as Sdk from 'ai';
 import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolSet } from 'ai';
 import { ToolError } from '../../core/errors.js';
@@ -90,7 +91,7 @@ function answerOf({ response, toolCalls, finishReason, usage }: SdkAnswer): Mode
 function plain(message: unknown): AssistantMessage {
   const bytes = function (this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
     const original = this[key]; // Before its toJSON, which lists the bytes of a Buffer as numbers.
-    return original instanceof Uint8Array ? Buffer.from(original).toString('base64') : value;
+    return original instanceof Uint8Array ? base64Of(original) : value;
   };
   return JSON.parse(JSON.stringify(message, bytes)) as AssistantMessage;
 }

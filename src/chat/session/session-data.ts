@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { describeValue, type Json } from '../../core/plain-data.js';

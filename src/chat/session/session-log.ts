@@ -1,4 +1,4 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { hmacOf, isEqualSignature, randomUUID } from '../../core/crypto.js';
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
@@ -100,7 +100,7 @@ export class SessionLogs {
       const at = item.indexOf(':');
       const text = item.slice(at + 1);
       const found = item.slice(0, Math.max(at, 0));
-      if (this.#key !== undefined && !isEqual(found, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others; the log was changed, or signed elsewhere');
+      if (this.#key !== undefined && !isEqualSignature(found, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others; the log was changed, or signed elsewhere');
       signature = found;
       texts.push(text);
     }
@@ -170,12 +170,7 @@ function firstSignature(id: string, logId: string): string {
 }
 
 function signatureOf(key: Uint8Array, before: string, text: string): string {
-  return createHmac('sha256', key).update(`${before}\n${text}`).digest('hex');
-}
-
-function isEqual(found: string, expected: string): boolean {
-  const [one, other] = [Buffer.from(found), Buffer.from(expected)];
-  return one.length === other.length && timingSafeEqual(one, other);
+  return hmacOf(key, `${before}\n${text}`);
 }
 
 function parse(text: string): unknown {

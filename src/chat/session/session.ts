@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import { systemClock } from '../../core/clock.js';
 import { ToolError, isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';

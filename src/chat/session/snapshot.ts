@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { hmacOf, isEqualSignature } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
@@ -106,11 +106,9 @@ function invalid(message: string): ToolError {
 }
 
 function signatureOf(snapshot: Readonly<Record<string, unknown>>, key: Uint8Array): string {
-  return createHmac('sha256', key).update(canonicalJson(snapshot)).digest('hex');
+  return hmacOf(key, canonicalJson(snapshot));
 }
 
 function isSigned(snapshot: Readonly<Record<string, unknown>>, signature: unknown, key: Uint8Array): boolean {
-  const expected = Buffer.from(signatureOf(snapshot, key));
-  const found = Buffer.from(typeof signature === 'string' ? signature : '');
-  return expected.length === found.length && timingSafeEqual(expected, found);
+  return typeof signature === 'string' && isEqualSignature(signature, signatureOf(snapshot, key));
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import type { PinFinding, ServerListing } from '../../mcp/pins/pin-findings.js';

@@ -1,8 +1,5 @@
-import { randomInt } from 'node:crypto';
 import type { StateStore } from '../../state/state-store.js';
 
-/** Steps of a generation are random, so that numbers in a store that was emptied never meet the old ones. */
-const LARGEST_STEP = 2 ** 32;
 /** Scopes whose step waits for the store to come back; more than that become one step of everything. */
 const MOST_WAITING = 1_000;
 
@@ -84,8 +81,9 @@ export class Generations {
   }
 }
 
+/** Steps of a generation are random, so that numbers in a store that was emptied never meet the old ones. */
 function step(): number {
-  return randomInt(1, LARGEST_STEP);
+  return crypto.getRandomValues(new Uint32Array(1))[0]! || 1;
 }
 
 function storeKey(scope: string): string {

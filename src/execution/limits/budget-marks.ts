@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import type { Clock } from '../../core/clock.js';
 import { digestOf } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';

@@ -1,4 +1,4 @@
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 
 interface Waiting {
   /** How many may be in at the same time for this one to enter. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import type { Clock } from '../../core/clock.js';
 import { isWriting } from '../../core/enum-order.js';
 import { ToolError } from '../../core/errors.js';
@@ -14,7 +14,7 @@ import type { ResultCache, Worked } from '../cache/result-cache.js';
 import type { AcceptedInput } from '../call-checker.js';
 import type { CheckedOptions, ExecuteOptions } from '../executor-options.js';
 import type { Budgets } from '../limits/budgets.js';
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 import type { AbandonedCalls } from '../limits/abandoned-calls.js';
 import type { Concurrency, LeavePlace } from '../limits/concurrency.js';
 import { failure, thrownFailure } from './failure.js';

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { isWriting } from '../../core/enum-order.js';
 import { AccessMode } from '../../core/enums.js';
 import { ToolError } from '../../core/errors.js';
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import type { HealthLog } from '../../providers/health/health-samples.js';

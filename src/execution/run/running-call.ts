@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import type { Clock } from '../../core/clock.js';
 import type { ToolError } from '../../core/errors.js';
 import type { Listeners } from '../../core/listeners.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 
 /** How work under a deadline ended. */
 export type Settled<T> =

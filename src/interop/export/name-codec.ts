@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Of } from '../../core/crypto.js';
 import { compareText } from '../../core/plain-data.js';
 
 /** Which names a target allows. */
@@ -81,7 +81,7 @@ function plainly(name: string, { fits, maxLength }: NameRule): string {
 /** The readable encoding and a digest, cut to what is allowed. A name made to meet the digest of another gets the next. */
 function marked(name: string, plain: string, maxLength: number, taken: ReadonlySet<string>): string {
   for (let attempt = 0; ; attempt += 1) {
-    const digest = createHash('sha256').update(attempt === 0 ? name : `${name}\n${attempt}`).digest('hex').slice(0, DIGEST_DIGITS);
+    const digest = sha256Of(attempt === 0 ? name : `${name}\n${attempt}`).slice(0, DIGEST_DIGITS);
     const encoded = `${plain.slice(0, maxLength - DIGEST_DIGITS - 1)}_${digest}`;
     if (!taken.has(encoded)) return encoded;
   }

@@ -3,7 +3,7 @@ import type { Client, ElicitResult, Progress, RequestOptions, Transport } from '
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import { onAbort } from '../../core/on-abort.js';
+import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { expandTransport, type Environment } from '../settings/expand-variables.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { isToolError } from '../../core/errors.js';
 import { anObject, checkOptions, text, wholeBetween, type FieldsOf } from '../../core/options.js';

@@ -1,0 +1,52 @@
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+
+/**
+ * Node's own crypto, 5 to 14 times as fast as the library, where there is one.
+ *
+ * It is asked for and not imported, so that bundles for browsers and edge runtimes hold no module of Node.
+ */
+const node = (globalThis.process as NodeJS.Process | undefined)?.getBuiltinModule?.('node:crypto');
+
+/** Returns the SHA-256 of a text as hexadecimal digits. */
+export function sha256Of(text: string): string {
+  return node === undefined ? bytesToHex(sha256(utf8ToBytes(text))) : node.createHash('sha256').update(text).digest('hex');
+}
+
+/** Returns the HMAC-SHA-256 of a text as hexadecimal digits. */
+export function hmacOf(key: Uint8Array, text: string): string {
+  return node === undefined ? bytesToHex(hmac(sha256, key, utf8ToBytes(text))) : node.createHmac('sha256', key).update(text).digest('hex');
+}
+
+/** Compares two texts in a time that says nothing of where they differ: whoever forges a signature would learn it digit by digit. */
+export function isEqualSignature(one: string, other: string): boolean {
+  let difference = one.length ^ other.length;
+  for (let index = 0; index < one.length; index += 1) difference |= one.charCodeAt(index) ^ other.charCodeAt(index % Math.max(1, other.length));
+  return difference === 0;
+}
+
+/** Returns random bytes that nobody can foresee. */
+export function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length));
+}
+
+/** Returns a random UUID. Browsers have it on secure pages alone. */
+export function randomUUID(): string {
+  return crypto.randomUUID();
+}
+
+/** Returns the variables of the process's environment; none where there is no process. */
+export function environment(): Readonly<Record<string, string | undefined>> {
+  return (globalThis.process as NodeJS.Process | undefined)?.env ?? {};
+}
+
+/** Returns bytes as base64. */
+export function base64Of(bytes: Uint8Array): string {
+  let text = '';
+  // A call takes no more arguments than the stack holds.
+  for (let start = 0; start < bytes.length; start += PIECE) text += String.fromCharCode(...bytes.subarray(start, start + PIECE));
+  return btoa(text);
+}
+
+const PIECE = 8_192;

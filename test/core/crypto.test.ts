@@ -1,0 +1,43 @@
+import { createHash, createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import * as withNode from '../../src/core/crypto.js';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** The module as it loads where Node's crypto is not. */
+async function elsewhere(): Promise<typeof withNode> {
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
+  vi.resetModules();
+  return import('../../src/core/crypto.js');
+}
+
+describe('digests and signatures', () => {
+  it('are the same with and without the crypto of Node', async () => {
+    const without = await elsewhere();
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ maxLength: 300 }), fc.constant('\ud800 half'));
+    fc.assert(
+      fc.property(text, fc.uint8Array({ minLength: 32, maxLength: 200 }), (value, key) => {
+        expect(without.sha256Of(value)).toBe(createHash('sha256').update(value).digest('hex'));
+        expect(withNode.sha256Of(value)).toBe(without.sha256Of(value));
+        expect(without.hmacOf(key, value)).toBe(createHmac('sha256', key).update(value).digest('hex'));
+        expect(withNode.hmacOf(key, value)).toBe(without.hmacOf(key, value));
+      }),
+    );
+  });
+
+  it('are equal only to themselves', () => {
+    const { isEqualSignature } = withNode;
+    fc.assert(fc.property(fc.string(), fc.string(), (one, other) => isEqualSignature(one, other) === (one === other)));
+    fc.assert(fc.property(fc.string(), (one) => isEqualSignature(one, one) && !isEqualSignature(one, `${one}0`)));
+  });
+});
+
+describe('bytes as base64', () => {
+  it('are those of Node, however many', () => {
+    for (const length of [0, 1, 2, 3, 8_192, 100_001]) {
+      const bytes = withNode.randomBytes(Math.min(length, 65_536));
+      expect(withNode.base64Of(bytes)).toBe(Buffer.from(bytes).toString('base64'));
+    }
+  });
+});
