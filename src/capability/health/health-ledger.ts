@@ -94,9 +94,13 @@ export class HealthLedger {
     this.#clock = clock;
   }
 
-  /** Reads what other processes recorded, if the log knows of others. */
+  /** Reads what other processes recorded, if the log knows of others; one that fails leaves what this process measures. */
   async load(): Promise<void> {
-    await this.#log.load?.();
+    try {
+      await this.#log.load?.();
+    } catch {
+      // The catalogue is worth more than the numbers beside it.
+    }
   }
 
   /** Whether a log is the one in which this ledger counts. */
