@@ -133,7 +133,7 @@ describe('tooldex mcp pins', () => {
     const demo = new Demo('write');
     await expect(pins('verify')).rejects.toThrow(/expected settings of MCP in \.mcp\.json or mcp\.json, found neither; name the file with --config/);
     configure({ demo: demo.start }, 'mcp.json');
-    await expect(pins('verify')).rejects.toThrow(/expected a lock file .*tooldex-pins\.json, found none/);
+    await expect(pins('verify')).rejects.toThrow(/Expected a lock file .*tooldex-pins\.json, got none/);
     await expect(pins('approve')).rejects.toThrow(/expected the tools to approve, or --all, found neither/);
     await expect(pins('approve', ['write'], { all: true })).rejects.toThrow(/found both/);
     writeFileSync(lock(), '{');

@@ -63,7 +63,7 @@ describe('a lock file', () => {
   });
 
   it('is refused when it is missing, and approval says so', async () => {
-    await expect(DefinitionPins.load(file)).rejects.toThrow(/expected a lock file .*tooldex-pins\.json, found none; tooldex mcp pins approve --all makes it/);
+    await expect(DefinitionPins.load(file)).rejects.toThrow(/Expected a lock file .*tooldex-pins\.json, got none\. Run tooldex mcp pins approve --all/);
   });
 
   it('is refused when it is cut off, wherever', async () => {
@@ -90,18 +90,18 @@ describe('a lock file', () => {
     const text = await saved(ECHO);
     const wrong: readonly (readonly [string, RegExp])[] = [
       ['', /found an empty file/],
-      ['[]', /expected an object with "version" and "servers", found a list of 0/],
-      ['{"servers":{}}', /\/version: expected 1, found undefined/],
-      ['{"version":2,"servers":{}}', /expected 1, found 2; it was written by another version/],
-      ['{"version":1,"servers":[]}', /\/servers: expected servers by name/],
-      ['{"version":1,"servers":{},"extra":1}', /\/extra: expected only/],
-      ['{"version":1,"servers":{"a":7}}', /\/servers\/a: expected tools by name, found 7/],
-      ['{"version":1,"servers":{"a":{"t":{"digest":"sha256:0"}}}}', /expected an object of "definition" and "digest"/],
+      ['[]', /Expected an object with "version" and "servers", got a list of 0/],
+      ['{"servers":{}}', /\/version: Expected 1, got undefined/],
+      ['{"version":2,"servers":{}}', /Expected 1, got 2\. It was written by another version/],
+      ['{"version":1,"servers":[]}', /\/servers: Expected servers by name/],
+      ['{"version":1,"servers":{},"extra":1}', /\/extra: Expected only/],
+      ['{"version":1,"servers":{"a":7}}', /\/servers\/a: Expected tools by name, got 7/],
+      ['{"version":1,"servers":{"a":{"t":{"digest":"sha256:0"}}}}', /Expected an object of "definition" and "digest"/],
       ['{"version":1,"servers":{"a":{},"a":{}}}', /expected every key once, found it again/],
       ['{"version":1,"version":1,"servers":{}}', /expected every key once/],
-      ['{"version":1,"servers":{"__proto__":{"t":1}}}', /\/servers\/__proto__\/t: expected an object/],
-      [text.replace('"Echo"', '"Ecko"'), /line 5, \/servers\/files\/echo\/digest|\/servers\/files\/echo\/digest: expected the digest of the definition, found another; the file was edited by hand/],
-      [text.replace('"echo": {', '"ecko": {'), /\/definition\/name: expected "ecko", found "echo"/],
+      ['{"version":1,"servers":{"__proto__":{"t":1}}}', /\/servers\/__proto__\/t: Expected an object/],
+      [text.replace('"Echo"', '"Ecko"'), /line 5, \/servers\/files\/echo\/digest|\/servers\/files\/echo\/digest: Expected the digest of the definition, got another\. The file was edited by hand/],
+      [text.replace('"echo": {', '"ecko": {'), /\/definition\/name: Expected "ecko", got "echo"/],
       [text.replace('"version"', '<<<<<<< HEAD\n"version"'), /line \d+: expected JSON/],
       [`${text}{}`, /expected JSON/],
       [`{"version":1,"servers":${'['.repeat(100_000)}`, /nested at most 64 levels/],
@@ -112,10 +112,10 @@ describe('a lock file', () => {
       await expect(DefinitionPins.load(file)).rejects.toThrow(reason);
     }
     writeFileSync(file, Buffer.from([0x22, 0xff, 0x22]));
-    await expect(DefinitionPins.load(file)).rejects.toThrow(/expected UTF-8 text/);
+    await expect(DefinitionPins.load(file)).rejects.toThrow(/Expected UTF-8 text/);
     rmSync(file);
     mkdirSync(file);
-    await expect(DefinitionPins.load(file)).rejects.toThrow(/expected a file/);
+    await expect(DefinitionPins.load(file)).rejects.toThrow(/Expected a file/);
     await expect(DefinitionPins.load(join(root, 'src'))).rejects.toThrow(expect.objectContaining({ message: expect.not.stringContaining(root) }));
   });
 

@@ -16,7 +16,7 @@ const at = (value: unknown, path: LeafPath): unknown => path.reduce<unknown>((ea
 /** Another value of the same type. */
 function changed(leaf: unknown, seed: number): unknown {
   if (typeof leaf === 'string') return [`${leaf} `, `${leaf}\u0000`, leaf === '' ? 'a' : [...leaf].slice(1).join(''), `\u200b${leaf}`][seed % 4];
-  if (typeof leaf === 'number') return [leaf + 1, -leaf - 1, leaf === 0 ? 5e-324 : leaf * (1 + 2 ** -52)][seed % 3];
+  if (typeof leaf === 'number') return [leaf + 1, -leaf - 1, leaf === 0 ? 5e-324 : leaf * (1 - 2 ** -52)][seed % 3];
   if (typeof leaf === 'boolean') return !leaf;
   return Array.isArray(leaf) ? [null] : leaf === null ? false : { '': null };
 }

@@ -9,7 +9,7 @@ describe('DefinitionPins', () => {
   it('trusts what it sees first when it begins empty, and holds back what differs from it later', () => {
     const pins = new DefinitionPins();
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
-    expect(pins.check('files', evil)).toEqual({ ok: false, kind: 'changed', reason: expect.stringContaining('expected the definition that was pinned, found another') });
+    expect(pins.check('files', evil)).toEqual({ ok: false, kind: 'changed', reason: expect.stringContaining('Expected the definition that was pinned, got another') });
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
   });
 
@@ -27,7 +27,7 @@ describe('DefinitionPins', () => {
     expect(pins.check('b', ECHO)).toMatchObject({ kind: 'new' });
   });
 
-  it('lists what is held back until it is approved or as it was before', () => {
+  it('lists what is withheld until it is approved or as it was before', () => {
     const pins = new DefinitionPins();
     pins.check('files', ECHO);
     pins.check('files', evil);
@@ -87,7 +87,7 @@ describe('DefinitionPins', () => {
     const pins = new DefinitionPins();
     const bad = [undefined, null, 'echo', [], {}, { name: '' }, { name: 7 }, { name: 'deep', deep }, cyclic, { name: 'big', description: 'x'.repeat(10 * 2 ** 20) }, { name: 'half', title: '\ud800' }, { name: 'endless', max: Infinity }, { name: 'odd', run: () => 1 }];
     for (const tool of bad) {
-      expect(pins.check('files', tool)).toMatchObject({ ok: false, kind: 'new', reason: expect.stringMatching(/^expected .*, found /) });
+      expect(pins.check('files', tool)).toMatchObject({ ok: false, kind: 'new', reason: expect.stringMatching(/^Expected .*, got .*\.$/) });
       expect(() => pins.approve('files', tool)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
     }
     expect(pins.size).toBe(0);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
-import { findLookAlikes } from '../../src/mcp/translate/find-look-alikes.js';
-import { translateListing } from '../../src/mcp/translate/translate-listing.js';
+import { findLookAlikes } from '../../src/mcp/translate/tool-names.js';
+import { translateListing } from '../../src/mcp/discovery/tool-table.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
 import { requiresApproval } from '../../src/registry/derived-sets.js';
 import { uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';

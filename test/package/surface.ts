@@ -357,7 +357,6 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'McpClientInfo',
       'McpConnection',
       'McpDiscoveryEvent',
-      'McpDiscoveryFinding',
       'McpDiscoveryOptions',
       'McpFinding',
       'McpPackageLoaders',

@@ -4,7 +4,7 @@ import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
-import type { PinFinding, ServerListing } from '../../mcp/pins/pin-findings.js';
+import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
 import type { McpSettings } from '../../mcp/settings/mcp-settings.js';
 import { shownArguments } from '../execute/ask-to-confirm.js';
 import { EXIT } from '../exit-codes.js';

@@ -2,12 +2,12 @@ import type { ProviderFactory } from '../../providers/provider.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpDiscoveryOptions } from './discovery-options.js';
 import { McpDiscovery } from './mcp-discovery.js';
-import type { McpDiscoveryFinding } from './server-status.js';
+import type { McpFinding } from '../translate/foreign-text.js';
 
 /** What servers list now, and what is needed to call it. */
 export interface DiscoveredMcpTools {
   readonly definitions: readonly ToolDefinition[];
-  readonly findings: readonly McpDiscoveryFinding[];
+  readonly findings: readonly McpFinding[];
   /** For an executor that is to route the calls, under the name `mcp`. */
   readonly provider: ProviderFactory;
   /** For refreshing later. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
-import { suggestNames } from '../../core/issues.js';
+import { expectedGot, suggestNames } from '../../core/issues.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
@@ -11,12 +11,13 @@ import { callResult } from '../connection/call-result.js';
 import { callFailure, describeConnectionFailure, labelOf, unavailable } from '../connection/connection-error.js';
 import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
 import { SessionExpiredError } from '../connection/session-errors.js';
-import type { ServerListing } from '../pins/pin-findings.js';
-import { isAllowed } from '../settings/is-allowed.js';
+import type { ServerListing } from '../pins/definition-changes.js';
+import { isAllowed } from '../translate/tool-names.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
 import type { JudgedBy, JudgedDefinitions } from './judged-definitions.js';
 import { takesServedSchema } from './merge-definitions.js';
-import type { McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
+import { findingOf, type McpFinding } from '../translate/foreign-text.js';
+import type { McpDiscoveryEvent, McpServerStatus } from './server-status.js';
 import { buildTable, changeOf, EMPTY_TABLE, type PinGuard, type ToolTable } from './tool-table.js';
 
 export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onToolsChanged' | 'onDoubt'> {
@@ -81,10 +82,10 @@ export class DiscoveredServer {
     return this.#listing !== undefined;
   }
 
-  get findings(): readonly McpDiscoveryFinding[] {
+  get findings(): readonly McpFinding[] {
     if (this.#failure === undefined) return this.#table.findings;
     const kept = this.#table.tools.size === 0 ? '' : `; the ${this.#table.tools.size} tools found last stay in use`;
-    const unreachable = Object.freeze({ kind: 'unreachable' as const, server: this.server.name, message: `expected ${labelOf(this.server.name)} to list its tools, found a failure: ${this.#failure.reason}${kept}` });
+    const unreachable = findingOf('unreachable', this.server.name, `Expected ${labelOf(this.server.name)} to list its tools, got a failure: ${this.#failure.reason}${kept}`);
     return Object.freeze([unreachable, ...this.#table.findings]);
   }
 
@@ -223,8 +224,8 @@ export class DiscoveredServer {
     const tool = this.#table.tools.get(toolName);
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
-    const held = this.#table.held.get(toolName);
-    if (held !== undefined) throw new ToolError('TOOL_UNAVAILABLE', `expected a tool of ${label} that may be called, found ${describeValue(toolName)} held back: ${held}`);
+    const withheld = this.#table.withheld.get(toolName);
+    if (withheld !== undefined) throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool of ${label} that may be called`, `${describeValue(toolName)}, which is withheld`, withheld));
     if (!isAllowed(toolName, this.server, this.#options.settings)) throw new ToolError('TOOL_UNAVAILABLE', `expected a tool of ${label} that the settings allow, found ${describeValue(toolName)}`);
     const suggestions = suggestNames(toolName, this.toolNames);
     const hint = suggestions.length === 0 ? '' : `; did you mean ${suggestions.join(' or ')}?`;

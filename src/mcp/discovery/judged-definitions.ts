@@ -6,7 +6,7 @@ import { FUNCTION_OPTIONS } from '../../tool/metadata/tool-fields.js';
 import { withRenewal } from '../../tool/tool-changed.js';
 import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import { labelOf } from '../connection/connection-error.js';
-import { diffDefinitions, type DefinitionChange } from '../pins/diff-definitions.js';
+import { diffDefinitions, type DefinitionChange } from '../pins/definition-changes.js';
 import { cleanText, quoted } from '../translate/foreign-text.js';
 import { mergeDefinitions, takesServedSchema } from './merge-definitions.js';
 

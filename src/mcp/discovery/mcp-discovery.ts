@@ -9,14 +9,15 @@ import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/mcp-packages.js';
 import { McpProvider, type McpCaller } from '../mcp-provider.js';
-import type { ServerListing } from '../pins/pin-findings.js';
+import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpSettings } from '../settings/mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
-import { findLookAlikes } from '../translate/find-look-alikes.js';
+import { findingOf, type McpFinding } from '../translate/foreign-text.js';
+import { findLookAlikes } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import { JudgedDefinitions } from './judged-definitions.js';
 import { checkDiscoveryOptions, type CheckedDiscoveryOptions, type McpDiscoveryOptions } from './discovery-options.js';
-import type { McpChange, McpDiscoveryEvent, McpDiscoveryFinding, McpServerStatus } from './server-status.js';
+import type { McpChange, McpDiscoveryEvent, McpServerStatus } from './server-status.js';
 
 /** A registry waits this long for a server: a slow one must not hold up the tools of the others. */
 const SOURCE_WAIT_MS = 10_000;
@@ -88,9 +89,9 @@ export class McpDiscovery implements McpCaller {
   }
 
   /** What is wrong or odd: servers that cannot be reached, tools that are left out, held back, or look like others. */
-  findings(): readonly McpDiscoveryFinding[] {
+  findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
-    if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => Object.freeze({ kind: 'disabled' as const, server: name, message: 'expected settings of MCP that are enabled, found them switched off; set "enabled": true' })));
+    if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
     const named = servers.flatMap(({ server, toolNames }) => toolNames.map((toolName) => ({ server: server.name, toolName })));
     return Object.freeze([...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
   }

@@ -1,21 +1,11 @@
 import type { ProtocolEra } from '../connection/elicitation.js';
-import type { McpFinding } from '../translate/mcp-finding.js';
-
-/** Something about servers and their tools that an operator should know. */
-export type McpDiscoveryFinding =
-  | McpFinding
-  /**
-   * - unreachable: the server could not be asked
-   * - quarantined: the tool's definition is not the pinned one; it cannot be called
-   * - disabled: the settings name the server, and are not enabled
-   */
-  | { readonly kind: 'unreachable' | 'quarantined' | 'disabled'; readonly server: string; readonly tool?: string; readonly message: string };
+import type { McpFinding } from '../translate/foreign-text.js';
 
 interface StatusFacts {
   readonly server: string;
   /** How many of its tools can be used: those found last, also while the server is away. */
   readonly tools: number;
-  readonly findings: readonly McpDiscoveryFinding[];
+  readonly findings: readonly McpFinding[];
   /** Milliseconds since 1970; `null` when it has never listed its tools. */
   readonly lastDiscoveredAt: number | null;
   /** Which protocol it speaks: `modern` from 2026-07-28 on; `null` when it has never been reached. */

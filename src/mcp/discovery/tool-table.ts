@@ -1,12 +1,14 @@
+import { expectedGot } from '../../core/issues.js';
 import { compareText, digestOf } from '../../core/plain-data.js';
-import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { publicMessage } from '../../core/public-message.js';
+import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
-import { quoted } from '../translate/foreign-text.js';
-import { translateListing } from '../translate/translate-listing.js';
-import type { McpChange, McpDiscoveryFinding } from './server-status.js';
+import { findingOf, type McpFinding } from '../translate/foreign-text.js';
+import { isAllowed } from '../translate/tool-names.js';
+import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
+import type { McpChange } from './server-status.js';
 
 /** Says whether a definition may be used; `DefinitionPins` is one. */
 export interface PinGuard {
@@ -16,7 +18,7 @@ type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: 
 
 interface TableTool {
   readonly definition: ToolDefinition;
-  /** Of everything in the definition but its work. */
+  /** The digest of everything in the definition but its work. */
   readonly digest: string;
 }
 
@@ -25,12 +27,12 @@ export interface ToolTable {
   readonly tools: ReadonlyMap<string, TableTool>;
   /** Their names at the server, by their names here. */
   readonly toolNames: ReadonlyMap<string, string>;
-  /** Why tools that are listed may not be called. */
-  readonly held: ReadonlyMap<string, string>;
-  readonly findings: readonly McpDiscoveryFinding[];
+  /** The reasons why tools that are listed may not be called, by their names at the server. */
+  readonly withheld: ReadonlyMap<string, string>;
+  readonly findings: readonly McpFinding[];
 }
 
-export const EMPTY_TABLE: ToolTable = Object.freeze({ tools: new Map(), toolNames: new Map(), held: new Map(), findings: Object.freeze([]) });
+export const EMPTY_TABLE: ToolTable = Object.freeze({ tools: new Map(), toolNames: new Map(), withheld: new Map(), findings: Object.freeze([]) });
 
 export interface TableSources {
   readonly server: McpServerSettings;
@@ -41,18 +43,17 @@ export interface TableSources {
   readonly call: (toolName: string, input: unknown, context: ToolContext, definition: ToolDefinition) => Promise<unknown>;
 }
 
-/** What a listing comes to. A tool that is as it was keeps its definition, so that registries see no change. */
+/** Makes the table of a listing. A tool that is as it was keeps its definition, so that registries see no change. */
 export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, call }: TableSources): Promise<ToolTable> {
   const translated = translateListing(listing, server, settings, patternEngine);
   const tools = new Map<string, TableTool>();
-  const held = new Map<string, string>();
-  const findings: McpDiscoveryFinding[] = [...translated.findings];
-  const find = (kind: 'refused' | 'quarantined', toolName: string, message: string) => findings.push(Object.freeze({ kind, server: server.name, tool: quoted(toolName), message }));
+  const withheld = new Map<string, string>();
+  const findings: McpFinding[] = [...translated.findings];
   for (const { toolName, options, raw } of translated.tools) {
     const answer = await askPins(pins, server.name, raw);
     if (!answer.ok) {
-      held.set(toolName, answer.reason);
-      find('quarantined', toolName, answer.reason);
+      withheld.set(toolName, answer.reason);
+      findings.push(findingOf('quarantined', server.name, answer.reason, toolName));
       continue;
     }
     const digest = digestOf(options);
@@ -66,24 +67,24 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
       tools.set(toolName, { definition, digest });
     } catch (error) {
       // The settings may contradict themselves, such as readonly access of tools that write.
-      find('refused', toolName, publicMessage(error));
+      findings.push(findingOf('refused', server.name, publicMessage(error), toolName));
     }
   }
   const toolNames = new Map([...tools].map(([toolName, { definition }]) => [definition.name, toolName]));
-  return Object.freeze({ tools, toolNames, held, findings: Object.freeze(findings) });
+  return Object.freeze({ tools, toolNames, withheld, findings: Object.freeze(findings) });
 }
 
-/** A guard that breaks lets nothing pass. */
+/** Asks the guard; one that breaks lets nothing pass. */
 async function askPins(pins: PinGuard | undefined, server: string, raw: unknown): Promise<PinAnswer> {
   if (pins === undefined) return { ok: true };
   try {
     return await pins.check(server, raw);
   } catch (error) {
-    return { ok: false, reason: `expected its definition to be checked, found a failure: ${publicMessage(error)}` };
+    return { ok: false, reason: expectedGot('its definition to be checked', 'a failure', publicMessage(error)) };
   }
 }
 
-/** How a table differs from the one before it; `undefined` when it does not. */
+/** Returns how a table differs from the one before it; `undefined` when it does not. */
 export function changeOf(server: string, before: ToolTable, after: ToolTable): McpChange | undefined {
   const names = (table: ToolTable, only: (toolName: string, tool: TableTool) => boolean) =>
     Object.freeze([...table.tools].filter(([toolName, tool]) => only(toolName, tool)).map(([, { definition }]) => definition.name).sort(compareText));
@@ -91,4 +92,33 @@ export function changeOf(server: string, before: ToolTable, after: ToolTable): M
   const edited = names(after, (toolName, { definition }) => before.tools.has(toolName) && before.tools.get(toolName)!.definition !== definition);
   const removed = names(before, (toolName) => !after.tools.has(toolName));
   return added.length + edited.length + removed.length === 0 ? undefined : { server, added, edited, removed };
+}
+
+/** A tool that can be used; `raw` is its definition as the server sent it, which pins are about. */
+type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & { readonly raw: unknown };
+
+/**
+ * Translates all tools of a listing that the settings allow, in its order; what is wrong with one is a finding, and takes no
+ * other down.
+ *
+ * Of two tools with one name the first is used: a later one could otherwise take over the calls of a tool that was
+ * looked at and approved.
+ */
+export function translateListing(listing: readonly unknown[], server: McpServerSettings, settings: Pick<McpSettings, 'allowTools' | 'denyTools'>, engine?: PatternEngine): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {
+  const tools = new Map<string, TranslatedTool>();
+  const findings: McpFinding[] = [];
+  for (const raw of listing) {
+    const translated = translateMcpTool(raw, server, engine);
+    const { toolName } = translated;
+    // Before anything is said of it: what is denied is not told of.
+    if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
+    const find = (kind: McpFinding['kind'], message: string) => findings.push(findingOf(kind, server.name, message, toolName));
+    if ('refused' in translated) find('refused', translated.refused);
+    else if (tools.has(translated.name)) find('duplicate', expectedGot('every name once', `${translated.name} again`, 'The first is used.'));
+    else {
+      tools.set(translated.name, Object.freeze({ ...translated, raw }));
+      for (const change of translated.changes) find('changed', change);
+    }
+  }
+  return Object.freeze({ tools: Object.freeze([...tools.values()]), findings: Object.freeze(findings) });
 }

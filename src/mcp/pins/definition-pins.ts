@@ -1,38 +1,55 @@
-import { ToolError } from '../../core/errors.js';
+import { z } from 'zod';
 import { shownPath } from '../../capability/manifest/read-file.js';
-import { diffDefinitions, type DefinitionChange } from './diff-definitions.js';
-import { changeLockFile, readLockFile } from './lock-file.js';
-import { lockTextOf, readLockText } from './lock-text.js';
-import { pinOf, type Pin, type PinnedDefinition } from './pin.js';
-import { findingsOf, type PinFinding, type ServerListing } from './pin-findings.js';
-import { checkPinOptions, type DefinitionPinsOptions } from './pin-options.js';
-import { PinTable } from './pin-table.js';
+import { systemClock, type Clock } from '../../core/clock.js';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
+import { diffDefinitions, findingsOf, type DefinitionChange, type PinFinding, type ServerListing } from './definition-changes.js';
+import { changeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
+import { pinOf, PinTable, type Pin, type PinnedDefinition } from './pin.js';
+
+export interface DefinitionPinsOptions {
+  /**
+   * Says what happens to a tool that has no pin: `quarantine` withholds it until it is approved, `trust` pins what is
+   * seen first and withholds what differs from it later.
+   *
+   * @default 'quarantine' with a lock file or its text; 'trust' for pins that begin empty, which otherwise let nothing pass
+   */
+  readonly onNew?: 'trust' | 'quarantine';
+  /** The clock for the wait while another process writes. */
+  readonly clock?: Clock;
+}
+
+const optionsSchema = z.strictObject({
+  onNew: z.enum(['trust', 'quarantine']).default('trust'),
+  clock: withMethods<Clock>('a clock', 'after').default(systemClock),
+} satisfies FieldsOf<DefinitionPinsOptions>);
 
 /** The lock file of a repository, where no other is named. */
 export const DEFAULT_LOCK_FILE = 'tooldex-pins.json';
 
-/** Tools that are remembered as held back, in all, and that are trusted at first sight, of one server: twice what a listing may hold. A server that lists other names every time would fill the memory. */
+/** Withheld tools that are remembered, in all, and tools of one server that are trusted at first sight: twice what a listing may hold. A server that lists other names every time would fill the memory. */
 const MOST_QUARANTINED = 2_000;
 const MOST_TRUSTED = 2_000;
 
-/** Whether a definition may be used; otherwise in one sentence why not. */
+/** The answer whether a definition may be used; otherwise with the reason in a sentence. */
 export type PinCheck = { readonly ok: true } | { readonly ok: false; readonly kind: 'new' | 'changed'; readonly reason: string };
 
-/** A tool that is held back, as it was last seen. */
+/** A tool that is withheld, as it was last seen. */
 export interface QuarantinedTool {
   readonly server: string;
   readonly tool: string;
   readonly kind: 'new' | 'changed';
-  /** What to hand to `approve` once somebody has looked at it. */
+  /** The definition to hand to `approve` once it was reviewed. */
   readonly definition: PinnedDefinition;
 }
 
 /**
- * Notices when a server changes the definition of a tool after somebody looked at it.
+ * Notices when a server changes the definition of a tool after it was reviewed.
  *
  * A pin is the SHA-256 over a tool's whole definition: name, title, description, schemas, annotations and every other
  * field, in canonical JSON. Any changed, added or removed value breaks it; another order of keys does not. A broken pin
- * holds the tool back until it is approved, and so does, with a lock file, a tool that has no pin.
+ * withholds the tool until it is approved; with a lock file, a tool that has no pin is withheld too.
  *
  * ```js
  * const pins = await DefinitionPins.load('tooldex-pins.json');
@@ -43,19 +60,19 @@ export class DefinitionPins {
   readonly #options: Required<DefinitionPinsOptions>;
   #file: string | undefined;
   #pins = new PinTable();
-  /** What was decided here since the last save, in order: saving repeats it on the file as it is then. */
+  /** The decisions since the last save, in order: saving repeats them on the file as it is then. */
   #unsaved: ((pins: PinTable) => void)[] = [];
   readonly #quarantine = new Map<string, QuarantinedTool>();
   /** The last save: one at a time, or the second would forget what the first did not write. */
   #saving: Promise<unknown> = Promise.resolve();
 
-  /** Pins that begin empty and trust what they see first. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
+  /** Makes pins that begin empty and trust what they see first. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
   constructor(options: DefinitionPinsOptions = {}) {
-    this.#options = checkPinOptions(options);
+    this.#options = checkOptions(optionsSchema, options, 'options of the pins');
   }
 
   /**
-   * The pins of a lock file, which holds back tools that are not in it.
+   * Loads the pins of a lock file, and withholds tools that are not in it.
    *
    * @throws ToolError `INVALID_ARGUMENT` for wrong options, and for a file that is missing, cut off or edited by hand:
    * without it every tool would look new, and pass where new tools are trusted.
@@ -63,36 +80,36 @@ export class DefinitionPins {
   static async load(file: string = DEFAULT_LOCK_FILE, options: DefinitionPinsOptions = {}): Promise<DefinitionPins> {
     const pins = new DefinitionPins(strictly(options));
     const table = await readLockFile(file);
-    if (table === undefined) throw new ToolError('INVALID_ARGUMENT', `expected a lock file ${shownPath(file)}, found none; tooldex mcp pins approve --all makes it from what the servers list now`);
+    if (table === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`a lock file ${shownPath(file)}`, 'none', 'Run tooldex mcp pins approve --all, which makes it from what the servers list now.'));
     pins.#pins = table;
     pins.#file = file;
     return pins;
   }
 
-  /** The pins of a lock file's text. @throws ToolError `INVALID_ARGUMENT` as `load`. */
+  /** Reads the pins of a lock file's text. @throws ToolError `INVALID_ARGUMENT` as `load`. */
   static fromJson(text: string, options: DefinitionPinsOptions = {}): DefinitionPins {
     const pins = new DefinitionPins(strictly(options));
     pins.#pins = readLockText(text, 'of pins');
     return pins;
   }
 
-  /** The text of a lock file. Equal pins give equal bytes. */
+  /** Returns the text of a lock file. Equal pins give equal bytes. */
   toJson(): string {
     return lockTextOf(this.#pins);
   }
 
-  /** The pinned tools, by server and name. */
+  /** Returns the pinned tools, by server and name. */
   pinned(): readonly { readonly server: string; readonly tool: string; readonly digest: string }[] {
     return Object.freeze([...this.#pins.entries()].map(([server, tool, { digest }]) => Object.freeze({ server, tool, digest })));
   }
 
-  /** How many tools are pinned. */
+  /** The number of pinned tools. */
   get size(): number {
     return this.#pins.size;
   }
 
   /**
-   * Whether a definition may be used; what may not is in `quarantined()` from now on.
+   * Says if a definition may be used; what may not is in `quarantined()` from now on.
    *
    * Where new tools are trusted, the first definition of a tool is pinned by this. Never throws, whatever the definition.
    *
@@ -119,13 +136,13 @@ export class DefinitionPins {
     return { ok: false, kind, reason: REASONS[kind] };
   }
 
-  /** The tools that `check` last held back and that can be approved, in the order in which they were first seen. */
+  /** Returns the tools that `check` last withheld and that can be approved, in the order in which they were first seen. */
   quarantined(): readonly QuarantinedTool[] {
     return Object.freeze([...this.#quarantine.values()]);
   }
 
   /**
-   * What differs between a definition and the pinned one; empty for equal ones. Of a tool without a pin everything is new.
+   * Returns what differs between a definition and the pinned one; empty for equal ones. Of a tool without a pin everything is new.
    *
    * @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned.
    */
@@ -134,7 +151,7 @@ export class DefinitionPins {
     return diffDefinitions(this.#pins.get(server, name)?.definition ?? {}, pin.definition);
   }
 
-  /** Everything by which the servers and the pins differ, by server and tool. Nothing is pinned or held back by it. */
+  /** Returns everything by which the servers and the pins differ, by server and tool. Nothing is pinned or withheld by it. */
   verify(listings: readonly ServerListing[]): readonly PinFinding[] {
     return findingsOf(this.#pins, listings);
   }
@@ -184,9 +201,10 @@ export class DefinitionPins {
   }
 }
 
+const LOOK = 'Look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve <tool>).';
 const REASONS = Object.freeze({
-  new: 'expected a tool that is pinned, found a new one; look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve <tool>)',
-  changed: 'expected the definition that was pinned, found another; look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve <tool>)',
+  new: expectedGot('a tool that is pinned', 'a new one', LOOK),
+  changed: expectedGot('the definition that was pinned', 'another', LOOK),
 });
 
 function strictly(options: DefinitionPinsOptions): DefinitionPinsOptions {

@@ -1,20 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
-import type { Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
 import { shownPath } from '../../capability/manifest/read-file.js';
-import { lockTextOf, MAX_LOCK_LENGTH, readLockText, refusedLock } from './lock-text.js';
-import type { PinTable } from './pin-table.js';
+import { parseJsonText, pointerOf, type Path } from '../../capability/manifest/text/json-text.js';
+import type { Clock } from '../../core/clock.js';
+import { ToolError, type Issue } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { compareText, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { pinOf, PinTable } from './pin.js';
+
+/** Rises when the shape of the file changes. */
+const VERSION = 1;
+const ALGORITHM = 'sha256:';
+/** Characters of a lock file: 16 Mi. */
+const MAX_LOCK_LENGTH = 16 * 2 ** 20;
+/** Faults that a message names: a bad merge makes one for every line. */
+const MOST_FAULTS = 10;
 
 /** How often, and how many milliseconds apart, a writer looks whether another one is done: five seconds in all. */
 const LOOKS = 100;
 const PAUSE_MS = 50;
 
 /**
- * The pins of a lock file.
+ * Reads the pins of a lock file; `undefined` where there is no file.
  *
- * @returns nothing where there is no file.
  * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read or is refused.
  */
 export async function readLockFile(file: string): Promise<PinTable | undefined> {
@@ -43,7 +52,7 @@ export async function changeLockFile(file: string, change: (pins: PinTable) => v
     const pins = readLockText(before ?? EMPTY, name);
     change(pins);
     const after = lockTextOf(pins);
-    if (after.length > MAX_LOCK_LENGTH) throw new ToolError('LIMIT_EXCEEDED', `expected pins of at most ${MAX_LOCK_LENGTH} characters in ${name}, found ${after.length}; pin fewer tools`);
+    if (after.length > MAX_LOCK_LENGTH) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`pins of at most ${MAX_LOCK_LENGTH} characters in ${name}`, String(after.length), 'Pin fewer tools.'));
     if (after !== before) await replace(file, after, name);
     return pins;
   } finally {
@@ -60,7 +69,7 @@ async function openGuard(guard: string, name: string, clock: Clock): Promise<Fil
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST') throw cannotWrite(name, error);
-      if (look === LOOKS) throw new ToolError('STATE_UNAVAILABLE', `expected ${name}.lock to go away, found it for ${(LOOKS * PAUSE_MS) / 1_000} seconds; another process is writing, or one ended while it was: then delete ${name}.lock`);
+      if (look === LOOKS) throw new ToolError('STATE_UNAVAILABLE', `Expected ${name}.lock to go away within ${(LOOKS * PAUSE_MS) / 1_000} seconds, got it still there. Another process is writing, or one ended while it was: then delete ${name}.lock.`);
       await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve));
     }
   }
@@ -72,20 +81,20 @@ async function textOf(file: string, name: string): Promise<string | undefined> {
     // A named pipe would keep an opening reader waiting.
     handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await handle.stat();
-    if (!stats.isFile()) throw refusedLock(name, ['expected a file, found a folder or a device']);
-    if (stats.size > MAX_LOCK_LENGTH) throw refusedLock(name, [`expected at most ${MAX_LOCK_LENGTH} bytes, found ${stats.size}`]);
+    if (!stats.isFile()) throw refusedLock(name, [expectedGot('a file', 'a folder or a device')]);
+    if (stats.size > MAX_LOCK_LENGTH) throw refusedLock(name, [expectedGot(`at most ${MAX_LOCK_LENGTH} bytes`, String(stats.size))]);
     return new TextDecoder('utf-8', { fatal: true }).decode(await handle.readFile());
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (error instanceof ToolError) throw error;
     if (code === 'ENOENT') return undefined;
-    throw refusedLock(name, [code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'expected UTF-8 text, found bytes that are none' : `expected a file that can be read, found ${code ?? 'an error'}`], error);
+    throw refusedLock(name, [code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? expectedGot('UTF-8 text', 'other bytes') : expectedGot('a file that can be read', code ?? 'an error')], error);
   } finally {
     await handle?.close();
   }
 }
 
-/** Beside it first, then in its place: a process that dies while it writes leaves the old file whole. */
+/** Writes a file beside the old one and puts it in its place: a process that dies while it writes leaves the old file whole. */
 async function replace(file: string, text: string, name: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
@@ -104,5 +113,80 @@ async function replace(file: string, text: string, name: string): Promise<void> 
 }
 
 function cannotWrite(name: string, error: unknown): ToolError {
-  return new ToolError('INVALID_ARGUMENT', `expected ${name} in a folder that can be written, found ${(error as NodeJS.ErrnoException).code ?? 'an error'}`, { cause: error });
+  return new ToolError('INVALID_ARGUMENT', expectedGot(`${name} in a folder that can be written`, (error as NodeJS.ErrnoException).code ?? 'an error'), { cause: error });
+}
+
+/**
+ * Returns the text of a lock file: pretty JSON, all keys sorted, with a line end after the last line.
+ *
+ * Equal pins give equal bytes, whoever writes them and in whatever order they were approved.
+ */
+export function lockTextOf(pins: PinTable): string {
+  const servers = new Map<string, Map<string, Json>>();
+  for (const [server, tool, { digest, definition }] of pins.entries()) {
+    servers.set(server, (servers.get(server) ?? new Map<string, Json>()).set(tool, { definition, digest: ALGORITHM + digest }));
+  }
+  return `${printed(new Map<string, unknown>([['servers', servers], ['version', VERSION]]), '')}\n`;
+}
+
+/** Prints JSON with sorted keys. Written here: in objects, keys like `7` would not keep their order and `__proto__` would be lost. */
+function printed(value: unknown, margin: string): string {
+  const inner = `${margin}  `;
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[\n${value.map((item) => inner + printed(item, inner)).join(',\n')}\n${margin}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = [...(value instanceof Map ? (value as ReadonlyMap<string, unknown>) : Object.entries(value))].sort(([a], [b]) => compareText(a, b));
+  if (members.length === 0) return '{}';
+  return `{\n${members.map(([key, item]) => `${inner}${JSON.stringify(key)}: ${printed(item, inner)}`).join(',\n')}\n${margin}}`;
+}
+
+/**
+ * Reads the pins of a lock file's text.
+ *
+ * A text is refused as a whole: one that is cut off, has a key twice (after a bad merge, say), or was edited so that a
+ * definition and its digest no longer fit. How it is indented does not matter.
+ *
+ * @param name how messages call the file.
+ * @throws ToolError `INVALID_ARGUMENT` with what is wrong.
+ */
+export function readLockText(text: string, name: string): PinTable {
+  const faults: Issue[] = [];
+  const pins = new PinTable();
+  if (text.length > MAX_LOCK_LENGTH) throw refusedLock(name, [expectedGot(`at most ${MAX_LOCK_LENGTH} characters`, String(text.length))]);
+  const parsed = parseJsonText(text);
+  if (!parsed.ok) throw refusedLock(name, [`line ${parsed.fault.line}: ${parsed.fault.message}`]);
+  const say = (path: Path, message: string) => void faults.push({ path, message });
+  // A key that stands there twice is read as its last value, and reviewed as its first.
+  for (const { path, message } of parsed.text.findings()) say(path, message.replace('; only the last value counts', ''));
+  readRoot(parsed.value, pins, say);
+  if (faults.length === 0) return pins;
+  const lines = faults.slice(0, MOST_FAULTS).map(({ path, message }) => `line ${parsed.text.positionAt(path).line}${path.length === 0 ? '' : `, ${pointerOf(path)}`}: ${message}`);
+  throw refusedLock(name, faults.length > MOST_FAULTS ? [...lines, `and ${faults.length - MOST_FAULTS} more`] : lines);
+}
+
+type Say = (path: Path, message: string) => void;
+
+function readRoot(value: unknown, pins: PinTable, say: Say): void {
+  if (!isPlainObject(value)) return say([], expectedGot('an object with "version" and "servers"', describeValue(value)));
+  const { version, servers, ...rest } = value;
+  if (version !== VERSION) return say(['version'], expectedGot(String(VERSION), describeValue(version), 'It was written by another version of tooldex.'));
+  for (const key of Object.keys(rest)) say([key], expectedGot('only "version" and "servers"', 'another key'));
+  if (!isPlainObject(servers)) return say(['servers'], expectedGot('servers by name', describeValue(servers)));
+  for (const [server, tools] of Object.entries(servers)) {
+    if (!isPlainObject(tools)) say(['servers', server], expectedGot('tools by name', describeValue(tools)));
+    else for (const [tool, entry] of Object.entries(tools)) readPin(pins, server, tool, entry, say);
+  }
+}
+
+function readPin(pins: PinTable, server: string, tool: string, entry: unknown, say: Say): void {
+  const path = ['servers', server, tool];
+  if (!isPlainObject(entry) || Object.keys(entry).sort().join() !== 'definition,digest') return say(path, expectedGot('an object of "definition" and "digest"', describeValue(entry)));
+  const pinnable = pinOf(entry['definition']);
+  if (!pinnable.ok) return say([...path, 'definition'], pinnable.reason);
+  if (pinnable.name !== tool) return say([...path, 'definition', 'name'], expectedGot(describeValue(tool), describeValue(pinnable.name)));
+  if (entry['digest'] !== ALGORITHM + pinnable.pin.digest) return say([...path, 'digest'], expectedGot('the digest of the definition', 'another', 'The file was edited by hand.'));
+  pins.set(server, tool, pinnable.pin);
+}
+
+function refusedLock(name: string, reasons: readonly string[], cause?: unknown): ToolError {
+  return new ToolError('INVALID_ARGUMENT', `The lock file ${name} is refused:\n  ${reasons.join('\n  ')}\nTake it back from version control, or delete it and approve again: tooldex mcp pins approve --all.`, { ...(cause === undefined ? {} : { cause }) });
 }

@@ -1,24 +1,24 @@
 import { isToolError, issuesOf } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
+import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { compileJsonSchema, foreignSchema, type PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import { cleanSchema } from './clean-schema.js';
+import { cleanText, hasHidden } from './foreign-text.js';
 
-/** A schema that is sound, with what was changed in it, or why it is not. */
+/** A sound schema with what was changed in it, or the reason why it is none. */
 export type ForeignSchema = { readonly schema: JsonSchema; readonly changes: readonly string[] } | { readonly refused: string };
 
 /**
- * The input schema of a server's tool.
+ * Returns the input schema of a server's tool.
  *
  * Small mistakes that real servers make are put right as the original system did: the type is always object,
  * `properties` that are no object are dropped, `required` is a list of the names in it. Nothing given means any object.
  */
 export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
   if (given === undefined || given === null) return { schema: foreignSchema({ type: 'object', properties: Object.freeze({}) }), changes: [] };
-  if (!isPlainObject(given)) return { refused: expectedGot('an input schema as an object', 'something else') };
+  if (!isPlainObject(given)) return { refused: expectedGot('an input schema as an object', describeValue(given)) };
   const changes: string[] = [];
   const { type, properties, required, ...rest } = given;
   if (type !== undefined && type !== 'object') changes.push('its type was set to object');
@@ -35,7 +35,7 @@ function namesIn(required: unknown): readonly string[] {
   return [...new Set(list.filter((name): name is string => typeof name === 'string' && name.trim() !== '').map((name) => name.trim()))];
 }
 
-/** A schema that can be enforced and in which nothing is hidden. Its patterns are left to the server, or to an engine. */
+/** Returns a schema that can be enforced and in which nothing is hidden. Its patterns are left to the server, or to an engine. */
 export function soundSchema(given: Json, side: 'input' | 'output', engine?: PatternEngine): ForeignSchema {
   const what = `an ${side} schema`;
   const { schema: clean, hidden, changed } = cleanSchema(given);
@@ -48,4 +48,43 @@ export function soundSchema(given: Json, side: 'input' | 'output', engine?: Patt
     const reason = isToolError(error, 'INVALID_INPUT_SCHEMA') ? issuesOf(error)[0]?.message : undefined;
     return { refused: expectedGot(`${what} that can be enforced`, 'one that cannot', publicMessage(reason ?? error)) };
   }
+}
+
+/** Keywords whose text only explains. */
+const EXPLAINING: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
+/** Keywords whose value is data, and no schema. */
+const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', 'required', 'pattern']);
+/** Keywords whose members have names of the server's choice. */
+const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** Characters of one explanation. */
+const LONGEST = 4_096;
+
+/**
+ * Returns a schema of a server with hidden characters taken out of its explanations, and those cut at 4,096 characters.
+ *
+ * Elsewhere they cannot be taken out without changing what the schema means; `hidden` says that there are some.
+ */
+function cleanSchema(schema: Json): { readonly schema: Json; readonly hidden: boolean; readonly changed: boolean } {
+  let hidden = false;
+  let changed = false;
+
+  function walk(value: Json, kind: 'schema' | 'names' | 'data'): Json {
+    if (typeof value === 'string') hidden ||= hasHidden(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => walk(item as Json, kind));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]): [string, Json] => {
+        hidden ||= hasHidden(key);
+        if (kind === 'names') return [key, walk(item, 'schema')];
+        if (kind === 'schema' && EXPLAINING.has(key) && typeof item === 'string') {
+          const { text, changes } = cleanText(item, LONGEST);
+          changed ||= changes.length > 0;
+          return [key, text];
+        }
+        return [key, walk(item, kind === 'data' || DATA.has(key) ? 'data' : NAMED.has(key) ? 'names' : 'schema')];
+      }),
+    );
+  }
+
+  return { schema: walk(schema, 'schema'), hidden, changed };
 }

@@ -1,18 +1,19 @@
+import { LIMITS } from '../../core/limits.js';
 import { publicMessage } from '../../core/public-message.js';
 
 /**
- * Characters nobody sees and models read, by which servers hide instructions: control characters but line breaks and
+ * The characters that nobody sees and models read, by which servers hide instructions: control characters but line breaks and
  * tabs, halves of surrogate pairs, and all that is drawn as nothing (zero-width blanks, marks that turn the direction of
  * writing, tags). The joiners U+200C and U+200D and the emoji selectors stay: Persian, Hindi and emoji need them.
  */
 const HIDDEN = /(?![\t\n\r])\p{Cc}|\p{Surrogate}|(?!\u200C|\u200D|\uFE0E|\uFE0F)\p{Default_Ignorable_Code_Point}/gu;
 
-/** Whether a text has characters that nobody sees. */
+/** Returns true for a text with characters that nobody sees. */
 export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) !== -1;
 }
 
-/** A text of a server without hidden characters, trimmed and cut at a length; `changes` says what was done to it. */
+/** Returns a text of a server without hidden characters, trimmed and cut at a length; `changes` says what was done to it. */
 export function cleanText(text: string, longest: number): { readonly text: string; readonly changes: readonly string[] } {
   const changes: string[] = [];
   // What is far beyond the length is dropped first: it need not be looked at.
@@ -29,8 +30,36 @@ export function cleanText(text: string, longest: number): { readonly text: strin
   return { text: clean, changes };
 }
 
-/** A name of a server as messages show it: in quotes, short, with nothing hidden. */
+/** Returns a name of a server as messages show it: in quotes, short, with nothing hidden. */
 export function quoted(name: string): string {
-  const { text } = cleanText(publicMessage(name), 100);
-  return JSON.stringify(text);
+  return JSON.stringify(cleanText(publicMessage(name), 100).text);
+}
+
+/** Returns a short text of a server without hidden characters; `undefined` for a blank or longer one, and for anything else. */
+export function labelOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
+  return cleanText(value, LIMITS.labelLength).text || undefined;
+}
+
+/** A fact about a server or its tools that an operator should know. */
+export interface McpFinding {
+  /**
+   * - refused: the tool is left out
+   * - changed: something in it was put right, or left out
+   * - duplicate: the server lists the name twice; the first is used
+   * - look-alike: it may be taken for another tool
+   * - quarantined: the tool's definition is not the pinned one; it cannot be called
+   * - unreachable: the server could not be asked
+   * - disabled: the settings name the server, and are not enabled
+   */
+  readonly kind: 'refused' | 'changed' | 'duplicate' | 'look-alike' | 'quarantined' | 'unreachable' | 'disabled';
+  readonly server: string;
+  /** The tool as its server calls it, in quotes and with nothing hidden; missing where it has no name, or where it is about the server. */
+  readonly tool?: string;
+  readonly message: string;
+}
+
+/** Makes a finding. @param toolName as the server sent it. */
+export function findingOf(kind: McpFinding['kind'], server: string, message: string, toolName?: string): McpFinding {
+  return Object.freeze({ kind, server, ...(toolName === undefined ? {} : { tool: quoted(toolName) }), message });
 }

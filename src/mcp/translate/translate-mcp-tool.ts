@@ -1,27 +1,30 @@
+import { authOptions } from '../../capability/manifest/entry/manifest-forms.js';
+import { AccessMode, SideEffect } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
-import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
-import { boundInput } from '../../tool/input/bound-input.js';
-import type { ToolOptions } from '../../tool/metadata/tool-options.js';
+import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { axesFromAnnotations, type AnnotatedAxes } from '../../interop/tool-annotations.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
+import { boundInput } from '../../tool/input/bound-input.js';
+import { inferAxes } from '../../tool/metadata/infer-metadata.js';
+import type { ToolAuth, ToolOptions } from '../../tool/metadata/tool-options.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import type { McpServerSettings } from '../settings/mcp-settings.js';
-import { cleanText, quoted } from './foreign-text.js';
+import type { McpServerAuth, McpServerSettings } from '../settings/mcp-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
-import { mcpToolName } from './mcp-tool-name.js';
-import { mergeAuth } from './merge-auth.js';
-import { mergeAxes } from './merge-axes.js';
+import { cleanText, labelOf, quoted } from './foreign-text.js';
+import { mcpToolName } from './tool-names.js';
 
-/** A tool of a server as one of ours, or why it cannot be one. */
+/** A tool of a server as one of ours, or the reason why it cannot be one. */
 export type McpTranslation =
   | {
       /** As known here: `mcp.<server>.<tool>`. */
       readonly name: string;
       /** As the server calls it. */
       readonly toolName: string;
-      /** For `defineTool`. */
+      /** The options for `defineTool`. */
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
-      /** What had to be put right, as sentences; parts of a schema that they quote are freed of secrets and paths. */
+      /** The changes that were necessary, as sentences; parts of a schema that they quote are freed of secrets and paths. */
       readonly changes: readonly string[];
     }
   | { readonly refused: string; readonly toolName?: string };
@@ -32,12 +35,12 @@ const MOST_CAPABILITIES = 64;
 /** The protocol has four. */
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
-/** Everything of a definition that is looked at. Icons and the like are not: one with its picture inside may be large. */
+/** The fields of a definition that are read. Icons and the like are not: one with its picture inside may be large. */
 const FIELDS = ['name', 'title', 'description', 'inputSchema', 'input_schema', 'parameters', 'outputSchema', 'output_schema', 'annotations', '_meta', 'version', 'capabilities', 'auth', 'authentication', 'requires_authentication', 'persona_allowlist', 'personaAllowlist'] as const;
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
- * A tool as its server listed it, as options of a tool here. It never throws, whatever the server sent.
+ * Translates a tool as its server listed it into options of a tool here. It never throws, whatever the server sent.
  *
  * - The name is `mcp.<server>.<tool>`; calls go to the one provider `mcp` with the server's and the tool's own name.
  * - What is not said is assumed: side effects `network`, consent required, not parallel, no idempotency key, version
@@ -59,7 +62,7 @@ export function translateMcpTool(tool: unknown, server: McpServerSettings, engin
   if ('refused' in input) return { refused: input.refused, toolName };
   const givenOutput = raw.outputSchema ?? raw.output_schema;
   const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output', engine);
-  const description = cleanText(textOf(raw.description), LONGEST_DESCRIPTION);
+  const description = cleanText(typeof raw.description === 'string' ? raw.description : '', LONGEST_DESCRIPTION);
   const capabilities = capabilitiesOf(raw.capabilities);
 
   const changes = [
@@ -69,7 +72,7 @@ export function translateMcpTool(tool: unknown, server: McpServerSettings, engin
   ];
   const options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'> = {
     name: named.name,
-    description: description.text || `MCP tool ${bare(toolName)} from server '${server.name || 'default'}'`,
+    description: description.text || `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
     ...mergeAxes(raw.annotations, server),
     ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
@@ -99,15 +102,15 @@ function allowlistOf({ persona_allowlist: own, personaAllowlist: alias }: Raw, {
 function readDefinition(tool: unknown): { readonly raw: Raw; readonly toolName: string } | { readonly refused: string; readonly toolName?: string } {
   let toolName: string | undefined;
   try {
-    if (!isPlainObject(tool)) return { refused: 'expected a tool as an object, found something else' };
+    if (!isPlainObject(tool)) return { refused: expectedGot('a tool as an object', describeValue(tool)) };
     const name: unknown = Object.hasOwn(tool, 'name') ? tool['name'] : undefined;
-    if (typeof name !== 'string') return { refused: 'expected a tool with a name, found none' };
+    if (typeof name !== 'string') return { refused: expectedGot('a tool with a name', 'none') };
     toolName = name;
     const picked = FIELDS.filter((field) => Object.hasOwn(tool, field) && tool[field] !== null).map((field) => [field, tool[field]] as const);
     return { raw: boundInput({ ...Object.fromEntries(picked), name }) as Raw, toolName };
   } catch (error) {
     const expected = isToolError(error, 'LIMIT_EXCEEDED') ? 'a definition of at most 256 KiB, nested at most 64 deep' : 'a definition of plain data';
-    return { refused: `expected ${expected}, found another`, ...(toolName === undefined ? {} : { toolName }) };
+    return { refused: expectedGot(expected, 'another'), ...(toolName === undefined ? {} : { toolName }) };
   }
 }
 
@@ -120,7 +123,7 @@ function metadataOf({ title, annotations, _meta }: Raw): Readonly<Record<string,
   };
 }
 
-/** Not what is larger than 16 KiB, nor so deep that it is no plain data any more where it is carried. */
+/** Returns false for data of more than 16 KiB, and for data so deep that it is no plain data any more where it is carried. */
 function isCarried(meta: Json): boolean {
   try {
     boundInput({ options: { metadata: { mcp: { meta } } } }, MAX_META_BYTES);
@@ -135,15 +138,54 @@ function capabilitiesOf(given: Json | undefined): readonly string[] {
   return [...new Set(list.slice(0, MOST_CAPABILITIES).map(labelOf))].filter((each) => each !== undefined);
 }
 
-function labelOf(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
-  return cleanText(value, LIMITS.labelLength).text || undefined;
+/** The assumptions about a foreign tool that nothing is said about; with them goes mixed access of high danger. */
+const DEFAULTS = Object.freeze({ sideEffects: SideEffect.NETWORK, allowParallel: false, requiresConsent: true, idempotencyKey: false });
+
+/**
+ * Returns the axes of a server's tool: those of the settings, then the hints, then the defaults of foreign tools.
+ *
+ * Where the settings say what the server's tools touch, hints can only tighten, trusted or not: the operator has the
+ * last word on what is harmless, and an honest warning is still heard.
+ */
+function mergeAxes(annotations: unknown, { trusted, overrides }: Pick<McpServerSettings, 'trusted' | 'overrides'>): AnnotatedAxes {
+  const { version: _, category: __, ...said } = overrides;
+  const open = said.sideEffects === undefined && said.accessMode === undefined;
+  const { accessMode, ...hints } = axesFromAnnotations(annotations, { trusted: trusted && open });
+  const merged = { ...DEFAULTS, ...hints, ...said };
+  if (accessMode === undefined || merged.accessMode !== undefined) return merged;
+  // That a tool writes is no news where the settings say how it does.
+  const known = accessMode === AccessMode.MIXED && accessOf(merged.sideEffects) !== AccessMode.READONLY;
+  return known ? merged : { ...merged, accessMode };
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
+  return inferAxes({ name: '', description: '', sideEffects: typeof effects === 'string' ? [effects] : [...effects] }).axes.accessMode;
 }
 
-function bare(name: string): string {
-  return `'${quoted(name.trim()).slice(1, -1)}'`;
+/**
+ * Returns what a tool needs to be allowed to call: what its server's settings say, and more if the tool asks for more.
+ *
+ * It is required when either says so, or when there are scopes: the server's always count, the tool's unless one of both
+ * says no. A tool never takes back what the settings require. Scopes are those of both; variables only the settings',
+ * since a foreign server has no business with names in our environment.
+ */
+function mergeAuth(tool: Readonly<Record<string, unknown>>, server: McpServerAuth | undefined): ToolAuth {
+  const own = [tool['auth'], tool['authentication']].find(isPlainObject) ?? {};
+  const says = [tool['requires_authentication'], own['required']].filter((value) => typeof value === 'boolean');
+  const serverScopes = server?.scopes ?? [];
+  const scopes = scopesIn(own).slice(0, LIMITS.listLength - serverScopes.length);
+  const implied = (serverScopes.length > 0 && server?.required === undefined) || (scopes.length > 0 && server?.required === undefined && says.length === 0);
+  const type = [own['type'], own['scheme']].map(labelOf).find((each) => each !== undefined) ?? server?.type;
+  return authOptions({
+    required: server?.required === true || says.includes(true) || implied,
+    ...(type === undefined ? {} : { type }),
+    scopes: [...new Set([...scopes, ...serverScopes])],
+    env: { ...server?.env },
+  });
+}
+
+function scopesIn(own: Readonly<Record<string, unknown>>): readonly string[] {
+  const given = own['scopes'] ?? own['scope'];
+  const list: readonly unknown[] = typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
+  return list.slice(0, LIMITS.listLength).map(labelOf).filter((scope) => scope !== undefined);
 }

@@ -1,0 +1,122 @@
+import { expectedGot } from '../../core/issues.js';
+import { canonicalJson, compareText, isPlainObject, type Json } from '../../core/plain-data.js';
+import { publicMessage } from '../../core/public-message.js';
+import { pinOf, type PinnedDefinition, type PinTable } from './pin.js';
+
+/** One place where two definitions differ. A side that has nothing there lacks its key. */
+export interface DefinitionChange {
+  /** As a JSON pointer (RFC 6901): `/inputSchema/properties/path/type`. */
+  readonly path: string;
+  readonly before?: Json;
+  readonly after?: Json;
+}
+
+/**
+ * Returns everywhere that two definitions differ, as few and as deep places as say it all; empty only for equal ones.
+ *
+ * What was added or removed whole is one change. The order of keys is no difference, that of lists is one; an entry put
+ * into a list does not make all that follow it differ.
+ */
+export function diffDefinitions(before: Json, after: Json): readonly DefinitionChange[] {
+  const changes: DefinitionChange[] = [];
+  compare(before, after, '', changes);
+  return Object.freeze(changes);
+}
+
+function compare(before: Json, after: Json, path: string, changes: DefinitionChange[]): void {
+  if (isPlainObject(before) && isPlainObject(after)) compareObjects(before, after, path, changes);
+  else if (Array.isArray(before) && Array.isArray(after)) compareLists(before as readonly Json[], after as readonly Json[], path, changes);
+  else if (!isEqual(before, after)) changes.push(Object.freeze({ path, before, after }));
+}
+
+type JsonObject = Readonly<Record<string, Json>>;
+
+function compareObjects(before: JsonObject, after: JsonObject, path: string, changes: DefinitionChange[]): void {
+  for (const key of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(compareText)) {
+    const place = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (!Object.hasOwn(after, key)) changes.push(Object.freeze({ path: place, before: before[key]! }));
+    else if (!Object.hasOwn(before, key)) changes.push(Object.freeze({ path: place, after: after[key]! }));
+    else compare(before[key]!, after[key]!, place, changes);
+  }
+}
+
+/** Sets equal beginnings and ends aside, and compares what is between place by place. */
+function compareLists(before: readonly Json[], after: readonly Json[], path: string, changes: DefinitionChange[]): void {
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && isEqual(before[start]!, after[start]!)) start += 1;
+  let end = 0;
+  while (end < shorter - start && isEqual(before.at(-1 - end)!, after.at(-1 - end)!)) end += 1;
+  for (let index = start; index < Math.max(before.length, after.length) - end; index++) {
+    const place = `${path}/${index}`;
+    if (index >= after.length - end) changes.push(Object.freeze({ path: place, before: before[index]! }));
+    else if (index >= before.length - end) changes.push(Object.freeze({ path: place, after: after[index]! }));
+    else compare(before[index]!, after[index]!, place, changes);
+  }
+}
+
+function isEqual(a: Json, b: Json): boolean {
+  return canonicalJson(a) === canonicalJson(b);
+}
+
+/** The tools that a server lists, as it sent them; or the reason why it could not be asked. */
+export type ServerListing = { readonly server: string; readonly tools: readonly unknown[] } | { readonly server: string; readonly error: string };
+
+/** A difference between the pins and the servers. */
+export type PinFinding =
+  | { readonly kind: 'new'; readonly server: string; readonly tool: string; readonly definition: PinnedDefinition }
+  | { readonly kind: 'changed'; readonly server: string; readonly tool: string; readonly definition: PinnedDefinition; readonly changes: readonly DefinitionChange[] }
+  /** Pinned, and no longer listed: by its server, or because the server is no longer configured. */
+  | { readonly kind: 'removed'; readonly server: string; readonly tool: string }
+  /** A definition that cannot be pinned, or the second one of a name. It cannot be approved. */
+  | { readonly kind: 'invalid'; readonly server: string; readonly tool: string; readonly reason: string }
+  /** A server whose tools are not known. */
+  | { readonly kind: 'unreachable'; readonly server: string; readonly reason: string };
+
+/** Characters that a list shows of a name that a server chose. */
+const LONGEST_NAME = 128;
+const NAMELESS = '(without a name)';
+
+/** Returns everything by which the servers and the pins differ, by server and tool. */
+export function findingsOf(pins: PinTable, listings: readonly ServerListing[]): readonly PinFinding[] {
+  const unreachable = new Set<string>();
+  const listed = new Map<string, Set<string>>();
+  const found: PinFinding[] = [];
+  for (const listing of listings) {
+    const { server } = listing;
+    if ('error' in listing) {
+      unreachable.add(server);
+      found.push({ kind: 'unreachable', server, reason: publicMessage(listing.error) });
+      continue;
+    }
+    const names = listed.get(server) ?? new Set<string>();
+    listed.set(server, names);
+    for (const tool of listing.tools) {
+      const finding = findingOf(pins, server, tool, names);
+      if (finding !== undefined) found.push(finding);
+    }
+  }
+  for (const [server, tool] of pins.entries()) {
+    if (!unreachable.has(server) && listed.get(server)?.has(tool) !== true) found.push({ kind: 'removed', server, tool });
+  }
+  return Object.freeze(found.sort((a, b) => compareText(a.server, b.server) || compareText(toolOf(a), toolOf(b))).map((finding) => Object.freeze(finding)));
+}
+
+/** @param names what was listed before it, to which its name is added. */
+function findingOf(pins: PinTable, server: string, raw: unknown, names: Set<string>): PinFinding | undefined {
+  const pinnable = pinOf(raw);
+  const { name } = pinnable;
+  const invalid = (reason: string): PinFinding => ({ kind: 'invalid', server, tool: name === undefined ? NAMELESS : name.slice(0, LONGEST_NAME), reason });
+  if (name !== undefined && names.has(name)) return invalid(expectedGot('every name once', 'it again'));
+  if (name !== undefined) names.add(name);
+  if (!pinnable.ok) return invalid(pinnable.reason);
+  const { digest, definition } = pinnable.pin;
+  const pinned = pins.get(server, pinnable.name);
+  if (pinned === undefined) return { kind: 'new', server, tool: pinnable.name, definition };
+  if (pinned.digest === digest) return undefined;
+  return { kind: 'changed', server, tool: pinnable.name, definition, changes: diffDefinitions(pinned.definition, definition) };
+}
+
+function toolOf(finding: PinFinding): string {
+  return finding.kind === 'unreachable' ? '' : finding.tool;
+}
