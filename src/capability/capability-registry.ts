@@ -3,7 +3,7 @@ import { finish, inSlices, systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { canonicalJson, describeValue } from '../core/plain-data.js';
-import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
+import { expectedGot, invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { aFunction, checkOptions } from '../core/options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
@@ -297,7 +297,7 @@ export class CapabilityRegistry {
       this.#folder?.read(force),
       Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index], this.#clock))),
     ]);
-    if (loading && folder?.found === false) throw invalidArgument('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`);
+    if (loading && folder?.found === false) throw new ToolError('INVALID_ARGUMENT', expectedGot('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`));
     return this.#take({ code: this.#options.code, handlers: this.#options.handlers, files: folder?.files ?? [], sources: this.#withTold(sources), findings: folder?.findings ?? [] }, loading);
   }
 

@@ -134,8 +134,9 @@ export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
 
 /** The message for an option that nobody knows, with the name that was probably meant, or all known ones. */
 export function unknownOption(given: string, known: readonly string[]): string {
-  const close = suggestNames(given, known)[0];
-  const advice = close !== undefined ? `Did you mean ${JSON.stringify(close)}?` : known.length > 0 && known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
+  const begun = known.filter((name) => name.startsWith(given));
+  const close = begun.length > 1 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
+  const advice = close.length > 0 ? `Did you mean ${close.map((name) => JSON.stringify(name)).join(' or ')}?` : known.length > 0 && known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
   return expectedGot('a known option', describeValue(given), advice);
 }
 

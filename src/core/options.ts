@@ -16,11 +16,22 @@ export function checkOptions<S extends z.ZodType>(schema: S, options: unknown, w
   const header = `The ${what} are refused`;
   const given = options === undefined ? {} : options;
   // An object of a class may have members that nobody meant as options.
-  if (!isPlainObject(given)) throw refusal(header, [{ path: [], message: expectedGot('a plain object', describeValue(given), given instanceof Promise ? AWAIT : undefined) }]);
+  if (!isPlainObject(given)) throw refusal(header, [{ path: [], message: expectedGot('a plain object', instanceOf(given) ?? describeValue(given), given instanceof Promise ? AWAIT : undefined) }]);
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
   // Parsed again for better messages only: a map of messages makes every check ten times slower.
   throw refusal(header, toIssues(schema.safeParse(given, { error: knownKeys }).error ?? parsed.error, given));
+}
+
+/** Returns which class an object is of; its constructor may be anything. */
+function instanceOf(value: unknown): string | undefined {
+  if (!isObject(value) || Array.isArray(value) || value instanceof Promise) return undefined;
+  try {
+    const name: unknown = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
+    return typeof name === 'string' && /^[A-Z]\w{0,60}$/.test(name) && name !== 'Object' ? `an instance of ${name}` : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -103,7 +103,7 @@ export class CallChecker {
     if (pass === undefined) {
       running.tellDecision({ verdict: 'deny', rule: 'unknown-tool', reason: 'there is no tool of this name', danger: DangerLevel.CRITICAL });
       const names = suggestNames(call.name, [...this.#options.registry].map(({ name }) => name));
-      throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a known tool, found ${JSON.stringify(call.name.slice(0, 128))}${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`);
+      throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a known tool, got ${call.name === '' ? 'a call without one. Give { id, name, input }.' : `${JSON.stringify(call.name.slice(0, 128))}.${names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`}`}`);
     }
     const { entry, check } = pass;
     running.toolName = entry.name;

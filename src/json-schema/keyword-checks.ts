@@ -77,8 +77,12 @@ export function lengths(min = 0, max = Infinity, then: Check = () => true): Chec
       }
     }
     if (length >= min && length <= max) return then(value, run, seen);
-    return run.fail(length < min ? `at least ${min} characters` : `at most ${max} characters`, value, ` (${length} characters)`);
+    return run.fail(length < min ? `at least ${characters(min)}` : `at most ${characters(max)}`, value, ` (${characters(length)})`);
   };
+}
+
+function characters(count: number): string {
+  return `${count} ${count === 1 ? 'character' : 'characters'}`;
 }
 
 export function matches(pattern: string, matcher: Matcher): Check {

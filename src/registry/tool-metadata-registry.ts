@@ -176,8 +176,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     const entry = this.#names.resolve(name);
     if (entry !== undefined) return entry;
     const suggestions = suggestNames(String(name), this.#names.names());
-    const hint = suggestions.length > 0 ? `Did you mean ${suggestions.join(' or ')}?` : `${this.size} tools are registered`;
-    throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a registered tool, found ${describeValue(name)}. ${hint}`, { details: { name: String(name).slice(0, 128), suggestions } });
+    const hint = suggestions.length > 0 ? `Did you mean ${suggestions.join(' or ')}?` : `${this.size} ${this.size === 1 ? 'tool is' : 'tools are'} registered.`;
+    throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a registered tool, got ${describeValue(name)}. ${hint}`, { details: { name: String(name).slice(0, 128), suggestions } });
   }
 
   /** Whether a name or alias is known. */

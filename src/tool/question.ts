@@ -104,7 +104,7 @@ function answerWords(question: Question): string {
   const offered = choicesOf(question);
   if (offered.length === 0) return 'a text';
   const other = question.allowOther === true ? ', or another text,' : '';
-  return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value }) => JSON.stringify(value)).join(', ')}${other}`;
+  return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value, label }) => `${JSON.stringify(value)}${label === value ? '' : ` (${label})`}`).join(', ')}${other}`;
 }
 
 /** Returns the choices as a model reads them behind the question: ` (one of: a, b)`; nothing where there are none. */

@@ -90,6 +90,11 @@ describe('loading manifests', () => {
     expect(fromMap.definitions[2]!.execute?.({}, {})).toBe('own');
   });
 
+  it('names a comma after the last value, where it stands', async () => {
+    const root = folderWith({ 'functions.json': '[\n  { "name": "a", },\n]' });
+    expect((await quarantined({ root })).issues).toMatchObject([{ line: 2, column: 16, message: 'expected JSON, got a comma after the last value; leave it out: nothing of the file is used' }]);
+  });
+
   it('warns of handlers that answer no tool, of single files only where the name is nearly that of one', async () => {
     const root = folderWith({ 'functions.json': [entry('forecast'), entry('b', { handler_ref: 'work' })] });
     const handlers = { forcast: () => 1, work: () => 1, b: () => 1, elsewhere: () => 1 };

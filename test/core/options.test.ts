@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { isToolError, issuesOf, type ToolError } from '../../src/core/errors.js';
+import { unknownOption } from '../../src/core/issues.js';
 import { checkOptions, clock, milliseconds, secret, text, wholeBetween, withMethods } from '../../src/core/options.js';
 
 const schema = z.strictObject({
@@ -53,11 +54,15 @@ describe('options', () => {
     expect(issuesOf(error)[4]).toEqual({ path: ['inner', 'danger'], message: 'Expected one of "low", "high", got "lo".' });
   });
 
+  it('are suggested where several begin as what was given', () => {
+    expect(unknownOption('max', ['maxDanger', 'maxTools', 'text'])).toBe('Expected a known option, got "max". Did you mean "maxDanger" or "maxTools"?');
+  });
+
   it.each([
     [null, 'null'],
     [5, '5'],
     [[], 'a list of 0'],
-    [new Map(), 'an object'],
+    [new Map(), 'an instance of Map'],
     [Promise.resolve({}), 'a promise. Await it first'],
   ])('that are no plain object are refused: %s', (options, got) => {
     expect(refusalOf(options).message).toBe(`The options of the sample are refused:\n  Expected a plain object, got ${got}.`);

@@ -145,6 +145,14 @@ describe('the other routes', () => {
 describe('an answer', () => {
   const canaries = ['canary-env-1f2e', 'canary-config-3d4c', 'canary-thrown-5b6a', 'canary-auth-7c8d'];
 
+  it('names the parameter or tool that was probably meant, and quotes nothing where nothing came', async () => {
+    const { json } = await sample();
+    const messageOf = async (path: string) => (await json(path)).error.message;
+    expect(await messageOf('/tools?danger_levl=low')).toMatch(/got the parameter "danger_levl"\. Did you mean "danger_level"\?$/);
+    expect(await messageOf('/tools/alpa')).toBe('Expected the name of a tool, got "alpa". Did you mean "alpha"?');
+    expect(await messageOf('/search')).toBe('Expected q as a text to search for, got none.');
+  });
+
   it('never has the value of a variable, a configuration of a provider, a stack, or a path of this machine in it', async () => {
     const tree = new ManifestTree({
       'functions.json': [

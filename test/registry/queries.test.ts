@@ -137,7 +137,7 @@ describe('require', () => {
 
   it('says how many tools there are when nothing looks alike', () => {
     expect(refusal(() => registry.require('zzzzzzzz')).message).toContain('3 tools are registered');
-    expect(refusal(() => new ToolMetadataRegistry().require('a')).message).toContain('0 tools are registered');
+    expect(refusal(() => new ToolMetadataRegistry().require('a')).message).toContain('0 tools are registered.');
   });
 
   it('refuses a name of any length without repeating it', () => {

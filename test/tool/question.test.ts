@@ -32,7 +32,7 @@ describe('an answer', () => {
   });
 
   it('that is refused is told what is taken', () => {
-    expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({ ok: false, message: 'Expected one or more of "red", "b", or another text, as the answer, got 5.' });
+    expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({ ok: false, message: 'Expected one or more of "red", "b" (Blue), or another text, as the answer, got 5.' });
   });
 });
 

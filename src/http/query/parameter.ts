@@ -1,4 +1,5 @@
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { describeValue, type Json } from '../../core/plain-data.js';
 import { versionFilter } from '../../capability/query/version-filter.js';
 
@@ -97,7 +98,8 @@ export function namesOf(known: readonly string[], description: string): Paramete
 }
 
 /** The refusal of a value, which names its parameter. */
-export function wrongParameter(parameter: string, expected: string, found: string, what: 'value' | 'name' = 'value'): ToolError {
-  const message = what === 'name' ? `Expected ${expected}, found the parameter ${describeValue(found)}` : `Expected ${parameter} as ${expected}, found ${describeValue(found)}`;
-  return new ToolError('INVALID_ARGUMENT', message, { details: { parameter: parameter.slice(0, 60), expected, found: found.slice(0, 60) } });
+export function wrongParameter(parameter: string, expected: string, found: string | undefined, what: 'value' | 'name' = 'value', advice?: string): ToolError {
+  const got = found === undefined ? 'none' : describeValue(found);
+  const message = what === 'name' ? expectedGot(expected, `the parameter ${got}`, advice) : expectedGot(`${parameter} as ${expected}`, got, advice);
+  return new ToolError('INVALID_ARGUMENT', message, { details: { parameter: parameter.slice(0, 60), expected, found: (found ?? 'none').slice(0, 60) } });
 }

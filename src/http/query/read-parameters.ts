@@ -1,5 +1,5 @@
-import type { Parameter } from './parameter.js';
-import { wrongParameter } from './parameter.js';
+import { suggestNames } from '../../core/issues.js';
+import { wrongParameter, type Parameter } from './parameter.js';
 
 /** Parameters of a request at most, so that no one request is much work. */
 const MOST_PARAMETERS = 50;
@@ -35,6 +35,12 @@ export class Asked {
   }
 }
 
+/** Returns the advice for a name that nobody knows. */
+export function nearTo(name: string, known: readonly string[]): string | undefined {
+  const [near] = suggestNames(name, known);
+  return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`;
+}
+
 /**
  * Reads the query of a request against the parameters of its route.
  *
@@ -47,7 +53,7 @@ export function readParameters(query: string, known: Parameters): Asked {
   for (const [name, text] of new URLSearchParams(query)) {
     if (++count > MOST_PARAMETERS) throw wrongParameter(name, `at most ${MOST_PARAMETERS} parameters`, name, 'name');
     const parameter = known.get(name);
-    if (parameter === undefined) throw wrongParameter(name, known.size === 0 ? 'no parameters' : `only ${[...known.keys()].join(', ')}`, name, 'name');
+    if (parameter === undefined) throw wrongParameter(name, known.size === 0 ? 'no parameters' : `only ${[...known.keys()].join(', ')}`, name, 'name', nearTo(name, [...known.keys()]));
     const value = parameter.read(text);
     if (value === undefined) throw wrongParameter(name, parameter.expected, text);
     const before = values.get(name);

@@ -32,7 +32,7 @@ export const searchRoute: Route = {
   content: openObject(['query', 'persona', 'count', 'total', 'searched', 'revision', 'results']),
   answer: async ({ capabilities, asked, query, conditions }) => {
     const request = asked.one<string>('q');
-    if (request === undefined) throw wrongParameter('q', 'a text to search for', query === '' ? 'no parameters' : 'none');
+    if (request === undefined) throw wrongParameter('q', 'a text to search for', undefined);
     for (;;) {
       const { revision } = capabilities;
       const wanted = keysFor(capabilities, asked);

@@ -1,6 +1,7 @@
 import type { CapabilityTool } from '../../capability/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { describeValue } from '../../core/plain-data.js';
 import { contentAnswer } from '../answers/answer.js';
 import { piecesAnswer } from '../answers/json-pieces.js';
@@ -8,6 +9,7 @@ import { LIST_END, listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
 import { namesOf, wrongParameter } from '../query/parameter.js';
 import { ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
+import { nearTo } from '../query/read-parameters.js';
 import { TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
 import { DETAIL_FIELDS, LIST_FIELDS } from '../wire/tool-json.js';
 import { listSchema, openObject } from './content-schemas.js';
@@ -39,7 +41,10 @@ export const toolRoute: Route = {
   answer: ({ capabilities, tools, asked, name, conditions }) => {
     const persona = asked.one<string>('persona');
     const tool = capabilities.tool(name, persona) ?? (persona === undefined ? onlyTool(capabilities, name) : undefined);
-    if (tool === undefined) throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a tool${persona === undefined ? '' : ` of ${describeValue(persona)} or a shared one`}, got ${describeValue(name)}.`);
+    if (tool === undefined) {
+      const seen = capabilities.tools(persona === undefined ? {} : { personas: [persona] }).map((each) => each.name);
+      throw new ToolError('TOOL_NOT_FOUND', expectedGot(`the name of a tool${persona === undefined ? '' : ` of ${describeValue(persona)} or a shared one`}`, describeValue(name), nearTo(name, seen)));
+    }
     return contentAnswer(tools.writeDetail(tool, personasAsked(asked)), conditions);
   },
 };
@@ -47,6 +52,6 @@ export const toolRoute: Route = {
 /** The tool of this name when only one persona has one; whose is meant is asked when there are several. */
 function onlyTool(capabilities: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = capabilities.tools({ filter: { name } });
-  if (owned.length > 1) throw wrongParameter('persona', `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool of this name`, 'none');
+  if (owned.length > 1) throw wrongParameter('persona', `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool of this name`, undefined);
   return owned[0];
 }

@@ -1,6 +1,6 @@
 import { ToolError, type Issue } from '../../core/errors.js';
-import { cloneFrozen, compareText, digestOf, isPlainObject } from '../../core/plain-data.js';
-import { formatIssues } from '../../core/issues.js';
+import { cloneFrozen, compareText, describeValue, digestOf, isPlainObject } from '../../core/plain-data.js';
+import { expectedGot, formatIssues, kindOf } from '../../core/issues.js';
 import { FieldReader } from './field-reader.js';
 import type { McpServerSettings, McpSettings } from './mcp-settings.js';
 import { readFilters, readOverrides, readServer, readTimes, type ServerDefaults } from './read-server.js';
@@ -59,7 +59,7 @@ export function readMcpSettings(input: unknown): McpSettings {
 
 function readServers(key: string, given: unknown, defaults: ServerDefaults, issues: Issue[]): Omit<McpServerSettings, 'signature'>[] {
   if (!isPlainObject(given)) {
-    issues.push({ path: [key], message: 'Expected an object of servers by name, got none.' });
+    issues.push({ path: [key], message: expectedGot('an object of servers by name', Array.isArray(given) ? describeValue(given) : kindOf(given)) });
     return [];
   }
   const taken = new Set<string>();

@@ -58,7 +58,7 @@ export function readTransport(fields: FieldReader): McpTransportSettings | undef
     // An address with variables is checked when they are known.
     const fault = url.includes('${') ? undefined : addressFault(url, reached);
     if (fault === undefined) return { kind: reached, url, headers: headers ?? {} };
-    fields.fault(`expected ${fault}`, 'url');
+    fields.fault(`Expected ${fault}.`, 'url');
   }
   return undefined;
 }
@@ -66,10 +66,10 @@ export function readTransport(fields: FieldReader): McpTransportSettings | undef
 /** What is expected of an address and not so; the address itself, which may hold a secret, is not repeated. */
 export function addressFault(url: string, kind: Exclude<Kind, 'stdio'>): string | undefined {
   const allowed = PROTOCOLS[kind];
-  if (!URL.canParse(url)) return `an address that begins with ${allowed.join('// or ')}//, found none`;
+  if (!URL.canParse(url)) return `an address that begins with ${allowed.join('// or ')}//, got another text`;
   const { protocol, username, password } = new URL(url);
-  if (!allowed.includes(protocol)) return `an address that begins with ${allowed.join('// or ')}//, found ${protocol}//`;
-  return username === '' && password === '' ? undefined : 'an address without user name and password, found one with them; send them as a header';
+  if (!allowed.includes(protocol)) return `an address that begins with ${allowed.join('// or ')}//, got ${protocol}//`;
+  return username === '' && password === '' ? undefined : 'an address without user name and password, got one with them; send them as a header';
 }
 
 function kindOf(value: unknown) {

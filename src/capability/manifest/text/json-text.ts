@@ -36,10 +36,18 @@ export function parseJsonText(source: string): ParsedText {
     const errors: ParseError[] = [];
     parseTree(text, errors, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
     const first = errors.sort((a, b) => a.offset - b.offset)[0];
+    const comma = first === undefined ? undefined : commaAtEnd(text, first.offset);
+    if (comma !== undefined) return fault(comma, 'expected JSON, got a comma after the last value; leave it out: nothing of the file is used');
     const reason = first === undefined ? 'something else' : REASONS[printParseErrorCode(first.error)] ?? `a fault (${printParseErrorCode(first.error)})`;
     return fault(first?.offset ?? 0, text.trim() === '' ? 'expected JSON, found an empty file' : `expected JSON, found ${reason}; nothing of the file is used`);
   }
   return { ok: true, value, text: new JsonText(parseTree(text)!, lines) };
+}
+
+/** Where a comma stands before the end of a list or an object, of which the parser only says that a value or key is missing. */
+function commaAtEnd(text: string, offset: number): number | undefined {
+  const before = text.slice(0, offset).trimEnd();
+  return before.endsWith(',') && /^\s*[\]}]/.test(text.slice(offset)) ? before.length - 1 : undefined;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
