@@ -112,14 +112,14 @@ describe('an entry of a manifest', () => {
   });
 
   it('is refused when it contradicts itself, like a tool in code', () => {
-    expect(issuesWith({ access_mode: 'readonly', side_effects: 'write' })).toEqual([expect.stringContaining('found "write"')]);
+    expect(issuesWith({ access_mode: 'readonly', side_effects: 'write' })).toEqual([expect.stringContaining('got "write"')]);
     expect(issuesWith({ side_effects: ['none', 'write'] })).toEqual([expect.stringMatching(/^\/0\/side_effects: .*"none" alone/)]);
   });
 
   it('is told all of its errors at once, also contradictions beside wrong values', () => {
     const issues = issuesWith({ version: 5, side_effects: 'write', access_mode: 'readonly', auth: {}, providers: [{ name: 'a' }, { priority: 1.5 }], idempotency_key: { scope: 'x' } });
     expect(issues).toEqual([
-      expect.stringContaining('accessMode "readonly"'),
+      expect.stringContaining('access_mode "readonly"'),
       '/0/version: Expected a string, got 5.',
       '/0/auth/required: Expected true or false, got nothing (it is required).',
       expect.stringContaining('/0/providers/1/name'),
