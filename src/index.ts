@@ -33,7 +33,7 @@ export type { RenderedTool, SchemaLevel } from './tool/render/render-tool.js';
 export { createToolSearchTool, type ToolSearchOptions } from './selection/tool-search-tool.js';
 export { SafetyPolicy, type SafetyPolicyOptions } from './safety/safety-policy.js';
 export type { PolicyRule } from './safety/policy-rule.js';
-export type { CallContext, Decision, OutcomeFacts, Pending, PendingApproval, PendingManualCall, PendingQuestion, Policy, PolicyMode, ToolCall, ToolOutcome } from './safety/calls.js';
+export type { CallContext, Confirm, Confirmation, Decision, OutcomeFacts, Pending, PendingApproval, PendingManualCall, PendingQuestion, Policy, PolicyMode, ToolCall, ToolOutcome } from './safety/calls.js';
 export { Approvals, type Approval, type ApprovalsOptions, type ApprovedCall } from './safety/approvals.js';
 export type { CallFacts, OutcomeStatus, ProviderFacts, ToolEvent, Verdict } from './core/tool-event.js';
 export type { Clock } from './core/clock.js';
@@ -41,6 +41,6 @@ export { shareUsage, type SharedUsage, type ShareUsageOptions } from './registry
 export { planExecution, type Batch, type ExecutionPlan, type PlannableCall, type PlannedCall } from './execution/plan-execution.js';
 export { ToolExecutor, type DryRun } from './execution/tool-executor.js';
 export type { ExecuteAllOptions } from './execution/run/copy-request.js';
-export type { Confirm, Confirmation, ExecuteOptions, Telemetry, ToolExecutorOptions } from './execution/executor-options.js';
+export type { ExecuteOptions, Telemetry, ToolExecutorOptions } from './execution/executor-options.js';
 export type { Budget } from './execution/limits/budgets.js';
 export { openTelemetry, type OpenTelemetryOptions } from './execution/open-telemetry.js';

@@ -4,9 +4,8 @@ import type { Listeners } from '../core/listeners.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { Approval, Approvals, ApprovedCall } from '../safety/approvals.js';
-import type { Decision, OutcomeBody, PendingApproval } from '../safety/calls.js';
+import type { Confirm, Decision, OutcomeBody, PendingApproval } from '../safety/calls.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
-import type { Confirm } from './executor-options.js';
 import type { RunningCall } from './run/running-call.js';
 import { aborted, withDeadline } from './run/with-deadline.js';
 

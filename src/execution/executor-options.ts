@@ -5,17 +5,11 @@ import type { ProviderFactory } from '../providers/provider.js';
 import type { RoutingOptions } from '../providers/router-options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { CallContext, PendingApproval, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
+import type { CallContext, Confirm, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
 import { approvalKey, type Approval } from '../safety/approvals.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Budget } from './limits/budgets.js';
-
-/** A person's answer to a call that waits for a yes; with other arguments, when the person changed them; `later` leaves it waiting. */
-export type Confirmation = boolean | 'later' | { readonly input: unknown };
-
-/** Asks a person, and resolves to the answer; one that throws counts as a no. */
-export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;
 
 /** Watches calls from outside, such as a tracer does. */
 export interface Telemetry {

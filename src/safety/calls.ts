@@ -123,6 +123,12 @@ export interface PendingQuestion extends PendingCall, Question {
 /** Something a run of tools waits for: plain data, the same for a terminal, an MCP client and a stored session. */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 
+/** A user's answer to a call that needs approval: with other arguments when the user changed them, `later` to leave it pending. */
+export type Confirmation = boolean | 'later' | { readonly input: unknown };
+
+/** Asks a user, and resolves to the answer; one that throws counts as a no. */
+export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;
+
 /** What became of one call: exactly one of these, whatever the tool did. `readOutcome` words it for models. */
 export type ToolOutcome = OutcomeFacts &
   (

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { AccessMode, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolEvent } from '../../src/index.js';
-import { fromAISDKTools } from '../../src/interop/ai-sdk/from-ai-sdk-tools.js';
-import { toAISDKTools } from '../../src/interop/ai-sdk/to-ai-sdk-tools.js';
+import { fromAISDKTools } from '../../src/interop/frameworks/from-ai-sdk-tools.js';
+import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;

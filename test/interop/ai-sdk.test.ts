@@ -3,7 +3,7 @@ import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, askUser, defineTool, fail, halt, isToolError, SafetyPolicy, selectTools, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { toAISDKTools, type AISDKToolsOptions } from '../../src/interop/ai-sdk/to-ai-sdk-tools.js';
+import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { RestartingStore } from '../execution/fixtures/restarting-store.js';
@@ -31,7 +31,7 @@ function registryOf(written: string[]): ToolMetadataRegistry {
   return registry;
 }
 
-function setUp(options: Partial<AISDKToolsOptions> = {}) {
+function setUp(options: Partial<NonNullable<Parameters<typeof toAISDKTools>[1]>> = {}) {
   const written: string[] = [];
   const registry = registryOf(written);
   const executor = new ToolExecutor({ registry });

@@ -4,9 +4,9 @@ import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
-import { toAISDKTools } from '../../src/interop/ai-sdk/to-ai-sdk-tools.js';
-import { toLangChainTools } from '../../src/interop/langchain/to-langchain-tools.js';
-import { toOpenAIAgentsTools } from '../../src/interop/openai-agents/to-openai-agents-tools.js';
+import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
+import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
+import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { WAYS } from '../mcp/server-clients.js';
 

@@ -1,11 +1,11 @@
 import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { geminiSchema, type GeminiSchema } from '../../src/interop/export/schema/gemini-schema.js';
-import { objectSchema } from '../../src/interop/export/schema/object-schema.js';
-import { ANTHROPIC_PARAMETER_RULE, GEMINI_PARAMETER_RULE, renameParameters } from '../../src/interop/export/schema/parameter-names.js';
-import { strictSchema, withoutNulls } from '../../src/interop/export/schema/strict-schema.js';
-import { propertiesOf } from '../../src/interop/export/schema/walk-schema.js';
+import { geminiSchema, type GeminiSchema } from '../../src/interop/schema/gemini-schema.js';
+import { objectSchema } from '../../src/interop/schema/object-schema.js';
+import { ANTHROPIC_PARAMETER_RULE, GEMINI_PARAMETER_RULE, renameParameters } from '../../src/interop/export/name-codec.js';
+import { strictSchema, withoutNulls } from '../../src/interop/export/to-openai-tools.js';
+import { propertiesOf } from '../../src/interop/schema/walk-schema.js';
 import type { JsonSchema } from '../../src/index.js';
 import { anyInput, plainInput } from './export-cases.js';
 

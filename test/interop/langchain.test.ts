@@ -7,13 +7,12 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { AccessMode, defineTool, fail, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolEvent } from '../../src/index.js';
-import { fromLangChainTools } from '../../src/interop/langchain/from-langchain-tools.js';
-import { toLangChainTools, type LangChainToolsOptions } from '../../src/interop/langchain/to-langchain-tools.js';
+import { fromLangChainTools, toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
 
-async function setUp(options: Partial<LangChainToolsOptions> = {}) {
+async function setUp(options: Partial<Parameters<typeof toLangChainTools>[1]> = {}) {
   const written: string[] = [];
   const registry = new ToolMetadataRegistry();
   registry.registerAll([

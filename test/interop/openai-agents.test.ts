@@ -2,7 +2,7 @@ import { Agent, Runner, RunState, setTracingDisabled, type FunctionTool, type Mo
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, defineTool, fail, SafetyPolicy, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { toOpenAIAgentsTools } from '../../src/interop/openai-agents/to-openai-agents-tools.js';
+import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { RestartingStore } from '../execution/fixtures/restarting-store.js';

@@ -1,10 +1,9 @@
 import { ToolError } from '../../core/errors.js';
 import { canonicalJson, type Json } from '../../core/plain-data.js';
 import { dangerRank } from '../../core/enum-order.js';
-import type { Confirmation } from '../../execution/executor-options.js';
 import { isRepeatable } from '../../execution/run/handler-runner.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
-import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
+import type { Confirmation, PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome as wordsOf } from '../../safety/read-outcome.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { renderTool } from '../../tool/render/render-tool.js';

@@ -1,6 +1,6 @@
 import { Priority } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import type { ExportInput } from '../../interop/export/export-input.js';
+import type { ExportInput } from '../../interop/export/exported-tools.js';
 import { toAnthropicTools } from '../../interop/export/to-anthropic-tools.js';
 import { toGeminiTools } from '../../interop/export/to-gemini-tools.js';
 import { toMcpTools } from '../../interop/export/to-mcp-tools.js';

@@ -1,8 +1,7 @@
 import type { DangerLevel } from '../../core/enums.js';
 import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
-import type { Confirm, Confirmation } from '../../execution/executor-options.js';
 import type { DryRun } from '../../execution/tool-executor.js';
-import type { PendingApproval, ToolCall } from '../../safety/calls.js';
+import type { Confirm, Confirmation, PendingApproval, ToolCall } from '../../safety/calls.js';
 import { dangerStyle } from '../axis-columns.js';
 import { plainLine, plainText, seenText } from '../plain-text.js';
 import { wrapWords } from '../table.js';

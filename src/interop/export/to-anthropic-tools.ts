@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { Priority } from '../../core/enums.js';
 import { aFunction, checkOptions, type FieldsOf } from '../../core/options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
-import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
-import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
-import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
-import { ANTHROPIC_PARAMETER_RULE, renameParameters } from './schema/parameter-names.js';
+import { objectSchema, type ObjectSchema } from '../schema/object-schema.js';
+import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
+import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
+import { ANTHROPIC_PARAMETER_RULE, FUNCTION_NAME_RULE, renameParameters } from './name-codec.js';
 
 interface CacheControl {
   type: 'ephemeral';
@@ -22,9 +21,7 @@ export interface AnthropicTool {
 }
 
 /** The service's own search over the tools that are not loaded yet. */
-export type AnthropicToolSearch =
-  | { type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex'; cache_control?: CacheControl }
-  | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25'; cache_control?: CacheControl };
+type AnthropicToolSearch = ({ type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex' } | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25' }) & { cache_control?: CacheControl };
 
 /** The answers to the calls of one message: the service wants them all in the next. */
 export interface AnthropicMessage {
@@ -53,10 +50,13 @@ const schema = z.strictObject({
   cacheControl: z.union([z.boolean(), z.enum(['5m', '1h'])], 'true, false, 5m or 1h').default(false),
 } satisfies FieldsOf<AnthropicOptions>);
 
-const SEARCH_NAMES = ['tool_search_tool_bm25', 'tool_search_tool_regex'] as const;
+const SEARCHES = {
+  bm25: { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
+  regex: { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' },
+} as const satisfies Record<string, AnthropicToolSearch>;
 
 /**
- * The tools as Anthropic's Messages API takes them: `client.messages.create({ model, messages, tools: toAnthropicTools(selection) })`.
+ * Returns the tools as Anthropic's Messages API takes them: `client.messages.create({ model, messages, tools: toAnthropicTools(selection) })`.
  *
  * Equal input gives equal bytes, in the given order, whatever is deferred. The list and the schemas are copies that the
  * caller may change. Parameters whose names the service refuses (`$filter`) are renamed, and `toCalls` gives them back.
@@ -65,20 +65,19 @@ const SEARCH_NAMES = ['tool_search_tool_bm25', 'tool_search_tool_regex'] as cons
  */
 export function toAnthropicTools(input: ExportInput, options: AnthropicOptions = {}): ModelTools<AnthropicTool | AnthropicToolSearch, AnthropicMessage> {
   const { level, deferLoading, toolSearch, cacheControl } = checkOptions(schema, options, 'options of the export to Anthropic');
-  const exported = exportedTools(input, { level });
-  const codec = createNameCodec(exported.map(({ entry }) => entry.name), { ...FUNCTION_NAME_RULE, reserved: SEARCH_NAMES });
+  const { tools: exported, codec } = exportTools(input, level, { ...FUNCTION_NAME_RULE, reserved: Object.values(SEARCHES).map(({ name }) => name) });
   const restore = new Map<string, (input: unknown) => unknown>();
   const isDeferred = deferral(deferLoading);
-  const tools = exported.map(({ entry, rendered }, place): AnthropicTool => {
+  const tools = exported.map(({ entry, name, rendered }, place): AnthropicTool => {
     const renamed = renameParameters(objectSchema(rendered.inputSchema), ANTHROPIC_PARAMETER_RULE);
     restore.set(entry.name, renamed.restore);
-    const tool: AnthropicTool = { name: codec.encode(entry.name)!, description: rendered.description, input_schema: renamed.schema };
-    return isDeferred(entry, place) ? { ...tool, defer_loading: true } : tool;
+    return { name, description: rendered.description, input_schema: renamed.schema, ...(isDeferred(entry, place) && { defer_loading: true }) };
   });
-  const search: AnthropicToolSearch[] = tools.some((tool) => tool.defer_loading === true) ? [searchTool(toolSearch)] : [];
-  const list = [...search, ...tools];
-  if (cacheControl !== false) markCached(list, cacheControl);
-  return withMethods(list, { codec, restore }, tools.map(({ name }) => name), rawCalls, toMessages);
+  const list = [...(tools.some(({ defer_loading }) => defer_loading === true) ? [{ ...SEARCHES[toolSearch] }] : []), ...tools];
+  // A mark on a deferred tool is refused.
+  const last = cacheControl === false ? undefined : list.findLast((tool) => !('defer_loading' in tool));
+  if (last !== undefined) (last as AnthropicTool).cache_control = { type: 'ephemeral', ...(typeof cacheControl === 'string' && { ttl: cacheControl }) };
+  return withMethods<AnthropicTool | AnthropicToolSearch, AnthropicMessage>(list, exported, { codec, restore, find: callsIn, answer });
 }
 
 function deferral(deferLoading: NonNullable<AnthropicOptions['deferLoading']>): (entry: ToolEntry, place: number) => boolean {
@@ -87,23 +86,13 @@ function deferral(deferLoading: NonNullable<AnthropicOptions['deferLoading']>): 
   return (entry) => deferLoading && entry.priority !== Priority.CRITICAL;
 }
 
-function searchTool(kind: 'bm25' | 'regex'): AnthropicToolSearch {
-  return kind === 'bm25' ? { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' } : { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' };
-}
-
-/** A mark on a deferred tool is refused. */
-function markCached(list: readonly (AnthropicTool | AnthropicToolSearch)[], ttl: true | '5m' | '1h'): void {
-  const last = list.findLast((tool) => !('defer_loading' in tool));
-  if (last !== undefined) last.cache_control = ttl === true ? { type: 'ephemeral' } : { type: 'ephemeral', ttl };
-}
-
-/** From a message or its content. What the service runs itself (`server_tool_use`) is not ours. */
-function rawCalls(response: unknown): RawCall[] {
+/** Finds the calls of a message or its content. What the service runs itself (`server_tool_use`) is not ours. */
+function callsIn(response: unknown): RawCall[] {
   const blocks = objectsIn(Array.isArray(response) ? response : fieldOf(response, 'content')).filter(({ type }) => type === 'tool_use');
   return blocks.map((block) => ({ id: block['id'], name: block['name'], input: block['input'] }));
 }
 
-function toMessages(results: Iterable<CallResult>): AnthropicMessage[] {
-  const content = [...results].map(answerTo).map(({ id, failed, text }) => ({ type: 'tool_result' as const, tool_use_id: id, content: text, ...(failed ? { is_error: true } : {}) }));
+function answer(answers: readonly CallAnswer[]): AnthropicMessage[] {
+  const content = answers.map(({ id, failed, text }) => ({ type: 'tool_result' as const, tool_use_id: id, content: text, ...(failed && { is_error: true }) }));
   return content.length === 0 ? [] : [{ role: 'user', content }];
 }

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
-import { answerTo, fieldOf, objectsIn, OWN_ID, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
-import { createNameCodec, GEMINI_NAME_RULE, type NameCodec } from './name-codec.js';
-import { geminiSchema, type GeminiSchema } from './schema/gemini-schema.js';
-import { objectSchema } from './schema/object-schema.js';
-import { GEMINI_PARAMETER_RULE, renameParameters } from './schema/parameter-names.js';
+import { geminiSchema, type GeminiSchema } from '../schema/gemini-schema.js';
+import { objectSchema } from '../schema/object-schema.js';
+import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
+import { fieldOf, objectsIn, OWN_ID, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
+import { GEMINI_NAME_RULE, GEMINI_PARAMETER_RULE, renameParameters } from './name-codec.js';
 
-export interface GeminiFunction {
+interface GeminiFunction {
   name: string;
   description: string;
   /** A `GeminiSchema`; the package's own type has an enum for its types, which no plain data fits. */
@@ -35,12 +34,12 @@ export interface GeminiOptions extends ExportOptions {
   readonly schema?: 'openapi' | 'json-schema';
 }
 
-export type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & { readonly functionDeclarations: GeminiFunction[] };
+type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & { readonly functionDeclarations: GeminiFunction[] };
 
 const optionsSchema = z.strictObject({ ...levelShape, schema: z.enum(['openapi', 'json-schema']).default('openapi') } satisfies FieldsOf<GeminiOptions>);
 
 /**
- * The tools as Gemini takes them: `ai.models.generateContent({ model, contents, config: { tools: toGeminiTools(selection) } })`.
+ * Returns the tools as Gemini takes them: `ai.models.generateContent({ model, contents, config: { tools: toGeminiTools(selection) } })`.
  *
  * The list has one member with all declarations, or none when there are no tools. Equal input gives equal bytes, in the
  * given order; all are copies that the caller may change. Parameters whose names the service refuses are renamed, and
@@ -50,38 +49,29 @@ const optionsSchema = z.strictObject({ ...levelShape, schema: z.enum(['openapi',
  */
 export function toGeminiTools(input: ExportInput, options: GeminiOptions = {}): GeminiTools {
   const { level, schema } = checkOptions(optionsSchema, options, 'options of the export to Gemini');
-  const exported = exportedTools(input, { level });
-  const codec = createNameCodec(exported.map(({ entry }) => entry.name), GEMINI_NAME_RULE);
+  const { tools: exported, codec } = exportTools(input, level, GEMINI_NAME_RULE);
   const restore = new Map<string, (input: unknown) => unknown>();
-  const functionDeclarations = exported.map(({ entry, rendered }): GeminiFunction => {
+  const functionDeclarations = exported.map(({ entry, name, rendered }): GeminiFunction => {
     const parameters = schema === 'openapi' ? geminiSchema(rendered.inputSchema) : objectSchema(rendered.inputSchema);
-    const declaration = { name: codec.encode(entry.name)!, description: rendered.description };
-    if (parameters === undefined) return declaration;
-    const renamed = renameParameters(parameters as GeminiSchema & JsonSchema, GEMINI_PARAMETER_RULE);
-    restore.set(entry.name, renamed.restore);
-    return schema === 'openapi' ? { ...declaration, parameters: renamed.schema } : { ...declaration, parametersJsonSchema: renamed.schema };
+    const renamed = parameters && renameParameters(parameters as GeminiSchema & JsonSchema, GEMINI_PARAMETER_RULE);
+    if (renamed !== undefined) restore.set(entry.name, renamed.restore);
+    return { name, description: rendered.description, ...(renamed && { [schema === 'openapi' ? 'parameters' : 'parametersJsonSchema']: renamed.schema }) };
   });
   const tools = functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
-  const names = functionDeclarations.map(({ name }) => name);
-  const list = withMethods(tools, { codec, restore }, names, rawCalls, (results) => toMessages(results, codec));
+  const list = withMethods(tools, exported, { codec, restore, find: callsIn, answer });
   return Object.defineProperty(list, 'functionDeclarations', { value: functionDeclarations, enumerable: false }) as GeminiTools;
 }
 
-/** From a response, one of its contents, or a list of calls or parts. */
-function rawCalls(response: unknown): RawCall[] {
+/** Finds the calls of a response, one of its contents, or a list of calls or parts. */
+function callsIn(response: unknown): RawCall[] {
   const content = fieldOf(objectsIn(fieldOf(response, 'candidates'))[0], 'content') ?? response;
   const members = objectsIn(Array.isArray(content) ? content : (fieldOf(content, 'parts') ?? fieldOf(content, 'functionCalls')));
   const calls = members.flatMap((member) => ('functionCall' in member ? objectsIn([member['functionCall']]) : 'args' in member || 'name' in member ? [member] : []));
   return calls.map((call) => ({ id: call['id'], name: call['name'], input: call['args'] }));
 }
 
-/** The id goes along only where the service gave one. */
-function toMessages(results: Iterable<CallResult>, codec: NameCodec): GeminiMessage[] {
-  const parts = [...results].map((result) => {
-    const { id, name, failed, text, data } = answerTo(result);
-    const written = 'error' in result ? name : (codec.encode(name) ?? name);
-    const response = failed ? { error: text } : { output: data };
-    return { functionResponse: { ...(id.startsWith(OWN_ID) ? {} : { id }), name: written, response } };
-  });
+/** Answers calls; the id goes along only where the service gave one. */
+function answer(answers: readonly CallAnswer[]): GeminiMessage[] {
+  const parts = answers.map(({ id, name, failed, text, data }) => ({ functionResponse: { ...(!id.startsWith(OWN_ID) && { id }), name, response: failed ? { error: text } : { output: data } } }));
   return parts.length === 0 ? [] : [{ role: 'user', parts }];
 }

@@ -1,13 +1,16 @@
 import { z } from 'zod';
+import { AccessMode, DangerLevel, ExecutionCategory, SideEffect } from '../../core/enums.js';
+import { dangerRank } from '../../core/enum-order.js';
 import { checkOptions } from '../../core/options.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
+import type { ToolOptions } from '../../tool/metadata/tool-options.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { annotationsOf, type ToolAnnotations } from '../tool-annotations.js';
-import { exportedTools, levelShape, type ExportInput, type ExportOptions } from './export-input.js';
+import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
 
 /** An object schema as `tools/list` wants it. */
-export interface McpSchema {
+interface McpSchema {
   type: 'object';
   [keyword: string]: unknown;
 }
@@ -19,26 +22,24 @@ export interface McpTool {
   description: string;
   inputSchema: McpSchema;
   outputSchema?: McpSchema;
-  annotations: { -readonly [Hint in keyof ToolAnnotations]: ToolAnnotations[Hint] };
+  annotations: ToolAnnotations;
   /** Under `tooldex/axes` the tool's axes in snake_case: clients that know them need not guess from the hints. */
   _meta: Record<string, unknown>;
 }
 
-export type McpTools = McpTool[] & { readonly tools: McpTool[] };
-
 const schema = z.strictObject(levelShape);
 
 /**
- * The tools as an MCP server lists them, with all four annotations.
+ * Returns the tools as an MCP server lists them, with all four annotations.
  *
  * Names stay as they are: the protocol allows the same ones. An output schema goes along where it is one of an object, as
  * the protocol demands. Equal input gives equal bytes, in the given order; all are copies that the caller may change.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
-export function toMcpTools(input: ExportInput, options: ExportOptions = {}): McpTools {
+export function toMcpTools(input: ExportInput, options: ExportOptions = {}): McpTool[] & { readonly tools: McpTool[] } {
   const { level } = checkOptions(schema, options, 'options of the export to MCP');
-  const tools = exportedTools(input, { level }).map(({ entry, rendered }): McpTool => {
+  const tools = exportTools(input, level).tools.map(({ entry, rendered }): McpTool => {
     const annotations = { ...annotationsOf(entry) };
     const outputSchema = outputOf(entry);
     return {
@@ -51,7 +52,7 @@ export function toMcpTools(input: ExportInput, options: ExportOptions = {}): Mcp
       _meta: { 'tooldex/axes': axesOf(entry) },
     };
   });
-  return Object.defineProperty(tools, 'tools', { value: tools, enumerable: false }) as McpTools;
+  return Object.defineProperty(tools, 'tools', { value: tools, enumerable: false }) as McpTool[] & { readonly tools: McpTool[] };
 }
 
 function outputOf({ outputSchema }: ToolEntry): McpSchema | undefined {
@@ -71,4 +72,109 @@ function axesOf(entry: ToolEntry): Record<string, unknown> {
     requires_approval: requiresApproval(entry),
     idempotency_key: entry.idempotencyKey ?? false,
   };
+}
+
+/**
+ * The annotations by which the Model Context Protocol lets a tool tell of itself.
+ *
+ * All four hints are always present: to clients a missing one means its default, and the default of `destructiveHint`
+ * is true, so that tools that only read look destructive.
+ *
+ * Source: `ToolAnnotations` in the schema of the protocol, 2025-06-18 and later.
+ */
+export type ToolAnnotations = {
+  title?: string;
+  /** The tool changes nothing. */
+  readOnlyHint: boolean;
+  /** It may delete or overwrite, rather than only add. */
+  destructiveHint: boolean;
+  /** A second call with the same arguments changes nothing more. */
+  idempotentHint: boolean;
+  /** It deals with what lies outside, rather than with a closed domain. */
+  openWorldHint: boolean;
+};
+
+/** The effects that stay within the machine. `write` alone does not say where it writes. */
+const CLOSED: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.FILESYSTEM]);
+
+/**
+ * Returns the hints that follow from a tool's axes, frozen; what is not known counts as the worse.
+ *
+ * - `readOnlyHint`: access `readonly`, unless the danger is high or more: clients let such calls pass without a question.
+ * - `destructiveHint`: false for those, and for tools of danger `safe` or `low` whose arguments cannot raise it.
+ * - `idempotentHint`: access `readonly`, or `idempotencyKey`.
+ * - `openWorldHint`: false only where side effects are declared that all stay local: none, compute, filesystem (with or
+ *   without write), and the category is not network.
+ * - `title`: `metadata.title`, where that is a text.
+ */
+export function annotationsOf(entry: ToolEntry): Readonly<ToolAnnotations> {
+  const { accessMode, dangerLevel, sideEffects, executionCategory, metadata } = entry;
+  const reads = accessMode === AccessMode.READONLY;
+  const readOnlyHint = reads && dangerRank(dangerLevel) < dangerRank(DangerLevel.HIGH);
+  const title = metadata !== undefined && Object.hasOwn(metadata, 'title') ? metadata['title'] : undefined;
+  return Object.freeze({
+    ...(typeof title === 'string' && title.trim() !== '' ? { title } : {}),
+    readOnlyHint,
+    destructiveHint: !readOnlyHint && (entry.dangerFor !== undefined || dangerRank(dangerLevel) > dangerRank(DangerLevel.LOW)),
+    idempotentHint: reads || entry.idempotencyKey === true,
+    openWorldHint: executionCategory === ExecutionCategory.NETWORK || !staysLocal(sideEffects),
+  });
+}
+
+function staysLocal(effects: readonly SideEffect[]): boolean {
+  const places = effects.filter((effect) => effect !== SideEffect.WRITE);
+  return places.length > 0 && places.every((effect) => CLOSED.has(effect));
+}
+
+/** The axes that hints can tell of. */
+export type AnnotatedAxes = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'sideEffects' | 'requiresConsent' | 'allowParallel' | 'idempotencyKey'>;
+
+/**
+ * Returns what the hints of a foreign tool mean here, to be laid over the defaults of foreign tools: side effects `network` (and
+ * so mixed access, high danger, no cache and no retry), with consent, not parallel, no idempotency key.
+ *
+ * Hints of a server that is not trusted only tighten: `readOnlyHint: false` and `destructiveHint: true` are believed, and
+ * nothing else, since a hostile server claims what gets its tools called unseen. Of a trusted server:
+ *
+ * | hints | axes |
+ * |---|---|
+ * | readOnlyHint, and no destructiveHint | readonly, reads an external service, no consent, parallel, repeatable |
+ * | destructiveHint: false | write, danger low; consent as by default |
+ * | idempotentHint | repeatable |
+ *
+ * A missing hint, or one of a wrong type, means the protocol's default: not read-only, destructive, not idempotent, open.
+ * There is no axis for `openWorldHint`: a call to a foreign server leaves the machine whatever lies behind that server.
+ *
+ * @param annotations anything; what is no plain object says nothing.
+ */
+export function axesFromAnnotations(annotations: unknown, { trusted }: { readonly trusted: boolean }): AnnotatedAxes {
+  const readOnly = hintOf(annotations, 'readOnlyHint');
+  const destructive = hintOf(annotations, 'destructiveHint');
+  if (destructive === true) return { accessMode: AccessMode.MIXED, dangerLevel: DangerLevel.HIGH, ...repeatable(annotations, trusted) };
+  if (!trusted) return readOnly === false ? { accessMode: AccessMode.MIXED } : {};
+  if (readOnly === true) {
+    return { accessMode: AccessMode.READONLY, sideEffects: SideEffect.READ_EXTERNAL_SERVICE, requiresConsent: false, allowParallel: true, idempotencyKey: true };
+  }
+  return { ...(destructive === false ? { accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.LOW } : {}), ...repeatable(annotations, trusted) };
+}
+
+function repeatable(annotations: unknown, trusted: boolean): AnnotatedAxes {
+  return trusted && hintOf(annotations, 'idempotentHint') === true ? { idempotencyKey: true } : {};
+}
+
+function hintOf(annotations: unknown, hint: keyof ToolAnnotations): boolean | undefined {
+  if (!isPlainObject(annotations) || !Object.hasOwn(annotations, hint)) return undefined;
+  const value = annotations[hint];
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+const SHARED_FIELDS = ['name', 'version', 'category', 'priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel', 'requiresConsent', 'manual', 'digest'] as const;
+
+/** The part of a tool's metadata that other frameworks are given: plain JSON, nothing of providers, auth or free metadata. Under `tooldex` is the tool's own name, which may differ from the one that models are given. */
+export type BridgeMetadata = { annotations: ToolAnnotations; tooldex: Pick<ToolEntry, (typeof SHARED_FIELDS)[number]> };
+
+/** Returns the metadata that goes along with a tool to another framework. */
+export function metadataOf(entry: ToolEntry): BridgeMetadata {
+  const shared = SHARED_FIELDS.filter((field) => entry[field] !== undefined).map((field) => [field, entry[field]]);
+  return { annotations: { ...annotationsOf(entry) }, tooldex: Object.fromEntries(shared) as BridgeMetadata['tooldex'] };
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import { mapSchemas, mapValues } from '../../tool/render/render-tool.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import { exportedTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './export-input.js';
-import { answerTo, fieldOf, objectsIn, withMethods, type CallResult, type ModelTools, type RawCall } from './model-calls.js';
-import { createNameCodec, FUNCTION_NAME_RULE } from './name-codec.js';
-import { objectSchema, type ObjectSchema } from './schema/object-schema.js';
-import { strictSchema, withoutNulls } from './schema/strict-schema.js';
-import { mapSchemas, typesOf } from './schema/walk-schema.js';
+import { noted, objectSchema, withoutKeys, type ObjectSchema } from '../schema/object-schema.js';
+import { alongSchema, alternativesOf, asSchema, dereference, propertiesOf, requiredOf, typesOf } from '../schema/walk-schema.js';
+import { exportTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './exported-tools.js';
+import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
+import { FUNCTION_NAME_RULE } from './name-codec.js';
 
 export interface OpenAIChatTool {
   type: 'function';
@@ -60,7 +61,7 @@ const schema = z.strictObject({
 } satisfies FieldsOf<OpenAIOptions>);
 
 /**
- * The tools as OpenAI's APIs take them: `client.chat.completions.create({ model, messages, tools: toOpenAITools(selection) })`,
+ * Returns the tools as OpenAI's APIs take them: `client.chat.completions.create({ model, messages, tools: toOpenAITools(selection) })`,
  * and with `api: 'responses'` the same for `client.responses.create`.
  *
  * Equal input gives equal bytes, in the given order. The list and the schemas are copies that the caller may change. The
@@ -72,30 +73,24 @@ export function toOpenAITools(input: ExportInput, options: OpenAIOptions & { rea
 export function toOpenAITools(input: ExportInput, options?: OpenAIOptions & { readonly api?: 'chat' }): ModelTools<OpenAIChatTool, OpenAIChatMessage>;
 export function toOpenAITools(input: ExportInput, options: OpenAIOptions = {}): ModelTools<OpenAIChatTool, OpenAIChatMessage> | ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage> {
   const { api, strict, maxDescription, level } = checkOptions(schema, options, 'options of the export to OpenAI');
-  const exported = exportedTools(input, { level });
-  const codec = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
+  const { tools: exported, codec } = exportTools(input, level, FUNCTION_NAME_RULE);
   const restore = new Map<string, (input: unknown) => unknown>();
-  const functions = exported.map((tool) => {
-    const { parameters, isStrict } = parametersOf(tool, strict, restore);
-    return { name: codec.encode(tool.entry.name)!, description: limitText(tool.rendered.description, maxDescription), parameters, strict: isStrict };
-  });
-  const reader = { codec, restore };
-  const names = functions.map(({ name }) => name);
+  const functions = exported.map((tool) => ({ name: tool.name, description: limitText(tool.rendered.description, maxDescription), ...parametersOf(tool, strict, restore) }));
   if (api === 'responses') {
     const tools = functions.map((each): OpenAIResponsesTool => ({ type: 'function', ...each }));
-    return withMethods(tools, reader, names, responsesCalls, (results) => answers(results).map(({ id, text }): OpenAIResponsesMessage => ({ type: 'function_call_output', call_id: id, output: text })));
+    return withMethods(tools, exported, { codec, restore, find: responsesCalls, answer: (answers) => answers.map((each): OpenAIResponsesMessage => ({ type: 'function_call_output', call_id: each.id, output: answerText(each) })) });
   }
   const tools = functions.map(({ strict: isStrict, ...each }): OpenAIChatTool => ({ type: 'function', function: isStrict ? { ...each, strict: true } : each }));
-  return withMethods(tools, reader, names, chatCalls, (results) => answers(results).map(({ id, text }): OpenAIChatMessage => ({ role: 'tool', tool_call_id: id, content: text })));
+  return withMethods(tools, exported, { codec, restore, find: chatCalls, answer: (answers) => answers.map((each): OpenAIChatMessage => ({ role: 'tool', tool_call_id: each.id, content: answerText(each) })) });
 }
 
-function parametersOf({ entry, level, rendered }: ExportedTool, strict: boolean, restore: Map<string, (input: unknown) => unknown>): { parameters: ObjectSchema; isStrict: boolean } {
+function parametersOf({ entry, level, rendered }: ExportedTool, strict: boolean, restore: Map<string, (input: unknown) => unknown>): { parameters: ObjectSchema; strict: boolean } {
   const loose = objectSchema(rendered.inputSchema);
   // A stub hides the optional parameters, and a closed schema would forbid them.
   const closed = strict && level !== 'stub' ? strictSchema(loose) : undefined;
-  if (closed === undefined) return { parameters: mapSchemas(loose, withItems) as ObjectSchema, isStrict: false };
+  if (closed === undefined) return { parameters: mapSchemas(loose, withItems) as ObjectSchema, strict: false };
   restore.set(entry.name, (input) => withoutNulls(input, loose));
-  return { parameters: closed, isStrict: true };
+  return { parameters: closed, strict: true };
 }
 
 /** The service refuses "array schema missing items", although a list without them is one of anything. */
@@ -103,24 +98,142 @@ function withItems(each: JsonSchema): JsonSchema {
   return typesOf(each).includes('array') && each['items'] === undefined ? { ...each, items: {} } : each;
 }
 
-/** From a completion, its message, or a list of tool calls. */
+/** Finds the calls of a completion, its message, or a list of tool calls. */
 function chatCalls(response: unknown): RawCall[] {
   const message = fieldOf(objectsIn(fieldOf(response, 'choices'))[0], 'message') ?? response;
   const calls = objectsIn(Array.isArray(message) ? message : fieldOf(message, 'tool_calls'));
   return calls.map((call) => ({ id: call['id'], name: fieldOf(call['function'], 'name'), input: fieldOf(call['function'], 'arguments') }));
 }
 
-/** From a response or its output. */
+/** Finds the calls of a response or its output. */
 function responsesCalls(response: unknown): RawCall[] {
   const items = objectsIn(Array.isArray(response) ? response : fieldOf(response, 'output')).filter(({ type }) => type === 'function_call');
   return items.map((item) => ({ id: item['call_id'], name: item['name'], input: item['arguments'] }));
 }
 
-function answers(results: Iterable<CallResult>): { id: string; text: string }[] {
-  return [...results].map(answerTo).map(({ id, failed, text }) => ({ id, text: failed ? JSON.stringify({ error: text }) : text }));
+function answerText({ failed, text }: CallAnswer): string {
+  return failed ? JSON.stringify({ error: text }) : text;
 }
 
 /** Returns a text of at most so many characters, none of them halved. */
 function limitText(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** The keywords that strict mode takes. Source: "Supported schemas" in OpenAI's guide to structured outputs. */
+const KEPT: ReadonlySet<string> = new Set(['type', 'enum', 'const', 'items', 'properties', 'required', 'anyOf', '$ref', 'multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems', 'title']);
+const FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']);
+/** Keywords that leave open which keys or items there are: no strict schema says the same. */
+const OPEN: readonly string[] = ['patternProperties', 'prefixItems', 'allOf', 'definitions', '$dynamicRef', '$anchor', '$id'];
+/** Keywords that are left out: what only narrows is written into the description, and the tool checks it itself. */
+const SILENT: ReadonlySet<string> = new Set(['description', '$defs', '$schema', '$comment', 'additionalProperties', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'oneOf', 'unevaluatedProperties']);
+const MOST_LEVELS = 5;
+const MOST_VALUES = 1_000;
+
+/** Thrown and caught in this file only: a schema that has no strict form is an answer, not a mistake. */
+class NoStrictForm extends Error {}
+
+/**
+ * Returns a schema in the form that strict mode demands, or undefined when it has none: objects with free keys, values of any
+ * type, tuples, more than 5 levels, more than 1,000 listed values.
+ *
+ * Every object is closed and requires all its properties; optional ones may be null instead, which `withoutNulls` undoes.
+ */
+export function strictSchema(schema: ObjectSchema): ObjectSchema | undefined {
+  const budget = { values: MOST_VALUES };
+  const convert = (value: unknown, level: number): JsonSchema => {
+    const node = asSchema(value);
+    if (level > MOST_LEVELS || OPEN.some((keyword) => node[keyword] !== undefined)) throw new NoStrictForm();
+    const kept: Record<string, unknown> = withoutKeys(node, Object.keys(node).filter((keyword) => !KEPT.has(keyword)));
+    const notes = Object.entries(node).filter(([keyword, each]) => !KEPT.has(keyword) && !SILENT.has(keyword) && keyword !== 'format' && keyword !== 'pattern' && each !== undefined);
+    keepOrNote('format', FORMATS.has(node['format']));
+    keepOrNote('pattern', typeof node['pattern'] === 'string' && !node['pattern'].includes('(?'));
+    const description = noted(node['description'], notes);
+    if (description !== undefined) kept['description'] = description;
+    if (Array.isArray(node['enum']) && (budget.values -= node['enum'].length) < 0) throw new NoStrictForm();
+
+    const alternatives = alternativesOf(node);
+    if (alternatives.length > 0) {
+      if (node['anyOf'] !== undefined && node['oneOf'] !== undefined) throw new NoStrictForm();
+      if (['type', 'properties', 'items', 'enum', 'const', '$ref'].some((keyword) => node[keyword] !== undefined)) throw new NoStrictForm();
+      return { ...kept, anyOf: alternatives.map((each) => convert(each, level)) };
+    }
+    if (node['$ref'] !== undefined) {
+      if (typeof node['$ref'] !== 'string' || !/^#(?:\/\$defs\/[^/]+)?$/.test(node['$ref']) || dereference(node, schema) === undefined) throw new NoStrictForm();
+      return { $ref: node['$ref'], ...(description === undefined ? {} : { description }) };
+    }
+    const types = typesOf(node);
+    if (types.length === 0) return withValueType(kept);
+    if (types.includes('array')) {
+      if (!isPlainObject(node['items'])) throw new NoStrictForm();
+      kept['items'] = convert(node['items'], level + 1);
+    }
+    if (types.includes('object')) Object.assign(kept, closed(node, level));
+    return kept;
+
+    function keepOrNote(keyword: string, isKept: boolean): void {
+      if (node[keyword] === undefined) return;
+      if (isKept) kept[keyword] = node[keyword];
+      else notes.push([keyword, node[keyword]]);
+    }
+  };
+
+  const closed = (node: JsonSchema, level: number): JsonSchema => {
+    const properties = propertiesOf(node);
+    const isOpen = node['additionalProperties'] !== undefined && node['additionalProperties'] !== false;
+    const saysNothing = Object.keys(properties).length === 0 && node['additionalProperties'] === undefined && level > 0;
+    if (isOpen || saysNothing) throw new NoStrictForm();
+    const required = requiredOf(node);
+    return {
+      properties: mapValues(properties, ([name, property]) => (required.includes(name) ? convert(property, level + 1) : nullable(convert(property, level + 1)))),
+      required: Object.keys(properties),
+      additionalProperties: false,
+    };
+  };
+
+  try {
+    const definitions = isPlainObject(schema['$defs']) ? { $defs: mapValues(schema['$defs'], ([, each]) => convert(each, 1)) } : {};
+    return structuredClone({ ...convert(schema, 0), ...definitions }) as ObjectSchema;
+  } catch (error) {
+    if (error instanceof NoStrictForm) return undefined;
+    throw error;
+  }
+}
+
+/** Adds a type: strict mode wants one beside `enum` and `const`. */
+function withValueType(schema: Record<string, unknown>): JsonSchema {
+  const values = Array.isArray(schema['enum']) ? (schema['enum'] as unknown[]) : Object.hasOwn(schema, 'const') ? [schema['const']] : [];
+  const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value)))];
+  if (types.length === 0 || types.includes('object')) throw new NoStrictForm();
+  return { ...schema, type: types.length === 1 ? types[0] : types };
+}
+
+function nullable(schema: JsonSchema): JsonSchema {
+  const { anyOf, const: constant, enum: values, type, description, ...rest } = schema;
+  const described = description === undefined ? {} : { description };
+  if (Array.isArray(anyOf)) return acceptsNull(schema, schema) ? schema : { ...schema, anyOf: [...(anyOf as unknown[]), { type: 'null' }] };
+  if (type === undefined) return { ...described, anyOf: [withoutKeys(schema, ['description']), { type: 'null' }] };
+  const allowed = Array.isArray(values) ? (values as unknown[]) : Object.hasOwn(schema, 'const') ? [constant] : undefined;
+  return { type: [...new Set([...typesOf(schema), 'null'])], ...(allowed === undefined ? {} : { enum: [...new Set([...allowed, null])] }), ...described, ...rest };
+}
+
+/** Takes out the nulls that stand for a missing optional parameter; nulls that the tool itself allows stay. */
+export function withoutNulls(input: unknown, schema: ObjectSchema): unknown {
+  return alongSchema(input, schema, (object, node) => {
+    const properties = propertiesOf(node);
+    const required = requiredOf(node);
+    const isPlaceholder = (name: string, value: unknown) => value === null && Object.hasOwn(properties, name) && !required.includes(name) && !acceptsNull(properties[name]!, schema);
+    return Object.fromEntries(Object.entries(object).filter(([name, value]) => !isPlaceholder(name, value)));
+  });
+}
+
+function acceptsNull(schema: JsonSchema, root: JsonSchema, depth = 0): boolean {
+  const node = depth > MOST_LEVELS ? undefined : dereference(schema, root);
+  if (node === undefined) return false;
+  if (Array.isArray(node['enum'])) return node['enum'].includes(null);
+  if (Object.hasOwn(node, 'const')) return node['const'] === null;
+  const alternatives = alternativesOf(node);
+  if (alternatives.length > 0) return alternatives.some((each) => acceptsNull(each, root, depth + 1));
+  const types = typesOf(node);
+  return types.length === 0 || types.includes('null');
 }

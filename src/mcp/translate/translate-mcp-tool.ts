@@ -4,7 +4,7 @@ import { isToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
-import { axesFromAnnotations, type AnnotatedAxes } from '../../interop/tool-annotations.js';
+import { axesFromAnnotations, type AnnotatedAxes } from '../../interop/export/to-mcp-tools.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { boundInput } from '../../tool/input/bound-input.js';
 import { inferAxes } from '../../tool/metadata/infer-metadata.js';

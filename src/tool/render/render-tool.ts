@@ -117,13 +117,14 @@ function referencesIn(value: unknown): string[] {
 const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 const WITHIN: ReadonlySet<string> = new Set(['items', 'prefixItems', 'additionalProperties', 'propertyNames', 'contains', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties']);
 
-/** Changes a schema and all within it, from the inside out. */
-function mapSchemas(schema: JsonSchema, map: (schema: JsonSchema) => JsonSchema): JsonSchema {
+/** Returns a changed copy of a schema and of all within it, from the inside out. */
+export function mapSchemas(schema: JsonSchema, map: (schema: JsonSchema) => JsonSchema): JsonSchema {
   const each = (value: unknown): unknown => (Array.isArray(value) ? value.map(each) : isPlainObject(value) ? mapSchemas(value, map) : value);
   const byName = (value: unknown): unknown => (isPlainObject(value) ? mapValues(value, ([, item]) => each(item)) : value);
   return map(mapValues(schema, ([keyword, value]) => (BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : value)));
 }
 
-function mapValues(values: Readonly<Record<string, unknown>>, map: (entry: [string, unknown]) => unknown): Record<string, unknown> {
+/** Returns the same keys, in the same order, with other values; also where a key is `__proto__`. */
+export function mapValues<T>(values: Readonly<Record<string, unknown>>, map: (entry: [string, unknown]) => T): Record<string, T> {
   return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
 }

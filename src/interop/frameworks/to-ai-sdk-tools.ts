@@ -1,35 +1,36 @@
 import { z } from 'zod';
-import { LIMITS } from '../../core/limits.js';
-import { checkOptions, type FieldsOf } from '../../core/options.js';
-import { digestOf } from '../../core/plain-data.js';
+import { checkOptions } from '../../core/options.js';
 import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
-import type { StateStore } from '../../state/state-store.js';
 import { checkAhead, checkInput } from '../../tool/input/check-input.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
+import type { JsonSchema, StandardSchema } from '../../tool/schema/standard-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { bridgeShape, contextOf, executorOption, GuardedCalls, isSameInput, notAsked, policyOption, redeemApproval, resultOf, storeOption, type CallExecutor } from '../bridge/guarded-calls.js';
-import { exportedTools, type ExportedTool, type ExportInput, type ExportOptions } from '../export/export-input.js';
-import { createNameCodec, FUNCTION_NAME_RULE } from '../export/name-codec.js';
-import { objectSchema } from '../export/schema/object-schema.js';
-import { metadataOf, type BridgeMetadata } from '../tool-annotations.js';
-import { aiSDKSchema, type AISDKSchema, type Validation } from './ai-sdk-schema.js';
+import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
+import { fieldOf, objectsIn } from '../export/model-calls.js';
+import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
+import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
+import { objectSchema } from '../schema/object-schema.js';
+import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
+import { AskedCalls, contextOf, frameworkSchema, GuardedCalls, isSameInput, notAsked, resultOf, type FrameworkOptions } from './guarded-calls.js';
+import { standardSchema } from './import-tools.js';
 
-export interface AISDKToolsOptions extends ExportOptions, CallContext {
-  /** Makes the calls: a `ToolExecutor`. Without it no tool has `execute`, and the caller makes them. */
-  readonly executor?: CallExecutor;
-  /** Asked beside the executor's own; the stricter of both decides. */
-  readonly policy?: Policy;
+/** Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
+type AISDKOptions = Partial<FrameworkOptions> & {
   /** Whether what tools report while they run is shown as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
-  /** Where it is remembered what users were asked about, and which approvals ran their call, for 24 days. Tool sets of one conversation need the same. @default this tool set's memory, and approvals of other sets count */
-  readonly store?: StateStore;
-}
+};
 
 interface AISDKCallOptions {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];
   readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** A schema as the AI SDK takes it; to its types it is a Standard Schema. */
+interface AISDKSchema extends StandardSchema {
+  readonly jsonSchema: JsonSchema;
+  readonly validate?: (value: unknown) => Promise<Validation>;
 }
 
 /** A tool as the AI SDK takes it. */
@@ -44,10 +45,10 @@ export interface AISDKTool {
   execute?: (input: unknown, options: AISDKCallOptions) => Promise<unknown> | AsyncIterable<unknown>;
 }
 
-const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optional(), policy: policyOption, progress: z.boolean().default(false), store: storeOption } satisfies FieldsOf<AISDKToolsOptions>);
+const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progress: z.boolean().default(false) });
 
 /**
- * The tools as a tool set of the AI SDK 6, by the names that models can be given (`a.b` becomes `a__b`).
+ * Makes a tool set of the AI SDK 6, by the names that models can be given (`a.b` becomes `a__b`).
  *
  * A call is checked when the AI SDK reads it, decided over when the AI SDK asks whether it needs approval, and made by the
  * executor as it was checked and decided; what is no result is an error that the model reads. An approved call runs if the
@@ -61,58 +62,71 @@ const schema = z.strictObject({ ...bridgeShape, executor: executorOption.optiona
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
-export function toAISDKTools(input: ExportInput, options: AISDKToolsOptions = {}): Record<string, AISDKTool> {
-  const { executor, policy, progress, store: shared, level, ...rest } = checkOptions(schema, options, 'options of the export to the AI SDK');
-  const exported = exportedTools(input, { level });
-  const names = createNameCodec(exported.map(({ entry }) => entry.name), FUNCTION_NAME_RULE);
+export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Record<string, AISDKTool> {
+  const { executor, policy, progress, store, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to the AI SDK');
   const context = contextOf(rest);
-  const store = shared ?? new MemoryStateStore();
-  const questionOf = (toolName: string, { id }: ToolCall) => `ai-sdk-question:${digestOf([context.conversationId ?? null, id, toolName])}`;
-  const calls = executor && new GuardedCalls({ executor, policy, context });
+  const asked = new AskedCalls(store ?? new MemoryStateStore(), 'ai-sdk', context);
+  const calls = executor && new GuardedCalls(executor, context, policy);
   // Without a prototype: models ask for tools of any name, also of the name `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
-  for (const tool of exported) {
-    const { entry } = tool;
-    const toolName = names.encode(entry.name)!;
+  for (const exported of exportTools(input, level, FUNCTION_NAME_RULE).tools) {
+    const { entry, name } = exported;
     const inputs = new CheckedInputs(entry);
-    const callOf = ({ toolCallId }: Pick<AISDKCallOptions, 'toolCallId'>, given: unknown): ToolCall => ({ id: toolCallId, name: entry.name, input: inputs.checked(given) });
-    tools[toolName] = described(tool, inputs);
+    const callOf = (given: unknown, { toolCallId }: Pick<AISDKCallOptions, 'toolCallId'>): ToolCall => ({ id: toolCallId, name: entry.name, input: inputs.checked(given) });
+    const tool = (tools[name] = described(exported, inputs));
     if (entry.manual) continue;
-    if (executor === undefined || calls === undefined) {
-      if (policy !== undefined) tools[toolName].needsApproval = async (given, call) => needsApproval(entry, callOf(call, given), policy, context);
+    if (calls === undefined) {
+      if (policy !== undefined) tool.needsApproval = async (given, options) => needsApproval(entry, callOf(given, options), policy, context);
       continue;
     }
-    tools[toolName].needsApproval = async (given, call) => {
+    tool.needsApproval = async (given, options) => {
       // Asked again after the approval, the AI SDK would take a no for "denied". The decision is made when the call runs.
-      if (approvalIn(call.messages, toolName, call.toolCallId, given) !== undefined) return true;
-      const made = callOf(call, given);
-      if (!(await calls.needsApproval(made, ownerOf(made)))) return false;
-      const { identity } = await store.now();
-      await store.compareAndSet(questionOf(toolName, made), undefined, identity, { ttlMs: LIMITS.timerMs, identity });
+      if (approvalIn(options.messages, name, options.toolCallId, given) !== undefined) return true;
+      const call = callOf(given, options);
+      if (!(await calls.needsApproval(call, ownerOf(call)))) return false;
+      await asked.remember(name, call);
       return true;
     };
-    const run = async (given: unknown, call: AISDKCallOptions): Promise<unknown> => {
-      const made = callOf(call, given);
-      const approvalId = approvalIn(call.messages, toolName, made.id, given);
+    const run = async (given: unknown, options: AISDKCallOptions, onProgress?: (progress: unknown) => void): Promise<unknown> => {
+      const call = callOf(given, options);
+      const approvalId = approvalIn(options.messages, name, call.id, given);
       if (approvalId !== undefined) {
-        const identity = await store.get(questionOf(toolName, made));
+        const question = await asked.find(name, call);
         // Without a store of their own, tools of another request asked.
-        if (identity === undefined && shared !== undefined) throw notAsked();
-        await redeemApproval(store, 'ai-sdk', [context.conversationId ?? null, approvalId, made.id, toolName], identity);
+        if (question === undefined && store !== undefined) throw notAsked();
+        await asked.redeem(question, approvalId, call.id, name);
       }
-      return resultOf(await calls.run(entry, made, { owner: ownerOf(made), approved: approvalId !== undefined, signal: call.abortSignal }));
+      return resultOf(await calls.run(entry, call, { owner: ownerOf(call), approved: approvalId !== undefined, signal: options.abortSignal, onProgress }));
     };
-    tools[toolName].execute = progress ? (given, call) => withProgress(executor, call.toolCallId, entry.name, () => run(given, call)) : run;
+    tool.execute = progress ? (given, options) => withProgress((onProgress) => run(given, options, onProgress)) : (given, options) => run(given, options);
   }
   return tools;
 }
 
 function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AISDKTool {
-  const output = entry.outputSchema === undefined ? undefined : aiSDKSchema(structuredClone(jsonSchemaOf(entry.outputSchema, 'output')));
   const metadata = metadataOf(entry);
   const { title } = metadata.annotations;
-  const inputSchema = aiSDKSchema(objectSchema(rendered.inputSchema), (value) => inputs.check(value));
-  return { ...(title !== undefined && { title }), description: rendered.description, inputSchema, ...(output && { outputSchema: output }), metadata };
+  return {
+    ...(title !== undefined && { title }),
+    description: rendered.description,
+    inputSchema: schemaOf(objectSchema(rendered.inputSchema), (value) => inputs.check(value)),
+    ...(entry.outputSchema !== undefined && { outputSchema: schemaOf(structuredClone(jsonSchemaOf(entry.outputSchema, 'output'))) }),
+    metadata,
+  };
+}
+
+/**
+ * Makes the object that `jsonSchema` of the AI SDK makes, which is therefore not needed.
+ *
+ * @param validate gives the value as it came, or an error for the model. What a schema converts is converted by the executor:
+ * the AI SDK compares what was approved with what its schema gives, and would refuse. @default everything is accepted
+ */
+function schemaOf(jsonSchema: JsonSchema, validate?: (value: unknown) => Promise<Validation>): AISDKSchema {
+  const standard = standardSchema('tooldex', jsonSchema, async (value) => {
+    const result = await validate?.(value);
+    return result?.success === false ? { issues: [{ message: result.error.message }] } : { value };
+  });
+  return { [AI_SDK_SCHEMA]: true, jsonSchema, ...(validate && { validate }), ...standard } as AISDKSchema;
 }
 
 /**
@@ -132,20 +146,24 @@ class CheckedInputs {
   async check(value: unknown): Promise<Validation> {
     const checked = await checkAhead(this.#entry, value);
     if (!checked.ok) return { success: false, error: new Error(checked.error.message) };
-    if (isRecord(value)) this.#copies.set(value, checked.raw);
+    if (isObject(value)) this.#copies.set(value, checked.raw);
     return { success: true, value: checked.raw };
   }
 
   /** Returns the checked copy of an input, or the input itself when it is the copy, was not checked or was changed since. */
   checked(given: unknown): unknown {
-    const copy = isRecord(given) ? this.#copies.get(given) : undefined;
+    const copy = isObject(given) ? this.#copies.get(given) : undefined;
     return copy !== undefined && isSameInput(copy, given) ? copy : given;
   }
 }
 
 /** Returns what a check of one call ends with: its input, which the AI SDK hands on as it is. */
 function ownerOf(call: ToolCall): object {
-  return isRecord(call.input) ? call.input : call;
+  return isObject(call.input) ? call.input : call;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Decides by a policy alone, for tool sets without an executor. What is not clearly allowed or denied needs approval: nothing else would stop it. */
@@ -169,50 +187,38 @@ async function needsApproval(entry: ToolEntry, call: ToolCall, policy: Policy, c
  */
 function approvalIn(messages: unknown, toolName: string, toolCallId: string, input: unknown): string | undefined {
   if (!Array.isArray(messages)) return undefined;
-  const last: unknown = messages.at(-1);
-  if (!isRecord(last) || last['role'] !== 'tool') return undefined;
   const before: readonly unknown[] = messages.slice(0, -1);
   const answered = before.findLastIndex((message) => partsOf(message, 'tool').some((part) => part['type'] === 'tool-result' && part['toolCallId'] === toolCallId));
   const open = before.slice(answered + 1).flatMap((message) => partsOf(message, 'assistant')).filter((part) => part['toolCallId'] === toolCallId);
   const [call, ...others] = open.filter((part) => part['type'] === 'tool-call');
   if (call === undefined || others.length > 0 || call['toolName'] !== toolName || !isSameInput(call['input'], input)) return undefined;
   const questions = new Set(open.filter((part) => part['type'] === 'tool-approval-request').map((part) => part['approvalId']));
-  const answers = partsOf(last, 'tool').filter((part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']));
+  const answers = partsOf(messages.at(-1), 'tool').filter((part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']));
   if (answers.length === 0 || !answers.every((answer) => answer['approved'] === true)) return undefined;
   const id = answers[0]!['approvalId'];
   return typeof id === 'string' ? id : undefined;
 }
 
-function partsOf(message: unknown, role: string): readonly Readonly<Record<string, unknown>>[] {
-  return isRecord(message) && message['role'] === role && Array.isArray(message['content']) ? (message['content'] as unknown[]).filter(isRecord) : [];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+function partsOf(message: unknown, role: string): ReturnType<typeof objectsIn> {
+  return fieldOf(message, 'role') === role ? objectsIn(fieldOf(message, 'content')) : [];
 }
 
 /** Yields what a call reports while it runs, each as `{ progress }`, and at the end its answer. */
-async function* withProgress(executor: CallExecutor, callId: string, toolName: string, run: () => Promise<unknown>): AsyncGenerator<unknown, void> {
+async function* withProgress(run: (onProgress: (progress: unknown) => void) => Promise<unknown>): AsyncGenerator<unknown, void> {
   const reported: unknown[] = [];
   let running = true;
   let wake = (): void => undefined;
-  const stop = executor.on?.((event) => {
-    if (event.type !== 'call-progress' || event.callId !== callId || event.toolName !== toolName) return;
-    reported.push(event.progress);
+  const answer = run((progress) => {
+    reported.push(progress);
+    wake();
+  }).finally(() => {
+    running = false;
     wake();
   });
-  try {
-    const answer = run().finally(() => {
-      running = false;
-      wake();
-    });
-    answer.catch(() => undefined); // It is awaited below.
-    while (running || reported.length > 0) {
-      if (reported.length > 0) yield { progress: reported.shift() };
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-    yield await answer;
-  } finally {
-    stop?.();
+  answer.catch(() => undefined); // It is awaited below.
+  while (running || reported.length > 0) {
+    if (reported.length > 0) yield { progress: reported.shift() };
+    else await new Promise<void>((resolve) => (wake = resolve));
   }
+  yield await answer;
 }

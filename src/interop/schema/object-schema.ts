@@ -1,6 +1,7 @@
-import { canonicalJson, isPlainObject } from '../../../core/plain-data.js';
-import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
-import { asSchema, dereference, mapValues, propertiesOf, requiredOf, schemasUnder } from './walk-schema.js';
+import { canonicalJson, isPlainObject } from '../../core/plain-data.js';
+import { mapValues } from '../../tool/render/render-tool.js';
+import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { asSchema, dereference, propertiesOf, requiredOf, schemasUnder } from './walk-schema.js';
 
 /** A JSON Schema of an object, as model APIs take them. */
 export interface ObjectSchema {
@@ -13,7 +14,7 @@ export interface ObjectSchema {
 const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as const;
 
 /**
- * A copy of a tool's input schema that says `type: 'object'` and lists its properties at the top, without alternatives there.
+ * Returns a copy of a tool's input schema that says `type: 'object'` and lists its properties at the top, without alternatives there.
  *
  * OpenAI and Anthropic refuse the whole request when one tool has `anyOf`, `oneOf`, `allOf`, `enum` or `not` at the top, or
  * no type there ("input_schema does not support oneOf, allOf, or anyOf at the top level"). All properties of all
@@ -62,7 +63,7 @@ function either(branches: readonly Folded[]): Folded {
   };
 }
 
-/** The properties of both; where they differ, both schemas or either of them hold. */
+/** Returns the properties of both; where they differ, both schemas or either of them hold. */
 function merged(a: Folded['properties'], b: Folded['properties'], how: 'allOf' | 'anyOf'): Folded['properties'] {
   const others = Object.entries(b).filter(([name]) => !Object.hasOwn(a, name));
   const both = mapValues(a, ([name, schema]) => (Object.hasOwn(b, name) ? joined(asSchema(schema), b[name]!, how) : asSchema(schema)));
@@ -77,7 +78,7 @@ function joined(a: JsonSchema, b: JsonSchema, how: 'allOf' | 'anyOf'): JsonSchem
   return before.some((each) => canonicalJson(each) === canonicalJson(b)) ? a : { [how]: [...before, b] };
 }
 
-/** A copy without some keys. */
+/** Returns a copy without some keys. */
 export function withoutKeys(value: Readonly<Record<string, unknown>>, keys: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 }

@@ -1,61 +1,40 @@
-import { isPlainObject } from '../../../core/plain-data.js';
-import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import { mapValues } from '../../tool/render/render-tool.js';
+import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import { noted, objectSchema, withoutKeys } from './object-schema.js';
-import { asSchema, dereference, mapValues, propertiesOf, requiredOf, schemasUnder, typesOf } from './walk-schema.js';
-
-export type GeminiType = 'STRING' | 'NUMBER' | 'INTEGER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'NULL';
+import { alternativesOf, asSchema, dereference, propertiesOf, requiredOf, schemasUnder, typesOf } from './walk-schema.js';
 
 /**
  * The part of `Schema` in the @google/genai package that function parameters are written in.
  *
  * An alternative stands alone: beside `anyOf` the service takes no other field. Counts are text: they are 64-bit numbers.
  */
-export interface GeminiSchema {
-  type?: GeminiType;
-  description?: string;
+export interface GeminiSchema extends Partial<Record<'description' | 'format' | 'pattern' | 'minItems' | 'maxItems' | 'minProperties' | 'maxProperties' | 'minLength' | 'maxLength', string>> {
+  type?: Uppercase<JsonType>;
   nullable?: boolean;
   enum?: string[];
-  format?: string;
   items?: GeminiSchema;
-  minItems?: string;
-  maxItems?: string;
   properties?: Record<string, GeminiSchema>;
   required?: string[];
-  minProperties?: string;
-  maxProperties?: string;
-  minLength?: string;
-  maxLength?: string;
-  pattern?: string;
   minimum?: number;
   maximum?: number;
   anyOf?: GeminiSchema[];
 }
 
-const TYPES: ReadonlyMap<string, GeminiType> = new Map([
-  ['string', 'STRING'],
-  ['number', 'NUMBER'],
-  ['integer', 'INTEGER'],
-  ['boolean', 'BOOLEAN'],
-  ['array', 'ARRAY'],
-  ['object', 'OBJECT'],
-  ['null', 'NULL'],
-]);
-/** Which formats are taken, by type. Source: the comments of `Schema.format`, and the service's own refusals: only `enum` and `date-time` for STRING. */
-const FORMATS: Readonly<Partial<Record<GeminiType, readonly unknown[]>>> = { STRING: ['date-time'], NUMBER: ['float', 'double'], INTEGER: ['int32', 'int64'] };
-/** What narrows a value and has no field: written into the description. */
+const TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'] as const;
+type JsonType = (typeof TYPES)[number];
+/** The formats that are taken, by type. Source: the comments of `Schema.format`, and the service's own refusals: only `enum` and `date-time` for STRING. */
+const FORMATS: Readonly<Partial<Record<JsonType, readonly unknown[]>>> = { string: ['date-time'], number: ['float', 'double'], integer: ['int32', 'int64'] };
+/** Keywords that narrow a value and have no field: written into the description. */
 const NOTED = ['const', 'not', 'multipleOf', 'uniqueItems', 'exclusiveMinimum', 'exclusiveMaximum', 'patternProperties', 'propertyNames', 'contains', 'dependentRequired', 'contentEncoding', 'contentMediaType', 'default'];
-const COUNTS: Readonly<Partial<Record<GeminiType, readonly ('minItems' | 'maxItems' | 'minProperties' | 'maxProperties' | 'minLength' | 'maxLength')[]>>> = {
-  STRING: ['minLength', 'maxLength'],
-  ARRAY: ['minItems', 'maxItems'],
-  OBJECT: ['minProperties', 'maxProperties'],
-};
+const COUNTS = { string: ['minLength', 'maxLength'], array: ['minItems', 'maxItems'], object: ['minProperties', 'maxProperties'], number: [], integer: [], boolean: [], null: [] } as const;
 /** Schemas within one tool: references are written out, and a few that each name the next twice would grow without end. */
 const MOST_NODES = 2_000;
 const MOST_LEVELS = 16;
 const ANY_TYPE = ['string', 'number', 'boolean', 'object', 'array'] as const;
 
 /**
- * A tool's parameters in the subset that Gemini accepts; undefined when there are none.
+ * Returns a tool's parameters in the subset that Gemini accepts; undefined when there are none.
  *
  * The service refuses the whole request for one unknown keyword. References are written out (a recursion once, then by
  * its type alone), `const` and `enum` of text become `enum`, lists of types `nullable` or `anyOf`, `oneOf` becomes
@@ -85,14 +64,14 @@ function convert(value: unknown, place: Place, level = 0): GeminiSchema {
 
   const all = schemasUnder(node, 'allOf');
   if (all.length > 0) return convert(mergedWith(node, all, within), within, level + 1);
-  const alternatives = [...schemasUnder(node, 'anyOf'), ...schemasUnder(node, 'oneOf')];
+  const alternatives = alternativesOf(node);
   if (alternatives.length > 0) return eitherOf(node, alternatives, within, level);
   if (Array.isArray(node['enum'])) return ofValues(node, node['enum'] as unknown[], within, level);
   if (Object.hasOwn(node, 'const')) return ofValues(withoutKeys(node, ['const']), [node['const']], within, level);
   return ofTypes(node, within, level);
 }
 
-/** One schema that says what several say together. */
+/** Merges schemas that all hold into one. */
 function mergedWith(node: JsonSchema, all: readonly JsonSchema[], { root }: Place): JsonSchema {
   const parts = all.map((each) => dereference(each, root) ?? {});
   const base = withoutKeys(node, ['allOf']);
@@ -137,7 +116,7 @@ function ofValues(node: JsonSchema, values: readonly unknown[], place: Place, le
   const isNullable = given.length < values.length;
   const rest = withoutKeys(node, ['enum', 'const']);
   if (given.length > 0 && given.every((each) => typeof each === 'string' && each !== '')) {
-    return { type: 'STRING', ...described(node, notesOf(rest, 'STRING')), ...(isNullable ? { nullable: true } : {}), enum: [...new Set(given as string[])] };
+    return { type: 'STRING', ...described(node, notesOf(rest, 'string')), ...(isNullable ? { nullable: true } : {}), enum: [...new Set(given as string[])] };
   }
   const types = [...new Set(given.map((each) => (Number.isInteger(each) ? 'integer' : Array.isArray(each) ? 'array' : typeof each)))];
   const type = given.length === 0 ? 'null' : types.every((each) => each === 'integer' || each === 'number') && types.length > 1 ? 'number' : types;
@@ -147,36 +126,40 @@ function ofValues(node: JsonSchema, values: readonly unknown[], place: Place, le
 }
 
 function ofTypes(node: JsonSchema, place: Place, level: number): GeminiSchema {
-  const named = typesOf(node).filter((type) => TYPES.has(type));
-  const implied = node['properties'] !== undefined ? ['object'] : node['items'] !== undefined || node['prefixItems'] !== undefined ? ['array'] : ANY_TYPE;
+  const named = typesOf(node).filter((type): type is JsonType => (TYPES as readonly string[]).includes(type));
+  const implied: readonly JsonType[] = node['properties'] !== undefined ? ['object'] : node['items'] !== undefined || node['prefixItems'] !== undefined ? ['array'] : ANY_TYPE;
   const types = [...new Set(named.length > 0 ? named : implied)];
-  if (types.length === 1) return ofType(TYPES.get(types[0]!)!, node, place, level);
+  if (types.length === 1) return ofType(types[0]!, node, place, level);
   const isNullable = types.includes('null') || (named.length === 0 && implied === ANY_TYPE);
-  const branches = types.filter((type) => type !== 'null').map((type) => ofType(TYPES.get(type)!, withoutKeys(node, ['description']), place, level));
+  const branches = types.filter((type) => type !== 'null').map((type) => ofType(type, withoutKeys(node, ['description']), place, level));
   return joined(branches, node['description'], isNullable);
 }
 
-function ofType(type: GeminiType, node: JsonSchema, place: Place, level: number): GeminiSchema {
+function ofType(type: JsonType, node: JsonSchema, place: Place, level: number): GeminiSchema {
   const notes = notesOf(node, type);
-  const result: GeminiSchema = { type };
+  const result: GeminiSchema = { type: geminiType(type) };
   if (FORMATS[type]?.includes(node['format']) === true) result.format = node['format'] as string;
-  if (type === 'STRING' && isPlainPattern(node['pattern'])) result.pattern = node['pattern'];
-  if (type === 'INTEGER' || type === 'NUMBER') Object.assign(result, boundsOf(type, node));
-  for (const keyword of COUNTS[type] ?? []) if (isCount(node[keyword])) result[keyword] = String(node[keyword]);
-  if (type === 'ARRAY') result.items = itemsOf(node, place, level);
-  if (type === 'OBJECT') Object.assign(result, fieldsOf(node, place, level));
+  if (type === 'string' && isPlainPattern(node['pattern'])) result.pattern = node['pattern'];
+  if (type === 'integer' || type === 'number') Object.assign(result, boundsOf(type, node));
+  for (const keyword of COUNTS[type]) if (isCount(node[keyword])) result[keyword] = String(node[keyword]);
+  if (type === 'array') result.items = itemsOf(node, place, level);
+  if (type === 'object') Object.assign(result, fieldsOf(node, place, level));
   return { ...result, ...described(node, notes) };
+}
+
+function geminiType(type: JsonType): Uppercase<JsonType> {
+  return type.toUpperCase() as Uppercase<JsonType>;
 }
 
 function itemsOf(node: JsonSchema, place: Place, level: number): GeminiSchema {
   const first = schemasUnder(node, Array.isArray(node['items']) ? 'items' : 'prefixItems');
   const others = isPlainObject(node['items']) ? [node['items']] : [];
   // Lists of anything are lists of all but lists, or there would be no end.
-  if (first.length + others.length === 0) return joined(ANY_TYPE.filter((type) => type !== 'array').map((type) => ({ type: TYPES.get(type)! })), undefined, true);
+  if (first.length + others.length === 0) return joined(ANY_TYPE.filter((type) => type !== 'array').map((type) => ({ type: geminiType(type) })), undefined, true);
   return convert(first.length === 0 ? others[0] : { anyOf: [...first, ...others] }, place, level + 1);
 }
 
-/** An object without `properties` is one of any form: the service refuses an empty list of them. */
+/** Returns the fields of an object. One without `properties` is one of any form: the service refuses an empty list of them. */
 function fieldsOf(node: JsonSchema, place: Place, level: number): Pick<GeminiSchema, 'properties' | 'required'> {
   const properties = mapValues(propertiesOf(node), ([, property]) => convert(property, place, level + 1));
   if (Object.keys(properties).length === 0) return {};
@@ -184,7 +167,7 @@ function fieldsOf(node: JsonSchema, place: Place, level: number): Pick<GeminiSch
   return { properties, ...(required.length === 0 ? {} : { required }) };
 }
 
-function boundsOf(type: GeminiType, node: JsonSchema): Pick<GeminiSchema, 'minimum' | 'maximum'> {
+function boundsOf(type: JsonType, node: JsonSchema): Pick<GeminiSchema, 'minimum' | 'maximum'> {
   const bound = (keyword: 'minimum' | 'maximum', exclusive: 'exclusiveMinimum' | 'exclusiveMaximum', step: 1 | -1) => {
     const candidates = [node[keyword], isWholeBound(type, node[exclusive]) ? node[exclusive] + step : undefined].filter((each): each is number => typeof each === 'number' && Number.isFinite(each));
     return candidates.length === 0 ? {} : { [keyword]: step === 1 ? Math.max(...candidates) : Math.min(...candidates) };
@@ -193,14 +176,14 @@ function boundsOf(type: GeminiType, node: JsonSchema): Pick<GeminiSchema, 'minim
 }
 
 /** "More than 0" of whole numbers is "at least 1". */
-function isWholeBound(type: GeminiType, value: unknown): value is number {
-  return type === 'INTEGER' && Number.isSafeInteger(value);
+function isWholeBound(type: JsonType, value: unknown): value is number {
+  return type === 'integer' && Number.isSafeInteger(value);
 }
 
-function notesOf(node: JsonSchema, type: GeminiType): [string, unknown][] {
+function notesOf(node: JsonSchema, type: JsonType): [string, unknown][] {
   const lost = NOTED.filter((keyword) => node[keyword] !== undefined && !(keyword.startsWith('exclusive') && isWholeBound(type, node[keyword])));
   if (node['format'] !== undefined && FORMATS[type]?.includes(node['format']) !== true) lost.push('format');
-  if (node['pattern'] !== undefined && !(type === 'STRING' && isPlainPattern(node['pattern']))) lost.push('pattern');
+  if (node['pattern'] !== undefined && !(type === 'string' && isPlainPattern(node['pattern']))) lost.push('pattern');
   return lost.map((keyword) => [keyword, node[keyword]]);
 }
 

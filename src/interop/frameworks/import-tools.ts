@@ -4,35 +4,31 @@ import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { foreignSchema } from '../../json-schema/compile-json-schema.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
-import { isStandardSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
+import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
 import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
-import { axesFromAnnotations } from '../tool-annotations.js';
-
-/** Options that the program knows better than the imported tool says of itself. */
-export type ImportOverride = Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>;
+import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
 export interface ImportOptions {
-  /** By the tool's name where it comes from; `name` gives it another one here. A name that no tool has is refused. */
-  readonly overrides?: Readonly<Record<string, ImportOverride>>;
+  /** What the program knows better than a tool says of itself, by the tool's name where it comes from; `name` gives it another one here. A name that no tool has is refused. */
+  readonly overrides?: Readonly<Record<string, Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>>>;
   /** Whether MCP annotations among the tools' metadata are believed, which otherwise only tighten, and patterns of plain JSON Schemas are checked: one can be made to match for hours. @default false */
   readonly trusted?: boolean;
 }
 
 /** A tool of another framework, read. */
 export interface ForeignTool {
-  readonly name: string;
   readonly title?: string | undefined;
   readonly description: string | undefined;
   readonly metadata: unknown;
   readonly inputSchema: ToolSchema;
-  readonly outputSchema?: ToolSchema;
-  readonly requiresConsent: boolean;
+  readonly outputSchema?: ToolSchema | undefined;
+  readonly requiresConsent?: boolean;
   /** Missing for tools that something else answers. */
   readonly execute: Execute | undefined;
 }
 
 const schema = z.strictObject({
-  overrides: z.custom<Readonly<Record<string, ImportOverride>>>((value) => isPlainObject(value) && Object.values(value).every(isPlainObject), 'an object of options by tool name').default({}),
+  overrides: z.custom<NonNullable<ImportOptions['overrides']>>((value) => isPlainObject(value) && Object.values(value).every(isPlainObject), 'an object of options by tool name').default({}),
   trusted: z.boolean().default(false),
 } satisfies FieldsOf<ImportOptions>);
 
@@ -51,7 +47,7 @@ export function importTools<T>(tools: readonly (readonly [name: string, tool: T]
   const refused = Object.keys(overrides).filter((name) => !names.has(name)).map((name) => `overrides: expected names of the imported tools, got ${describeValue(name)}`);
   const definitions = tools.flatMap(([name, tool]) => {
     try {
-      return [define(read(name, tool), Object.hasOwn(overrides, name) ? overrides[name]! : {}, trusted)];
+      return [defineTool({ ...optionsOf(name, read(name, tool), trusted), ...(Object.hasOwn(overrides, name) ? overrides[name] : {}) })];
     } catch (error) {
       refused.push(isToolError(error) ? error.message : `Tool ${describeValue(name)} is refused: its definition cannot be read`);
       return [];
@@ -61,24 +57,33 @@ export function importTools<T>(tools: readonly (readonly [name: string, tool: T]
   return Object.freeze(definitions);
 }
 
-function define(tool: ForeignTool, override: ImportOverride, trusted: boolean): ToolDefinition {
-  const { name, title, description, metadata, inputSchema, outputSchema, execute } = tool;
+function optionsOf(name: string, { title, description, metadata, inputSchema, outputSchema, requiresConsent, execute }: ForeignTool, trusted: boolean): Parameters<typeof defineTool>[0] {
   const hints = isPlainObject(metadata) ? (metadata['annotations'] ?? metadata) : undefined;
-  // A hint of a trusted source takes back no approval that the tool itself asks for.
-  const axes = { ...axesFromAnnotations(hints, { trusted }), ...(tool.requiresConsent && { requiresConsent: true }) };
-  return defineTool({
+  return {
     name,
     description: [description, title].find((text) => text !== undefined && text.trim() !== '') ?? `The tool ${name}`,
     inputSchema: originOf(inputSchema, trusted),
-    ...(outputSchema === undefined ? {} : { outputSchema: originOf(outputSchema, trusted) }),
-    ...(title === undefined ? {} : { metadata: { title } }),
-    ...axes,
+    ...(outputSchema && { outputSchema: originOf(outputSchema, trusted) }),
+    ...(title !== undefined && { metadata: { title } }),
+    ...axesFromAnnotations(hints, { trusted }),
+    // A hint of a trusted source takes back no approval that the tool itself asks for.
+    ...(requiresConsent === true && { requiresConsent }),
     ...(execute === undefined ? { manual: true } : { execute }),
-    ...override,
-  });
+  };
 }
 
 /** Marks a plain JSON Schema that is not trusted as foreign; a schema with a check of its own is the tool's code, and what is no schema is refused later. */
 function originOf(schema: ToolSchema, trusted: boolean): ToolSchema {
   return trusted || isStandardSchema(schema) || !isPlainObject(schema) ? schema : foreignSchema(schema);
+}
+
+/** Makes a schema that shows a JSON Schema and is checked by other means. */
+export function standardSchema(vendor: string, json: JsonSchema, validate: (value: unknown) => Promise<StandardResult<unknown>>): StandardSchema {
+  const shown = { input: () => json, output: () => json };
+  return { '~standard': { version: 1, vendor, validate, jsonSchema: shown } as StandardSchema['~standard'] };
+}
+
+/** Returns the error for a tool that cannot be imported. */
+export function refusedTool(name: string, expected: string, got: string): ToolError {
+  return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused: expected ${expected}, got ${got}`);
 }

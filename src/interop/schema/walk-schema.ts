@@ -1,49 +1,39 @@
-import { isPlainObject, MAX_DATA_DEPTH } from '../../../core/plain-data.js';
-import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
+import { isPlainObject, MAX_DATA_DEPTH } from '../../core/plain-data.js';
+import { mapValues } from '../../tool/render/render-tool.js';
+import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 
-/** Keywords with schemas by name, and with one or a list of them. Under all others is data. */
-const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-const WITHIN: ReadonlySet<string> = new Set(['items', 'prefixItems', 'additionalProperties', 'propertyNames', 'contains', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties']);
-
-/** A changed copy of a schema and of all within it, from the inside out. */
-export function mapSchemas(schema: JsonSchema, map: (schema: JsonSchema) => JsonSchema): JsonSchema {
-  const each = (value: unknown): unknown => (Array.isArray(value) ? value.map(each) : isPlainObject(value) ? mapSchemas(value, map) : value);
-  const byName = (value: unknown): unknown => (isPlainObject(value) ? mapValues(value, ([, item]) => each(item)) : value);
-  return map(mapValues(schema, ([keyword, value]) => (BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : structuredClone(value))));
-}
-
-/** The same keys, in the same order, with other values; also where a key is `__proto__`. */
-export function mapValues<T>(values: Readonly<Record<string, unknown>>, map: (entry: [string, unknown]) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
-}
-
-/** The list of schemas under a keyword; empty when there is none. */
+/** Returns the list of schemas under a keyword; empty when there is none. */
 export function schemasUnder(schema: JsonSchema, keyword: string): readonly JsonSchema[] {
   const value = schema[keyword];
   return Array.isArray(value) ? value.map(asSchema) : [];
 }
 
-/** A schema in place of a boolean: `true` allows everything. `false` allows nothing, and does so in no target; it is dropped as well. */
+/** Returns the alternatives of a schema, of which at least or exactly one holds. */
+export function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
+  return [...schemasUnder(schema, 'anyOf'), ...schemasUnder(schema, 'oneOf')];
+}
+
+/** Returns a schema in place of a boolean: `true` allows everything. `false` allows nothing, and does so in no target; it is dropped as well. */
 export function asSchema(value: unknown): JsonSchema {
   return isPlainObject(value) ? value : {};
 }
 
-/** The schemas of an object's properties. */
+/** Returns the schemas of an object's properties. */
 export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   return isPlainObject(schema['properties']) ? mapValues(schema['properties'], ([, property]) => asSchema(property)) : {};
 }
 
-/** The names of the required properties. */
+/** Returns the names of the required properties. */
 export function requiredOf(schema: JsonSchema): readonly string[] {
   return Array.isArray(schema['required']) ? schema['required'].filter((name) => typeof name === 'string') : [];
 }
 
-/** The types a schema names, in lower case: Gemini writes them in capitals. */
+/** Returns the types that a schema names, in lower case: Gemini writes them in capitals. */
 export function typesOf({ type }: JsonSchema): readonly string[] {
   return (Array.isArray(type) ? type : [type]).filter((each) => typeof each === 'string').map((each) => each.toLowerCase());
 }
 
-/** What `$ref` of a schema means, followed to the end; the schema itself without one, undefined when it leads nowhere or in a circle. */
+/** Returns what `$ref` of a schema means, followed to the end; the schema itself without one, undefined when it leads nowhere or in a circle. */
 export function dereference(schema: JsonSchema, root: JsonSchema): JsonSchema | undefined {
   const seen = new Set<string>();
   let current = schema;
@@ -59,30 +49,26 @@ export function dereference(schema: JsonSchema, root: JsonSchema): JsonSchema | 
   return current;
 }
 
-/** What a JSON pointer leads to. */
+/** Returns the schema to which a JSON pointer leads. */
 function pointed(root: JsonSchema, reference: string): JsonSchema | undefined {
   let current: unknown = root;
-  for (const part of reference.split('/').slice(1)) {
-    const key = unescaped(part);
-    if (typeof current !== 'object' || current === null || key === undefined || !Object.hasOwn(current, key)) return undefined;
-    current = (current as Record<string, unknown>)[key];
+  try {
+    for (const part of reference.split('/').slice(1)) {
+      const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+      if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
+      current = (current as Record<string, unknown>)[key];
+    }
+  } catch {
+    return undefined; // Not decodable.
   }
   return isPlainObject(current) ? current : undefined;
 }
 
-function unescaped(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-  } catch {
-    return undefined;
-  }
-}
-
-/** Values that are looked at: a definition may be several parts of itself, which then all hold for one value. */
+/** Values that are looked at in all: a definition may be several parts of itself, which then all hold for one value. */
 const MOST_VISITS = 10_000;
 
 /**
- * A copy of a value in which every object that a schema describes has gone through `visit`, from the inside out.
+ * Returns a copy of a value in which every object that a schema describes has gone through `visit`, from the inside out.
  *
  * Where a schema offers alternatives, the first counts that the value looks like.
  */
@@ -91,7 +77,7 @@ export function alongSchema(value: unknown, schema: JsonSchema, visit: (object: 
   const along = (current: unknown, within: JsonSchema, depth: number): unknown => {
     const node = dereference(within, schema);
     if (node === undefined || depth > MAX_DATA_DEPTH || (place.visits.left -= 1) < 0 || typeof current !== 'object' || current === null) return current;
-    const alternatives = [...schemasUnder(node, 'anyOf'), ...schemasUnder(node, 'oneOf')];
+    const alternatives = alternativesOf(node);
     const chosen = alternatives.find((each) => looksLike(current, each, { ...place, closed: true })) ?? alternatives.find((each) => looksLike(current, each, place));
     const parts = [...schemasUnder(node, 'allOf'), ...(chosen === undefined ? [] : [chosen])];
     const inner = parts.reduce((changed, part) => along(changed, part, depth + 1), current as unknown);
@@ -106,12 +92,12 @@ export function alongSchema(value: unknown, schema: JsonSchema, visit: (object: 
 
 interface Look {
   readonly root: JsonSchema;
-  /** Whether objects have no keys beside those that are named. */
+  /** Allows objects no keys beside those that are named. */
   readonly closed: boolean;
   readonly visits: { left: number };
 }
 
-/** Whether a value has the shape that a schema describes: types, choices and names of keys, on every level. */
+/** Decides whether a value has the shape that a schema describes: types, choices and names of keys, on every level. */
 function looksLike(value: unknown, schema: JsonSchema, look: Look, depth = 0): boolean {
   const node = depth > MAX_DATA_DEPTH || (look.visits.left -= 1) < 0 ? undefined : dereference(schema, look.root);
   if (node === undefined) return false;
@@ -119,7 +105,7 @@ function looksLike(value: unknown, schema: JsonSchema, look: Look, depth = 0): b
   if (types.length > 0 && !types.includes(typeOf(value)) && !(types.includes('integer') && Number.isInteger(value))) return false;
   const allowed = Object.hasOwn(node, 'const') ? [node['const']] : node['enum'];
   if (Array.isArray(allowed) && !allowed.includes(value)) return false;
-  const alternatives = [...schemasUnder(node, 'anyOf'), ...schemasUnder(node, 'oneOf')];
+  const alternatives = alternativesOf(node);
   if (alternatives.length > 0 && !alternatives.some((each) => looksLike(value, each, look, depth + 1))) return false;
   if (typeof value !== 'object' || value === null) return true;
   const items = node['items'];

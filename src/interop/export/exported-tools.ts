@@ -6,6 +6,7 @@ import type { SelectedTool, Selection } from '../../selection/selection.js';
 import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
 import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../../tool/render/render-tool.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
+import { ANY_NAME, createNameCodec, type NameCodec, type NameRule } from './name-codec.js';
 
 /** What can be exported: a registry, a selection, or any tools one after the other. */
 export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSource>;
@@ -18,6 +19,8 @@ export interface ExportOptions {
 /** One tool, as it goes out. */
 export interface ExportedTool {
   readonly entry: ToolEntry;
+  /** Its name at the target. */
+  readonly name: string;
   readonly level: SchemaLevel;
   readonly rendered: RenderedTool;
 }
@@ -26,23 +29,25 @@ export interface ExportedTool {
 export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() } satisfies FieldsOf<ExportOptions>;
 
 /**
- * The tools of an export, in the given order; one that is given twice counts once.
+ * Returns the tools of an export in the given order, and their names there and back; a tool that is given twice counts once.
  *
  * @throws ToolError `INVALID_ARGUMENT` for what can be no tools, `NOT_A_TOOL` for a member that is none, and
  * `DUPLICATE_TOOL` when two tools have one name.
  */
-export function exportedTools(input: ExportInput, { level }: ExportOptions = {}): readonly ExportedTool[] {
-  const byName = new Map<string, ExportedTool>();
+export function exportTools(input: ExportInput, level: SchemaLevel | undefined, rule: NameRule = ANY_NAME): { readonly tools: readonly ExportedTool[]; readonly codec: NameCodec } {
+  const byName = new Map<string, Omit<ExportedTool, 'name'>>();
   for (const member of membersOf(input)) {
     for (const tool of toolsOf(member, level)) {
-      const before = byName.get(tool.entry.name);
+      const { name } = tool.entry;
+      const before = byName.get(name);
       if (before !== undefined && before.entry !== tool.entry) {
-        throw new ToolError('DUPLICATE_TOOL', `Expected tools with different names, got two named ${describeValue(tool.entry.name)}, which a model could not tell apart`, { details: { name: tool.entry.name } });
+        throw new ToolError('DUPLICATE_TOOL', `Expected tools with different names, got two named ${describeValue(name)}, which a model could not tell apart`, { details: { name } });
       }
-      byName.set(tool.entry.name, before ?? tool);
+      byName.set(name, before ?? tool);
     }
   }
-  return [...byName.values()];
+  const codec = createNameCodec(byName.keys(), rule);
+  return { tools: [...byName.values()].map((tool) => ({ ...tool, name: codec.encode(tool.entry.name)! })), codec };
 }
 
 function membersOf(input: unknown): Iterable<unknown> {
@@ -53,14 +58,15 @@ function membersOf(input: unknown): Iterable<unknown> {
   throw new ToolError('INVALID_ARGUMENT', `Expected a registry, a selection or a list of tools to export, got ${describeValue(input)}`);
 }
 
-function toolsOf(member: unknown, level: SchemaLevel | undefined): ExportedTool[] {
-  if (isSelected(member)) return [level === undefined ? { entry: member.entry, level: member.level, rendered: member.rendered } : atLevel(member.entry, level)];
-  const entries = isEntry(member) ? [member] : findDefinitions(member).map(entryOf);
-  return entries.map((entry) => atLevel(entry, level ?? highestLevel(entry)));
-}
-
-function atLevel(entry: ToolEntry, level: SchemaLevel): ExportedTool {
-  return { entry, level, rendered: renderTool(entry, level) };
+function toolsOf(member: unknown, level: SchemaLevel | undefined): Omit<ExportedTool, 'name'>[] {
+  const selected = isSelected(member) ? member : undefined;
+  if (selected !== undefined && level === undefined) return [{ entry: selected.entry, level: selected.level, rendered: selected.rendered }];
+  const given = selected?.entry ?? member;
+  const entries = isEntry(given) ? [given] : findDefinitions(given).map(entryOf);
+  return entries.map((entry) => {
+    const shown = level ?? highestLevel(entry);
+    return { entry, level: shown, rendered: renderTool(entry, shown) };
+  });
 }
 
 function isEntry(value: unknown): value is ToolEntry {

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { ToolError } from '../../core/errors.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import { isStandardSchema, type JsonSchema, type StandardIssue, type ToolSchema } from '../../tool/schema/standard-schema.js';
+import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
+import { importTools, refusedTool, standardSchema, type ForeignTool, type ImportOptions } from './import-tools.js';
+
+interface ForeignAISDKTool {
+  readonly type?: string | undefined;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly inputSchema: unknown;
+  readonly outputSchema?: unknown;
+  readonly metadata?: unknown;
+  readonly needsApproval?: unknown;
+  readonly execute?: ((input: never, options: never) => unknown) | undefined;
+}
+
+/**
+ * Reads tools of the AI SDK: name, description, schemas and work.
+ *
+ * Nothing else is assumed: without overrides such a tool is mixed, of high danger, runs alone and is not cached. MCP
+ * annotations in `metadata.annotations` only tighten that. `needsApproval`, a function too, becomes `requiresConsent`. Of a
+ * tool that streams, earlier values are progress and the last one is the result. `toModelOutput`, `providerOptions` and
+ * `onInput…` are left out; a tool without `execute` is manual.
+ *
+ * ```ts
+ * registry.registerAll(fromAISDKTools(tools, { overrides: { search: { accessMode: 'readonly' } } }));
+ * ```
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options; `INVALID_METADATA` naming every tool that is refused, and why:
+ * those that a provider runs (`type: 'provider'`) cannot be run by anybody else.
+ */
+export function fromAISDKTools(tools: Readonly<Record<string, ForeignAISDKTool>>, options: ImportOptions = {}): readonly ToolDefinition[] {
+  if (!isPlainObject(tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a tool set of the AI SDK, got ${describeValue(tools)}`);
+  return importTools(Object.entries(tools), readTool, options);
+}
+
+function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
+  if (typeof tool !== 'object' || tool === null) throw refusedTool(name, 'a tool of the AI SDK', describeValue(tool));
+  const { type, description, title, metadata, needsApproval, inputSchema, outputSchema } = tool;
+  if (type === 'provider' || type === 'provider-defined') throw refusedTool(name, 'a tool with a function', 'one that its provider runs; leave it with the AI SDK');
+  return {
+    title,
+    description,
+    metadata,
+    inputSchema: readSchema(inputSchema, name),
+    outputSchema: outputSchema === undefined ? undefined : readSchema(outputSchema, name),
+    requiresConsent: needsApproval !== undefined && needsApproval !== false,
+    execute: tool.execute && executeOf(tool as ForeignAISDKTool & { readonly execute: Run }),
+  };
+}
+
+type Run = (input: unknown, options: object) => unknown;
+
+function executeOf(tool: { readonly execute: Run }): Execute {
+  return (input, context) => {
+    const { callId = randomUUID(), signal } = context;
+    const result = tool.execute(input, { toolCallId: callId, messages: [], ...(signal && { abortSignal: signal }) });
+    return typeof result === 'object' && result !== null && Symbol.asyncIterator in result ? lastOf(result as AsyncIterable<unknown>, context) : result;
+  };
+}
+
+/** Returns the last value of a stream; those before are told as progress. */
+async function lastOf(values: AsyncIterable<unknown>, { signal, reportProgress }: ToolContext): Promise<unknown> {
+  let last: { readonly value: unknown } | undefined;
+  for await (const value of values) {
+    if (last !== undefined) reportProgress?.(last.value);
+    last = { value };
+    if (signal?.aborted === true) break; // So that the stream is closed.
+  }
+  return last?.value;
+}
+
+/** The key by which the AI SDK knows its schemas. Source: `schemaSymbol` in @ai-sdk/provider-utils 3 and 4. */
+export const AI_SDK_SCHEMA = Symbol.for('vercel.ai.schema');
+
+/** The AI SDK's own form of a check. */
+export type Validation = { readonly success: true; readonly value: unknown } | { readonly success: false; readonly error: Error };
+
+/** Reads a schema: zod and other Standard Schemas are taken as they are, and what `jsonSchema` and `zodSchema` made is asked to validate, if it can. */
+function readSchema(schema: unknown, name: string): ToolSchema {
+  if (schema === undefined || schema === null) return { type: 'object', properties: {}, additionalProperties: false };
+  if (typeof schema === 'object' && AI_SDK_SCHEMA in schema && schema[AI_SDK_SCHEMA] === true) {
+    const { jsonSchema: json, validate } = schema as { readonly jsonSchema?: unknown; readonly validate?: (value: unknown) => unknown };
+    if (typeof json !== 'object' || json === null || 'then' in json) throw refusedTool(name, 'a JSON Schema', 'something else, or a promise of one; await it first');
+    if (validate === undefined) return json as JsonSchema;
+    return standardSchema('ai', json as JsonSchema, async (value) => {
+      const result = (await validate(value)) as Validation;
+      return result.success ? { value: result.value } : { issues: issuesOf(result.error) };
+    });
+  }
+  if (isStandardSchema(schema)) {
+    if (schema['~standard'].vendor === 'zod' && !('_zod' in schema)) throw refusedTool(name, 'a schema of zod 4', 'one of zod 3; wrap it in zodSchema() of the AI SDK');
+    return schema;
+  }
+  if (typeof schema === 'function') return readSchema((schema as () => unknown)(), name);
+  throw refusedTool(name, 'a schema of the AI SDK', 'something else; wrap it in jsonSchema() of the AI SDK');
+}
+
+/** Returns the list that an error of zod carries; the message of any other may repeat the whole input. */
+function issuesOf(error: unknown): readonly StandardIssue[] {
+  const issues: unknown = typeof error === 'object' && error !== null ? (error as { issues?: unknown }).issues : undefined;
+  return Array.isArray(issues) ? (issues as StandardIssue[]) : [{ message: 'expected an input that the schema accepts' }];
+}

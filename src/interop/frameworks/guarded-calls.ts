@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { ToolError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { withMethods, type FieldsOf } from '../../core/options.js';
+import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
+import type { ToolEvent } from '../../core/tool-event.js';
+import { type CallContext, type CheckedCall, type Confirm, type PendingApproval, type Policy, POLICY_MODES, type ToolCall, type ToolOutcome } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
+import { isRestarted } from '../../state/state-arguments.js';
+import type { StateStore } from '../../state/state-store.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import { levelShape, type ExportOptions } from '../export/exported-tools.js';
+
+interface CallOptions extends CallContext {
+  readonly signal?: AbortSignal;
+  readonly confirm?: Confirm;
+  /** Asked beside the executor's own policy; the stricter of both decides. */
+  readonly policy?: Policy;
+}
+
+/** Makes the calls of a framework: a `ToolExecutor` fits. */
+export interface CallExecutor {
+  /** Checks and decides over a call, for those who ask a user before it runs. */
+  check(call: ToolCall, options?: CallOptions): Promise<CheckedCall | ToolOutcome>;
+  /** Makes a call; one that `check` gave is not checked again. */
+  execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
+  /** Tells of progress. @returns what ends it. */
+  on?(listener: (event: ToolEvent) => void): () => void;
+}
+
+/** The options of tools in another framework: what makes their calls, for whom, and how they are shown. */
+export interface FrameworkOptions extends ExportOptions, CallContext {
+  /** Makes the calls: a `ToolExecutor`. */
+  readonly executor: CallExecutor;
+  /** Asked beside the executor's own; the stricter of both decides. */
+  readonly policy?: Policy;
+  /** Remembers for 24 days which calls users were asked about, and which approvals ran their call. Tools of other requests and processes need the same. @default memory of these tools alone */
+  readonly store?: StateStore;
+}
+
+const name = z.string().optional();
+const names = z.array(z.string()).optional();
+
+export const frameworkSchema = z.strictObject({
+  ...{ principal: name, scopes: names, flags: names, persona: name, conversationId: name, mode: z.enum(POLICY_MODES).optional() },
+  ...levelShape,
+  executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'check'),
+  policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
+  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
+} satisfies FieldsOf<FrameworkOptions>);
+
+/** Returns who calls, without what was not given. */
+export function contextOf({ principal, scopes, flags, persona, conversationId, mode }: { readonly [Field in keyof CallContext]: CallContext[Field] | undefined }): CallContext {
+  return Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
+}
+
+interface RunOptions {
+  /** As for `needsApproval`, where that was asked. */
+  readonly owner?: object;
+  /** Given for exactly this call, where the framework asked: a pass of its own, in which tool and policy are asked again. */
+  readonly approved?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** Asked about calls that need approval and have none. */
+  readonly confirm?: Confirm | undefined;
+  readonly onProgress?: ((progress: unknown) => void) | undefined;
+}
+
+/**
+ * The calls that another framework asks for, each of which runs only as the policy and the executor allow.
+ *
+ * Frameworks ask a user before a call runs, the executor while it runs. An approval that was given there counts here only
+ * for a call with the id, tool and input of the call that `run` is given, and while the tool is defined as it is in this set;
+ * the framework's part knows which call was asked about, and gives no other as approved.
+ */
+export class GuardedCalls {
+  readonly #executor: CallExecutor;
+  readonly #options: CallOptions;
+  /** Calls that were checked and did not run yet, by what ends with them: a run of the framework, or the input of the one call. */
+  readonly #checked = new WeakMap<object, Map<string, { readonly call: ToolCall; readonly result: CheckedCall | ToolOutcome }>>();
+
+  constructor(executor: CallExecutor, context: CallContext, policy?: Policy) {
+    this.#executor = executor;
+    this.#options = { ...context, ...(policy && { policy }) };
+  }
+
+  /** Checks a call, and tells whether the framework has to ask a user about it; when not, `run` goes on with what was checked. */
+  async needsApproval(call: ToolCall, owner: object): Promise<boolean> {
+    const result = await this.#executor.check(call, this.#options);
+    if (result.status === 'checked' && result.decision.verdict === 'confirm') return true;
+    this.#checked.set(owner, (this.#checked.get(owner) ?? new Map()).set(call.id, { call, result }));
+    return false;
+  }
+
+  /** Makes a call. */
+  async run(entry: ToolEntry, call: ToolCall, { owner, approved = false, signal, confirm, onProgress }: RunOptions): Promise<ToolOutcome> {
+    const taken = owner && this.#take(owner, call);
+    const checked = approved ? undefined : taken;
+    if (checked !== undefined && checked.status !== 'checked') return checked;
+    // A call that was not approved stays pending: nobody said no to it.
+    const asked: Confirm | undefined = approved ? (pending) => isOf(pending, entry, call) || 'later' : confirm;
+    const stop = onProgress && this.#executor.on?.((event) => event.type === 'call-progress' && event.callId === call.id && event.toolName === entry.name && onProgress(event.progress));
+    try {
+      const outcome = await this.#executor.execute(checked ?? call, { ...this.#options, ...(signal && { signal }), ...(asked && { confirm: asked }) });
+      if (!approved || outcome.status !== 'approval_required' || outcome.pending.definitionDigest === entry.digest) return outcome;
+      const { status: _status, pending: _pending, ...facts } = outcome;
+      return { ...facts, status: 'error', code: 'TOOL_CHANGED', message: `Expected ${entry.name} as it was when the call was approved, got one that was replaced. Nothing was run; call it again.` };
+    } finally {
+      stop?.();
+    }
+  }
+
+  /** Returns what was checked of exactly this call, once. */
+  #take(owner: object, call: ToolCall): CheckedCall | ToolOutcome | undefined {
+    const before = this.#checked.get(owner)?.get(call.id);
+    this.#checked.get(owner)?.delete(call.id);
+    if (before === undefined || before.call.name !== call.name) return undefined;
+    const { result } = before;
+    return isSameInput(result.status === 'checked' ? result.input : before.call.input, call.input) ? result : undefined;
+  }
+}
+
+/** Compares what is pending with what was approved. A tool that was replaced meanwhile has another digest. */
+function isOf(pending: PendingApproval, entry: ToolEntry, call: ToolCall): boolean {
+  return pending.callId === call.id && pending.toolName === entry.name && pending.definitionDigest === entry.digest && isSameInput(pending.input, call.input ?? {});
+}
+
+/** Compares two inputs as JSON; what is none equals nothing but itself. */
+export function isSameInput(one: unknown, other: unknown): boolean {
+  try {
+    return one === other || canonicalJson(one) === canonicalJson(other);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the result of a call, for a framework that takes errors as they are thrown.
+ *
+ * @throws ToolError with the words of `readOutcome` for everything that is no result: the code of an `error`;
+ * `INVALID_APPROVAL` for `approval_required`; `NOT_EXECUTABLE` for `denied`, `manual` and `ask_user`. `details` has the
+ * outcome's `status`, and `pending` where something is awaited.
+ */
+export function resultOf(outcome: ToolOutcome): Json {
+  const { kind, text: message, data, code, pending } = readOutcome(outcome);
+  if (kind === 'result') return data!;
+  const { status } = outcome;
+  const details = { ...(status === 'error' && outcome.details), status, ...(pending && { pending }) };
+  throw new ToolError(code ?? (status === 'approval_required' ? 'INVALID_APPROVAL' : 'NOT_EXECUTABLE'), message, { details });
+}
+
+/** A call that users were asked about. */
+export interface AskedCall {
+  /** The digest of its input; `null` when calls with different inputs were asked about under its id. */
+  readonly input: string | null;
+  /** The identity of the store when it was asked about. */
+  readonly identity: string;
+}
+
+/** The calls that users were asked about, and the approvals that ran one: frameworks keep approvals as long as their messages or run, and would run their calls again. */
+export class AskedCalls {
+  readonly #store: StateStore;
+  readonly #framework: string;
+  readonly #conversation: string | null;
+
+  constructor(store: StateStore, framework: string, { conversationId = null }: { readonly conversationId?: string | null | undefined }) {
+    this.#store = store;
+    this.#framework = framework;
+    this.#conversation = conversationId;
+  }
+
+  /** Remembers that a user is asked about a call. */
+  async remember(toolName: string, call: ToolCall): Promise<void> {
+    const { identity } = await this.#store.now();
+    const [key, input, lifetime] = [this.#key('question', call.id, toolName), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
+    if ((await this.#store.compareAndSet(key, undefined, JSON.stringify({ input, identity } satisfies AskedCall), lifetime)) === true) return;
+    const before = await this.#store.get(key);
+    const asked = before === undefined ? undefined : (JSON.parse(before) as AskedCall);
+    // An earlier question keeps its identity: of an approval of before a restart nobody knows whether it ran.
+    if (asked !== undefined && asked.input !== input) await this.#store.compareAndSet(key, before, JSON.stringify({ ...asked, input: null } satisfies AskedCall), lifetime);
+  }
+
+  /** Returns what users were asked about under the id of a call. */
+  async find(toolName: string, { id }: ToolCall): Promise<AskedCall | undefined> {
+    const text = await this.#store.get(this.#key('question', id, toolName));
+    return text === undefined ? undefined : (JSON.parse(text) as AskedCall);
+  }
+
+  /**
+   * Uses an approval up.
+   *
+   * @param asked tells the store's identity when the user was asked: one that restarted since may have forgotten the use.
+   * @param approval what makes it this approval and no other.
+   * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, or of a store that restarted since; `STATE_UNAVAILABLE`.
+   */
+  async redeem(asked: AskedCall | undefined, ...approval: readonly string[]): Promise<void> {
+    try {
+      if ((await this.#store.compareAndSet(this.#key('approval', ...approval), undefined, 'used', { ttlMs: LIMITS.timerMs, ...(asked && { identity: asked.identity }) })) === true) return;
+    } catch (error) {
+      if (!isRestarted(error)) throw error;
+      throw new ToolError('INVALID_APPROVAL', 'Expected the state store in which the approval was asked for, got one that restarted since, or another server. Ask again.');
+    }
+    throw new ToolError('INVALID_APPROVAL', 'Expected an approval that was not used, got one that has run its call already. Ask again.');
+  }
+
+  #key(kind: 'question' | 'approval', ...parts: readonly string[]): string {
+    return `${this.#framework}-${kind}:${digestOf([this.#conversation, ...parts])}`;
+  }
+}
+
+/** Returns the error for an approval of a call that nobody is known to have been asked about. */
+export function notAsked(): ToolError {
+  return new ToolError('INVALID_APPROVAL', 'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.');
+}

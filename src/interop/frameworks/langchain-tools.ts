@@ -1,0 +1,187 @@
+import type * as Messages from '@langchain/core/messages/tool';
+import type * as Tools from '@langchain/core/tools';
+import type * as Schemas from '@langchain/core/utils/json_schema';
+import { randomUUID } from 'node:crypto';
+import { ToolError } from '../../core/errors.js';
+import { aFunction, checkOptions } from '../../core/options.js';
+import { describeValue } from '../../core/plain-data.js';
+import type { Confirm } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
+import { fail, halt } from '../../tool/outcome.js';
+import { isStandardSchema, type JsonSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
+import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
+import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
+import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
+import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
+import { objectSchema } from '../schema/object-schema.js';
+import { contextOf, frameworkSchema, GuardedCalls, resultOf, type FrameworkOptions } from './guarded-calls.js';
+import { importTools, refusedTool, standardSchema, type ForeignTool, type ImportOptions } from './import-tools.js';
+
+type LangChainOptions = Omit<FrameworkOptions, 'policy' | 'store'> & {
+  /** Asks a user where the policy says `confirm`. @default the executor's own; without one such calls are errors */
+  readonly confirm?: Confirm;
+};
+
+/**
+ * A `DynamicStructuredTool` of LangChain: it can be bound to models, given to agents and invoked.
+ *
+ * Written down here so that the published types need no LangChain; what it takes and gives is for LangChain's own to say.
+ */
+/* eslint-disable @typescript-eslint/no-explicit-any */
+export interface LangChainTool {
+  readonly lc_serializable: boolean;
+  readonly lc_namespace: string[];
+  readonly lc_id: string[];
+  name: string;
+  description: string;
+  schema: Record<string, unknown>;
+  returnDirect: boolean;
+  metadata?: BridgeMetadata;
+  invoke(input: any, config?: any): Promise<any>;
+  call(input: any, config?: any, tags?: string[]): Promise<any>;
+  batch(inputs: any[], options?: any, batchOptions?: any): Promise<any[]>;
+  stream(input: any, options?: any): Promise<any>;
+  transform(generator: AsyncGenerator<any>, options: any): AsyncGenerator<any>;
+  getName(suffix?: string): string;
+}
+/* eslint-enable @typescript-eslint/no-explicit-any */
+
+const optionsSchema = frameworkSchema.omit({ policy: true, store: true }).extend({ confirm: aFunction<Confirm>().optional() });
+
+/**
+ * Makes structured tools of LangChain, by the names that models can be given (`a.b` becomes `a__b`).
+ *
+ * Every call goes through the executor. Invoked with arguments a tool gives its result, and throws a `ToolError` when there
+ * is none; invoked with a model's tool call it gives a `ToolMessage`: the result as text, `artifact` the result as data, and
+ * `status: 'error'` with a message for the model when there is none. LangChain has no form of waiting: what is awaited, such
+ * as an approval or the answer of a manual tool, is an error that says so. Progress is told as tool events.
+ *
+ * ```js
+ * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });
+ * ```
+ *
+ * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` with every wrong option or
+ * for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ */
+export async function toLangChainTools(input: ExportInput, options: LangChainOptions): Promise<LangChainTool[]> {
+  const { executor, confirm, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to LangChain');
+  const { tools } = exportTools(input, level, FUNCTION_NAME_RULE);
+  const langChain = await importLangChain();
+  const calls = new GuardedCalls(executor, contextOf(rest));
+  return tools.map((tool) => toTool(langChain, tool, calls, confirm));
+}
+
+interface RunConfig {
+  /** There when a model's call is invoked. */
+  readonly toolCall?: { readonly id?: string };
+  readonly signal?: AbortSignal;
+}
+
+function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: ExportedTool, calls: GuardedCalls, confirm: Confirm | undefined): LangChainTool {
+  const { entry, name } = tool;
+  const made = new DynamicStructuredTool<Record<string, unknown>>({
+    name,
+    description: tool.rendered.description,
+    schema: shownSchema(tool),
+    metadata: metadataOf(entry),
+    verboseParsingErrors: true, // Otherwise the model is told that something is wrong, and not what.
+    func: async (input, runManager, config) => {
+      const { toolCall, signal } = (config ?? {}) as RunConfig;
+      const onProgress = (progress: unknown) => void runManager?.handleToolEvent?.(progress).catch(() => undefined);
+      const outcome = await calls.run(entry, { id: toolCall?.id ?? randomUUID(), name: entry.name, input }, { signal, confirm, onProgress });
+      // What cancels a run must not become an answer in it.
+      signal?.throwIfAborted();
+      if (toolCall?.id === undefined) return resultOf(outcome);
+      // Made here: LangChain would take lists of objects for parts of a message, and failures would end the agent's run.
+      const { kind, text: content, data } = readOutcome(outcome);
+      return new ToolMessage({ content, tool_call_id: toolCall.id, name, ...(kind === 'result' ? { status: 'success', artifact: data } : { status: 'error' }) });
+    },
+  });
+  return made as unknown as LangChainTool;
+}
+
+/**
+ * Copies the schema by which LangChain checks the input, and into which it writes.
+ *
+ * A shortened schema is left open: it does not show all parameters that the executor takes.
+ */
+function shownSchema({ entry, rendered }: ExportedTool): Record<string, unknown> {
+  const { additionalProperties, ...open } = objectSchema(rendered.inputSchema);
+  return rendered.inputSchema === entry.inputJsonSchema && additionalProperties !== undefined ? { ...open, additionalProperties } : open;
+}
+
+interface ForeignLangChainTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly schema: unknown;
+  readonly metadata?: unknown;
+  readonly returnDirect?: boolean;
+  invoke(input: never, config?: never): Promise<unknown>;
+}
+
+/**
+ * Reads tools of LangChain: name, description, input schema and work.
+ *
+ * Nothing else is assumed: without overrides such a tool is mixed, of high danger, runs alone and is not cached. MCP
+ * annotations in `metadata` only tighten that. The input is checked before the call, and parsed by LangChain itself. Events
+ * are told as progress; an answer of a `returnDirect` tool halts the run; an error message of the tool is its failure.
+ * Artifacts, callbacks and `extras` are left out.
+ *
+ * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` for wrong options;
+ * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run by anybody else.
+ */
+export async function fromLangChainTools(tools: Iterable<ForeignLangChainTool>, options: ImportOptions = {}): Promise<readonly ToolDefinition[]> {
+  if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of tools of LangChain, got ${describeValue(tools)}`);
+  const langChain = await importLangChain();
+  const named = Array.from(tools, (tool) => [typeof tool?.name === 'string' ? tool.name : '', tool] as const);
+  return importTools(named, (name, tool) => readTool(langChain, name, tool), options);
+}
+
+function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool): ForeignTool {
+  if (typeof tool?.invoke !== 'function') throw refusedTool(name, 'a tool that can be invoked', 'none, such as one that its provider runs; leave it with LangChain');
+  const { description, metadata } = tool;
+  return { description, metadata, inputSchema: checkedSchema(langChain, tool), execute: executeOf(langChain, tool as ForeignLangChainTool & Invocable) };
+}
+
+/** Checks as the tool's own schema does, and hands the input on as it came: what it converts, LangChain converts. */
+function checkedSchema({ toJsonSchema }: LangChain, { name, schema }: ForeignLangChainTool): ToolSchema {
+  let json: JsonSchema;
+  try {
+    json = toJsonSchema(schema as Parameters<LangChain['toJsonSchema']>[0]);
+  } catch {
+    throw refusedTool(name, 'a schema that JSON Schema can express', 'another; give the tool a JSON Schema');
+  }
+  if (!isStandardSchema(schema)) return json;
+  return standardSchema(schema['~standard'].vendor, json, async (value) => {
+    const { issues } = await schema['~standard'].validate(value);
+    return issues === undefined ? { value } : { issues };
+  });
+}
+
+interface Invocable {
+  invoke(input: unknown, config: object): Promise<unknown>;
+}
+
+function executeOf({ isDirectToolOutput }: LangChain, tool: ForeignLangChainTool & Invocable): Execute {
+  return async (input, { signal, reportProgress }) => {
+    const callbacks = reportProgress === undefined ? [] : [{ handleToolEvent: (event: unknown) => reportProgress(event) }];
+    const result = await tool.invoke(input, { ...(signal && { signal }), callbacks });
+    if (!isDirectToolOutput(result)) return tool.returnDirect === true ? halt('the answer of this tool ends the run', result) : result;
+    const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
+    if (content === undefined) return fail('Expected a result, got a command that only LangGraph can carry out. Call this tool there.');
+    return status === 'error' ? fail(typeof content === 'string' ? content : JSON.stringify(content)) : content;
+  };
+}
+
+/** The part of LangChain that is used. */
+type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> & Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> & Pick<typeof Schemas, 'toJsonSchema'>;
+
+/** Loads LangChain. @throws ToolError `MISSING_PACKAGE` when it is not installed. */
+async function importLangChain(): Promise<LangChain> {
+  try {
+    const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] = await Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages/tool'), import('@langchain/core/utils/json_schema')]);
+    return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
+  } catch (cause) {
+    throw new ToolError('MISSING_PACKAGE', 'Expected the package @langchain/core, got none. Run npm install @langchain/core.', { cause });
+  }
+}

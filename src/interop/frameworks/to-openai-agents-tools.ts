@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { checkOptions } from '../../core/options.js';
+import { digestOf } from '../../core/plain-data.js';
+import type { ToolCall } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
+import { MemoryStateStore } from '../../state/memory-state-store.js';
+import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
+import { parseArguments } from '../export/model-calls.js';
+import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
+import { objectSchema } from '../schema/object-schema.js';
+import { AskedCalls, contextOf, frameworkSchema, GuardedCalls, notAsked, type AskedCall, type FrameworkOptions } from './guarded-calls.js';
+
+/** The part of the run's context that is used: it knows the calls that a user approved. */
+interface AgentsRunContext {
+  isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
+}
+
+interface AgentsCallDetails {
+  readonly toolCall?: { readonly callId: string } | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A function tool of @openai/agents. */
+export interface OpenAIAgentsTool {
+  type: 'function';
+  name: string;
+  description: string;
+  parameters: { type: 'object'; properties: Record<string, never>; required: string[]; additionalProperties: true };
+  strict: false;
+  deferLoading: false;
+  invoke: (context: AgentsRunContext, input: string, details?: AgentsCallDetails) => Promise<string>;
+  needsApproval: (context: AgentsRunContext, input: unknown, callId?: string) => Promise<boolean>;
+  isEnabled: () => Promise<boolean>;
+}
+
+/**
+ * Makes function tools of `@openai/agents`, by the names that models can be given (`a.b` becomes `a__b`).
+ *
+ * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor, once, with the
+ * input that was asked about. The runner knows approvals by the id of the call alone: when calls with different inputs were
+ * asked about under one id, none of them runs. Results are text, and so is what is told of a call that failed, was denied or
+ * is pending: the model reads it and the run goes on. A call that needs no approval runs as it was checked and decided over
+ * before. The package itself is not loaded.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ */
+export function toOpenAIAgentsTools(input: ExportInput, options: FrameworkOptions): OpenAIAgentsTool[] {
+  const { executor, policy, store = new MemoryStateStore(), level, ...rest } = checkOptions(frameworkSchema, options, 'options of the export to @openai/agents');
+  const context = contextOf(rest);
+  const calls = new GuardedCalls(executor, context, policy);
+  const asked = new AskedCalls(store, 'openai-agents', context);
+  return exportTools(input, level, FUNCTION_NAME_RULE).tools.map((tool) => toTool(tool, calls, asked));
+}
+
+function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, asked: AskedCalls): OpenAIAgentsTool {
+  const callOf = (input: unknown, id = randomUUID() as string): ToolCall => ({ id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input });
+  return {
+    type: 'function',
+    name,
+    description: rendered.description,
+    parameters: { required: [], additionalProperties: true, ...objectSchema(rendered.inputSchema) } as OpenAIAgentsTool['parameters'],
+    strict: false,
+    deferLoading: false,
+    needsApproval: async (context, input, callId) => {
+      if (entry.manual) return false; // A manual call is a user's work already.
+      const call = callOf(input, callId);
+      if (!(await calls.needsApproval(call, context))) return false;
+      await asked.remember(name, call);
+      return true;
+    },
+    invoke: async (context, input, { toolCall, signal } = {}) => {
+      const call = callOf(input, toolCall?.callId);
+      const isApproved = (callId: string) => context.isToolApproved({ toolName: name, callId }) === true;
+      const approved = toolCall !== undefined && isApproved(toolCall.callId);
+      if (approved) {
+        try {
+          const question = await asked.find(name, call);
+          // Whoever approved every call of the tool was not asked about this one.
+          if (!isApproved(randomUUID())) assertAsked(question, call);
+          // The approval of an id is used up whatever the input: a second input under it was not approved.
+          await asked.redeem(question, call.id, name);
+        } catch (error) {
+          if (isToolError(error)) return error.message;
+          throw error;
+        }
+      }
+      const outcome = await calls.run(entry, call, { owner: context, approved, signal });
+      signal?.throwIfAborted();
+      return readOutcome(outcome).text;
+    },
+    isEnabled: () => Promise.resolve(true),
+  };
+}
+
+/** @throws ToolError `INVALID_APPROVAL` unless the call's input is all that was asked about under its id. */
+function assertAsked(question: AskedCall | undefined, call: ToolCall): void {
+  if (question === undefined) throw notAsked();
+  if (question.input === null) throw new ToolError('INVALID_APPROVAL', 'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.');
+  if (question.input !== digestOf(call.input ?? {})) throw new ToolError('INVALID_APPROVAL', 'Expected the input that was asked about, got another. Nothing was run; call again with a new id.');
+}
