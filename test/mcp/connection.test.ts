@@ -6,7 +6,7 @@ import { createMcpHandler, McpServer, type JSONRPCMessage, type Transport } from
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { checkTransports, MCP_PACKAGES } from '../../src/mcp/connection/mcp-packages.js';
+import { checkTransports, MCP_PACKAGES } from '../../src/mcp/connection/transports.js';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 import { ToolError } from '../../src/index.js';
 import { Demo, discover, isRunning, namesOf, NetworkServer, official } from './servers/start.js';
@@ -61,7 +61,7 @@ describe('a process that is talked to over stdio', () => {
     await discovery.refresh();
     const hanging = discovery.callTool('demo', 'hang', {}, {});
     const others = expect(hanging).rejects.toThrow('ConnectionLostError; whether the call had an effect is not known');
-    await expect(discovery.callTool('demo', 'crash', {}, {})).rejects.toThrow('expected an answer of the MCP server demo');
+    await expect(discovery.callTool('demo', 'crash', {}, {})).rejects.toThrow('Expected an answer of the MCP server demo');
     await others;
     expect(await discovery.callTool('demo', 'pid', {}, {})).toMatchObject({ status: 'ok' });
     expect(new Set(demo.log('ended')).size).toBe(1);
@@ -102,7 +102,7 @@ describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => 
     let told: () => void = () => undefined;
     const began = new Promise<void>((resolve) => (told = resolve));
     const running = discovery.callTool('remote', 'trigger-long-running-operation', { duration: 60, steps: 600 }, { reportProgress: told });
-    const failing = expect(running).rejects.toThrow('expected an answer of the MCP server remote');
+    const failing = expect(running).rejects.toThrow('Expected an answer of the MCP server remote');
     await began;
     await server.kill();
     await failing;

@@ -120,7 +120,7 @@ describe('a discovery', () => {
       expect(discovery.status()).toMatchObject([{ state: 'failed' }]);
     }
     expect(discovery.definitions()).toEqual(before);
-    expect(discovery.findings()).toMatchObject([{ kind: 'unreachable', message: expect.stringContaining('the 2 tools found last stay in use') as string }]);
+    expect(discovery.findings()).toMatchObject([{ kind: 'unreachable', message: expect.stringContaining('the 2 tools listed last stay in use') as string }]);
     await discovery.refresh();
     demo.list(rawTool('echo'));
     await discovery.refresh({ force: true });

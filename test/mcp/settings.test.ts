@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isToolError, issuesOf } from '../../src/core/errors.js';
-import { expandTransport, expandVariables } from '../../src/mcp/settings/expand-variables.js';
+import { expandTransport, expandVariables } from '../../src/mcp/settings/transport-settings.js';
 import { isAllowed } from '../../src/mcp/translate/tool-names.js';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 

@@ -1,6 +1,6 @@
 // Written out: the types of the SDK would have to be installed by everyone who imports this package's.
 
-/** What a server asks a person in the middle of a call. */
+/** The question that a server asks the user in the middle of a call. */
 export interface ElicitationRequest {
   readonly message: string;
   /** A form: a JSON Schema of an object with flat fields. */
@@ -8,19 +8,20 @@ export interface ElicitationRequest {
   readonly [field: string]: unknown;
 }
 
+/** The user's answer. */
 export interface ElicitationAnswer {
   readonly action: 'accept' | 'decline' | 'cancel';
-  /** What was filled in, for `accept`. */
+  /** The fields that were filled in, for `accept`. */
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
 
-/** Answers what a server asks a person in the middle of a call. */
+/** Answers the question that a server asks the user in the middle of a call. */
 export type OnElicit = (server: string, request: ElicitationRequest) => Promise<ElicitationAnswer>;
 
-/** Which protocol a server speaks: `modern` from 2026-07-28 on. */
+/** The protocol that a server speaks: `modern` from 2026-07-28 on. */
 export type ProtocolEra = 'legacy' | 'modern';
 
-/** How a program calls itself to servers. */
+/** The name under which a program presents itself to servers. */
 export interface McpClientInfo {
   readonly name: string;
   readonly version: string;

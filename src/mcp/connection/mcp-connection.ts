@@ -2,18 +2,17 @@ import type * as McpClient from '@modelcontextprotocol/client';
 import type { Client, ElicitResult, Progress, RequestOptions, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import { expandTransport, type Environment } from '../settings/expand-variables.js';
+import { expandTransport, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/mcp-settings.js';
-import { labelOf, unavailable } from './connection-error.js';
-import { createTransport } from './create-transport.js';
 import type { ElicitationRequest, McpClientInfo, OnElicit, ProtocolEra } from './elicitation.js';
-import type { McpPackages } from './mcp-packages.js';
-import { ConnectionLostError, SessionExpiredError } from './session-errors.js';
+import { ConnectionLostError, labelOf, SessionExpiredError, unavailable } from './server-answers.js';
 import { keepWhole, readAllPages } from './tool-listing.js';
+import { createTransport, type McpPackages } from './transports.js';
 
 export interface McpConnectionOptions {
   readonly clock: Clock;
@@ -22,7 +21,7 @@ export interface McpConnectionOptions {
   readonly clientInfo: McpClientInfo;
   /** Told when the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
-  /** Told when another process may answer now, or a change may not have been heard of. */
+  /** Told when another process may answer now, or a change may have gone unheard. */
   readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
 }
@@ -35,7 +34,7 @@ export interface RawListing {
 }
 
 export interface CallRequest {
-  /** In which the tool was looked at. */
+  /** The session in which the tool was listed. */
   readonly session: number;
   /** The tool's name at the server. */
   readonly tool: string;
@@ -53,19 +52,19 @@ interface Session {
   readonly transport: Transport;
   /** Fires when the session is of no use any more. */
   readonly gone: AbortController;
-  /** Requests stand for themselves: a server that is started again answers them as if nothing had been. */
+  /** Returns true where requests stand for themselves: a server that is started again answers them as if nothing had been. */
   readonly isStateless: () => boolean;
-  /** Whether the server says that it tells of changes. */
+  /** True when the server says that it tells of changes. */
   tellsChanges: boolean;
-  /** Whether it was asked to, and does. */
+  /** True when it was asked to, and does. */
   isWatched: boolean;
 }
 
 type State = { readonly kind: 'idle' } | { readonly kind: 'opening'; readonly session: Promise<Session> } | { readonly kind: 'open'; readonly session: Session } | { readonly kind: 'closed' };
 
-/** Opening and listing take no longer than this, however long calls may take. */
+/** The limit of opening and of listing, however long calls may take. */
 const SETUP_TIMEOUT_MS = 30_000;
-/** How long a server may take to prove that it is alive. */
+/** The time that a server may take to prove that it is alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /** The SDK's own limit of 60 s would cut calls off whose tools have more; deadlines are set here and by executors. */
@@ -91,7 +90,7 @@ export class McpConnection {
     this.#options = options;
   }
 
-  /** @throws ListingError, ToolError, or whatever the transport throws. */
+  /** Lists the server's tools. @throws ListingError, ToolError, or whatever the transport throws. */
   async listTools(): Promise<RawListing> {
     return this.#inTime('list its tools', this.#setupMs(), undefined, (signal) =>
       this.#useTwice(signal, async ({ client, number }, options) => {
@@ -101,7 +100,7 @@ export class McpConnection {
     );
   }
 
-  /** Whether the server's tools may have become others without anything telling: a call then needs a listing of its own. */
+  /** True when the server's tools may have changed without a sign: a call then needs a listing of its own. */
   get isBlind(): boolean {
     if (this.#state.kind !== 'open') return false;
     const { isStateless, isWatched, tellsChanges } = this.#state.session;
@@ -109,7 +108,7 @@ export class McpConnection {
   }
 
   /**
-   * The answer as the server sent it.
+   * Calls a tool, and returns the answer as the server sent it.
    *
    * @throws SessionExpiredError when the session has ended and nothing was done in it: the next call has another.
    * @throws whatever the SDK throws; see `callFailure`.
@@ -189,9 +188,9 @@ export class McpConnection {
     }
   }
 
-  /** The open session, or a new one; whoever asks meanwhile shares it, and giving up ends only one's own wait. */
+  /** Returns the open session, or a new one; whoever asks meanwhile shares it, and giving up ends only one's own wait. */
   async #session(signal: AbortSignal | undefined): Promise<Session> {
-    if (this.#state.kind === 'closed') throw unavailable(`a connection to ${labelOf(this.#server.name)}, found it closed`);
+    if (this.#state.kind === 'closed') throw unavailable(`a connection to ${labelOf(this.#server.name)}`, 'a closed one');
     if (this.#state.kind === 'open') return this.#state.session;
     const opening = this.#state.kind === 'opening' ? this.#state.session : this.#startOpening();
     return new Promise((resolve, reject) => {
@@ -248,7 +247,7 @@ export class McpConnection {
     return session;
   }
 
-  /** Looks whether a session is still good: the SDK lets calls wait for ever whose stream has broken. */
+  /** Checks that a session is still good: the SDK lets calls wait for ever whose stream has broken. */
   async #verify(session: Session): Promise<void> {
     if (session.gone.signal.aborted) return;
     const { clock, packages } = this.#options;
@@ -287,7 +286,7 @@ export class McpConnection {
     this.#closing.push(closing);
   }
 
-  /** Lets a server forget what it keeps of an HTTP session. It may be gone already. */
+  /** Lets a server drop what it keeps of an HTTP session. It may be gone already. */
   async #sayGoodbye({ transport }: Session): Promise<void> {
     if (!('terminateSession' in transport)) return;
     const { terminateSession } = transport as { terminateSession: () => Promise<void> };
@@ -303,11 +302,11 @@ export class McpConnection {
     if (settled.kind === 'returned') return settled.value;
     if (settled.kind === 'threw') throw settled.error;
     if (settled.kind === 'aborted') throw abortError(signal!);
-    throw new ToolError('TIMEOUT', `expected ${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms, found no answer`, { details: { timeoutMs } });
+    throw new ToolError('TIMEOUT', expectedGot(`${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms`, 'no answer'), { details: { timeoutMs } });
   }
 }
 
-/** The 2026 protocol has no ping; asking for what the server can is as cheap. A server that answers with an error is there, too. */
+/** Sends a ping. The 2026 protocol has none; asking for what the server can do is as cheap. A server that answers with an error is there, too. */
 async function pingOf(client: Client, options: RequestOptions, { ProtocolError }: typeof McpClient): Promise<void> {
   try {
     await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
@@ -316,7 +315,7 @@ async function pingOf(client: Client, options: RequestOptions, { ProtocolError }
   }
 }
 
-/** The function, which does nothing while it runs. */
+/** Makes a function that does nothing while it still runs. */
 function onlyOne(work: () => Promise<void>): () => void {
   let running = false;
   return () => {

@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { expectedGot } from '../../core/issues.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 
 /** Pages of one listing that are read. The largest real servers need two or three. */
@@ -6,10 +7,10 @@ const MAX_PAGES = 64;
 /** Tools of one server: a model can use a few dozen, the largest catalogues have some hundreds. */
 const MAX_TOOLS = 1_000;
 
-/** Under this name a page's tools pass by the SDK as they came. */
+/** The name under which a page's tools pass by the SDK as they came. */
 const RAW_TOOLS = 'tooldex/raw-tools';
 
-/** A listing that cannot be used, in words that hold nothing of the server. */
+/** The error for a listing that cannot be used, in words that hold nothing of the server. */
 export class ListingError extends Error {
   override readonly name = 'ListingError';
 }
@@ -45,7 +46,7 @@ function withRawTools<M extends JSONRPCMessage>(message: M): M {
 }
 
 /**
- * All tools that a server lists, as it sent them.
+ * Reads all tools that a server lists, as it sent them.
  *
  * @param fetchPage asks for a page, and gives the result as it came.
  * @throws ListingError when there is no end to the pages, or a page is none.
@@ -56,17 +57,17 @@ export async function readAllPages(fetchPage: (cursor: string | undefined) => Pr
   let cursor: string | undefined;
   for (let page = 1; page <= MAX_PAGES; page++) {
     const result = await fetchPage(cursor);
-    const found = isPlainObject(result) ? result[RAW_TOOLS] : undefined;
-    if (!Array.isArray(found)) throw new ListingError('expected a page with a list of tools, found none');
-    if (tools.length + found.length > MAX_TOOLS) throw new ListingError(`expected at most ${MAX_TOOLS} tools, found more; the server lists too many`);
-    tools.push(...(found as unknown[]));
+    const listed = isPlainObject(result) ? result[RAW_TOOLS] : undefined;
+    if (!Array.isArray(listed)) throw new ListingError(expectedGot('a page with a list of tools', 'none'));
+    if (tools.length + listed.length > MAX_TOOLS) throw new ListingError(expectedGot(`at most ${MAX_TOOLS} tools`, 'more', 'The server lists too many.'));
+    tools.push(...(listed as unknown[]));
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
     // An empty cursor means the end to some servers. One that comes again would begin the same pages once more.
     if (next === undefined || next === null || next === '') return tools;
-    if (typeof next !== 'string') throw new ListingError(`expected a cursor as text, found ${describeValue(next)}`);
+    if (typeof next !== 'string') throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
     if (seen.has(next)) return tools;
     seen.add(next);
     cursor = next;
   }
-  throw new ListingError(`expected the listing to end within ${MAX_PAGES} pages, found more; the server never stops`);
+  throw new ListingError(expectedGot(`the listing to end within ${MAX_PAGES} pages`, 'more', 'The server never stops.'));
 }

@@ -1,7 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { MAX_MESSAGE_BYTES } from './bounded-fetch.js';
 
-/** What is used of the package `ws`. */
+/** The part of the package `ws` that is used. */
 export interface WsModule {
   readonly WebSocket: new (url: string, protocol: string, options: { readonly headers: Readonly<Record<string, string>>; readonly maxPayload: number; readonly followRedirects: false }) => WsSocket;
 }
@@ -14,17 +13,19 @@ interface WsSocket {
   terminate(): void;
 }
 
-export interface WebSocketTransportOptions {
+interface WebSocketTransportOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The package `ws`: unlike the socket of newer runtimes it sends headers and bounds messages before it has read them. */
   readonly ws: WsModule;
+  /** Bytes of one message at most. */
+  readonly maxBytes: number;
   /** Turns what was parsed into a message, or throws. */
   readonly parse: (value: unknown) => JSONRPCMessage;
 }
 
 /**
- * MCP over a WebSocket: one message a frame, with the sub-protocol `mcp`.
+ * The transport for MCP over a WebSocket: one message a frame, with the sub-protocol `mcp`.
  *
  * The protocol never standardized it and the SDK has dropped it; servers that speak it speak the 2025 protocol.
  */
@@ -40,8 +41,8 @@ export class WebSocketTransport implements Transport {
   }
 
   start(): Promise<void> {
-    const { url, headers, ws } = this.#options;
-    const socket = new ws.WebSocket(url, 'mcp', { headers, maxPayload: MAX_MESSAGE_BYTES, followRedirects: false });
+    const { url, headers, ws, maxBytes } = this.#options;
+    const socket = new ws.WebSocket(url, 'mcp', { headers, maxPayload: maxBytes, followRedirects: false });
     this.#socket = socket;
     return new Promise((resolve, reject) => {
       socket.on('open', () => resolve());

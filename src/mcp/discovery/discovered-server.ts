@@ -7,10 +7,8 @@ import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
-import { callResult } from '../connection/call-result.js';
-import { callFailure, describeConnectionFailure, labelOf, unavailable } from '../connection/connection-error.js';
 import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
-import { SessionExpiredError } from '../connection/session-errors.js';
+import { callFailure, callResult, describeConnectionFailure, labelOf, SessionExpiredError, unavailable } from '../connection/server-answers.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
@@ -84,7 +82,7 @@ export class DiscoveredServer {
 
   get findings(): readonly McpFinding[] {
     if (this.#failure === undefined) return this.#table.findings;
-    const kept = this.#table.tools.size === 0 ? '' : `; the ${this.#table.tools.size} tools found last stay in use`;
+    const kept = this.#table.tools.size === 0 ? '' : `; the ${this.#table.tools.size} tools listed last stay in use`;
     const unreachable = findingOf('unreachable', this.server.name, `Expected ${labelOf(this.server.name)} to list its tools, got a failure: ${this.#failure.reason}${kept}`);
     return Object.freeze([unreachable, ...this.#table.findings]);
   }
@@ -198,18 +196,18 @@ export class DiscoveredServer {
   /** The session for a call, in which the server has listed its tools. */
   async #listedSession(signal: AbortSignal | undefined): Promise<number> {
     if (this.#listing === undefined) await this.ask(false);
-    if (this.#listing === undefined) throw unavailable(`${labelOf(this.server.name)} to list its tools, found a failure: ${this.#failure?.reason ?? 'it is closed'}`);
+    if (this.#listing === undefined) throw unavailable(`${labelOf(this.server.name)} to list its tools`, `a failure: ${this.#failure?.reason ?? 'it is closed'}`);
     const session = await this.#connection.open(signal).catch((error: unknown) => {
       // Settings that cannot work are no outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
-      throw unavailable(`${labelOf(this.server.name)} to be there, found a failure: ${describeConnectionFailure(error)}`, error);
+      throw unavailable(`${labelOf(this.server.name)} to be there`, `a failure: ${describeConnectionFailure(error)}`, error);
     });
     // After a restart it may be another program, and what was looked at before says nothing of it.
     // A question under way has taken the change for which it is asked, but what it learns is not in use yet.
     const isOutdated = () => this.#listing!.session !== session || this.#changed || this.#doubted || this.#running !== undefined;
     let listings = 0;
     for (; listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind)); listings++) await this.ask(true);
-    if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined)) throw unavailable(`${labelOf(this.server.name)} to list its tools after they may have changed, got a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
+    if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined)) throw unavailable(`${labelOf(this.server.name)} to list its tools after they may have changed`, `a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
     return session;
   }
 
@@ -226,10 +224,10 @@ export class DiscoveredServer {
     const label = labelOf(this.server.name);
     const withheld = this.#table.withheld.get(toolName);
     if (withheld !== undefined) throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool of ${label} that may be called`, `${describeValue(toolName)}, which is withheld`, withheld));
-    if (!isAllowed(toolName, this.server, this.#options.settings)) throw new ToolError('TOOL_UNAVAILABLE', `expected a tool of ${label} that the settings allow, found ${describeValue(toolName)}`);
+    if (!isAllowed(toolName, this.server, this.#options.settings)) throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool of ${label} that the settings allow`, describeValue(toolName)));
     const suggestions = suggestNames(toolName, this.toolNames);
-    const hint = suggestions.length === 0 ? '' : `; did you mean ${suggestions.join(' or ')}?`;
-    throw new ToolError('TOOL_UNAVAILABLE', `expected a tool that ${label} lists, found ${describeValue(toolName)}${hint}`);
+    const advice = suggestions.length === 0 ? undefined : `Did you mean ${suggestions.join(' or ')}?`;
+    throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool that ${label} lists`, describeValue(toolName), advice));
   }
 
   #isFresh(): boolean {

@@ -3,8 +3,8 @@ import { systemClock, type Clock } from '../../core/clock.js';
 import { aFunction, anObject, checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { McpClientInfo, OnElicit } from '../connection/elicitation.js';
-import { MCP_PACKAGES, type McpPackages } from '../connection/mcp-packages.js';
-import type { Environment } from '../settings/expand-variables.js';
+import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
+import type { Environment } from '../settings/transport-settings.js';
 import type { McpDiscoveryEvent } from './server-status.js';
 import type { PinGuard } from './tool-table.js';
 

@@ -5,7 +5,7 @@ import { checkInput } from '../../tool/input/check-input.js';
 import { FUNCTION_OPTIONS } from '../../tool/metadata/tool-fields.js';
 import { withRenewal } from '../../tool/tool-changed.js';
 import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
-import { labelOf } from '../connection/connection-error.js';
+import { labelOf } from '../connection/server-answers.js';
 import { diffDefinitions, type DefinitionChange } from '../pins/definition-changes.js';
 import { cleanText, quoted } from '../translate/foreign-text.js';
 import { mergeDefinitions, takesServedSchema } from './merge-definitions.js';

@@ -7,7 +7,7 @@ import { invalidArgument } from '../../core/issues.js';
 import type { ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
-import { checkTransports } from '../connection/mcp-packages.js';
+import { checkTransports } from '../connection/transports.js';
 import { McpProvider, type McpCaller } from '../mcp-provider.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpSettings } from '../settings/mcp-settings.js';

@@ -1,12 +1,12 @@
 import type { AccessMode, DangerLevel, SideEffect } from '../../core/enums.js';
 
-/** How a server is reached. `${NAME}` in a value stands for a variable of the environment, see `expandVariables`. */
+/** The way in which a server is reached. `${NAME}` in a value stands for a variable of the environment, see `expandVariables`. */
 export type McpTransportSettings =
   | {
       readonly kind: 'stdio';
       readonly command: string;
       readonly args: readonly string[];
-      /** What the server's process gets beside a short list of harmless variables. */
+      /** The variables that the server's process gets beside a short list of harmless ones. */
       readonly env: Readonly<Record<string, string>>;
       readonly cwd?: string;
     }
@@ -16,9 +16,9 @@ export type McpTransportSettings =
       readonly headers: Readonly<Record<string, string>>;
     };
 
-/** What the operator says of all tools of a server; it goes before what the server says. */
+/** The operator's word on all tools of a server; it goes before what the server says. */
 export interface McpToolOverrides {
-  readonly sideEffects?: SideEffect | readonly SideEffect[];
+  readonly sideEffects?: readonly SideEffect[];
   readonly accessMode?: AccessMode;
   readonly dangerLevel?: DangerLevel;
   readonly allowParallel?: boolean;
@@ -29,13 +29,13 @@ export interface McpToolOverrides {
   readonly category?: string;
 }
 
-/** What a server needs to be allowed to call. */
+/** The credentials that a server needs for its calls. */
 export interface McpServerAuth {
-  /** Missing: required when there are scopes. */
+  /** Required when there are scopes, if missing. */
   readonly required?: boolean;
   readonly type?: string;
   readonly scopes: readonly string[];
-  /** What a credential is for, and the variable of the environment that holds it. */
+  /** The variables of the environment that hold credentials, by what they are for. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -44,9 +44,9 @@ export interface McpServerSettings {
   /** Empty for the one server whose tools are named `mcp.<tool>`. */
   readonly name: string;
   readonly transport: McpTransportSettings;
-  /** How long a call may take. @default 30,000 */
+  /** The milliseconds that a call may take. @default 30,000 */
   readonly timeoutMs: number;
-  /** How long a listing counts as fresh. @default 300,000 */
+  /** The milliseconds for which a listing counts as fresh. @default 300,000 */
   readonly healthCheckIntervalMs: number;
   /** The only tools that are used, by their names at the server; all when missing, none when empty. */
   readonly allowTools?: readonly string[];
@@ -55,7 +55,7 @@ export interface McpServerSettings {
   readonly persona?: string;
   /** The only personas whose calls may use the tools; a tool's own list can only shorten it. */
   readonly personaAllowlist?: readonly string[];
-  /** Whether its tools' hints are believed when they loosen something. @default false */
+  /** True when its tools' hints are believed also where they loosen something. @default false */
   readonly trusted: boolean;
   readonly overrides: McpToolOverrides;
   readonly auth?: McpServerAuth;
@@ -65,11 +65,11 @@ export interface McpServerSettings {
 
 /** The checked settings of MCP, frozen. */
 export interface McpSettings {
-  /** Whether servers are asked at all. @default false; true for a file of the `mcpServers` form */
+  /** True when servers are asked at all. @default false; true for a file of the `mcpServers` form */
   readonly enabled: boolean;
   /** In order of their names. */
   readonly servers: readonly McpServerSettings[];
-  /** For all servers, beside their own lists. */
+  /** The list for all servers, beside their own. */
   readonly allowTools?: readonly string[];
   readonly denyTools: readonly string[];
   /** The server meant where a manifest names none. */

@@ -1,10 +1,10 @@
-import { ToolError, type Issue } from '../../core/errors.js';
+import { AccessMode, DangerLevel } from '../../core/enums.js';
+import { expectedGot, kindOf, refusal } from '../../core/issues.js';
 import { cloneFrozen, compareText, describeValue, digestOf, isPlainObject } from '../../core/plain-data.js';
-import { expectedGot, formatIssues, kindOf } from '../../core/issues.js';
-import { FieldReader } from './field-reader.js';
-import type { McpServerSettings, McpSettings } from './mcp-settings.js';
-import { readFilters, readOverrides, readServer, readTimes, type ServerDefaults } from './read-server.js';
-import { anyText, flag } from './value-parsers.js';
+import { contradictionsIn } from '../../tool/metadata/infer-metadata.js';
+import type { McpServerAuth, McpServerSettings, McpSettings, McpToolOverrides } from './mcp-settings.js';
+import { anyText, duration, effects, FieldReader, flag, flagOrNeed, label, names, oneOf, scopes, variableNames } from './setting-fields.js';
+import { readTransport } from './transport-settings.js';
 
 /** A dot would make names ambiguous: `mcp.a.b.c` could be of the server `a` or of `a.b`. */
 const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -12,7 +12,7 @@ const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const READ = Symbol.for('tooldex/mcp-settings/v1');
 
 /**
- * The settings of MCP, checked, complete and frozen.
+ * Reads the settings of MCP: checked, complete and frozen.
  *
  * ```json
  * {
@@ -38,46 +38,113 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  */
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ)) return input as McpSettings;
-  const issues: Issue[] = [];
-  const fields = new FieldReader(input, [], issues);
-  const servers = fields.raw('servers', 'mcpServers');
-  const enabled = fields.read({ enabled: flag }) ?? servers?.name === 'mcpServers';
-  const { allowTools, denyTools = [] } = readFilters(fields);
-  const { timeoutMs = 30_000, healthCheckIntervalMs = 300_000 } = readTimes(fields);
-  const defaultServer = fields.read({ default_server: anyText, defaultServer: anyText });
-  const defaults: ServerDefaults = { timeoutMs, healthCheckIntervalMs, overrides: readOverrides(fields) };
+  const fields = new FieldReader(input);
+  const given = fields.raw('servers', 'mcpServers');
+  const enabled = fields.read(flag, 'enabled') ?? given?.name === 'mcpServers';
+  const filters = readFilters(fields);
+  const defaultServer = fields.read(anyText, 'default_server');
+  const defaults: ServerDefaults = { timeoutMs: 30_000, healthCheckIntervalMs: 300_000, ...readTimes(fields), overrides: readOverrides(fields) };
   fields.refuseUnknown();
 
-  const filters = { ...(allowTools === undefined ? {} : { allowTools }), denyTools };
-  const read = readServers(servers?.name ?? 'servers', servers?.value ?? {}, defaults, issues).map((server) => ({ ...server, signature: digestOf({ ...server, global: filters }) }));
-  if (defaultServer && issues.length === 0 && !read.some(({ name }) => name === defaultServer)) {
-    fields.fault(`Expected the name of a server that is configured and not switched off, got ${JSON.stringify(defaultServer)}.`, 'default_server');
+  const servers = readServers(fields, given?.name ?? 'servers', given?.value ?? {}, defaults).map((server) => ({ ...server, signature: digestOf({ ...server, global: filters }) }));
+  if (defaultServer && !fields.hasFaults && !servers.some(({ name }) => name === defaultServer)) {
+    fields.fault(expectedGot('the name of a server that is configured and not switched off', JSON.stringify(defaultServer)), 'default_server');
   }
-  if (issues.length > 0) throw new ToolError('INVALID_ARGUMENT', `The settings of MCP are refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-  return marked({ enabled, servers: read, ...filters, ...(defaultServer ? { defaultServer } : {}) });
+  if (fields.hasFaults) throw refusal('The settings of MCP are refused', fields.issues);
+  return marked({ enabled, servers, ...filters, ...(defaultServer ? { defaultServer } : {}) });
 }
 
-function readServers(key: string, given: unknown, defaults: ServerDefaults, issues: Issue[]): Omit<McpServerSettings, 'signature'>[] {
+/** One server's settings before its signature. */
+type UnsignedServer = Omit<McpServerSettings, 'signature'>;
+/** The settings that a server falls back to. */
+type ServerDefaults = Pick<McpServerSettings, 'timeoutMs' | 'healthCheckIntervalMs' | 'overrides'>;
+
+function readServers(fields: FieldReader, key: string, given: unknown, defaults: ServerDefaults): readonly UnsignedServer[] {
   if (!isPlainObject(given)) {
-    issues.push({ path: [key], message: expectedGot('an object of servers by name', Array.isArray(given) ? describeValue(given) : kindOf(given)) });
+    fields.fault(expectedGot('an object of servers by name', Array.isArray(given) ? describeValue(given) : kindOf(given)), key);
     return [];
   }
   const taken = new Set<string>();
-  const servers: Omit<McpServerSettings, 'signature'>[] = [];
+  const servers: UnsignedServer[] = [];
   for (const [written, settings] of Object.entries(given)) {
-    const path = [key, written];
     const name = written.trim();
-    if (name !== '' && !SERVER_NAME.test(name)) issues.push({ path, message: 'Expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), got another. Rename it.' });
-    if (taken.has(name)) issues.push({ path, message: `Expected server names that differ in more than blanks, got ${JSON.stringify(name)} twice. Rename one.` });
+    if (name !== '' && !SERVER_NAME.test(name)) fields.fault(expectedGot('a server name of 1 to 64 letters, digits, underscores and hyphens (no dots)', 'another', 'Rename it.'), key, written);
+    if (taken.has(name)) fields.fault(expectedGot('server names that differ in more than blanks', `${JSON.stringify(name)} twice`, 'Rename one.'), key, written);
     taken.add(name);
-    const server = readServer(name, settings, defaults, path, issues);
+    const server = readServer(name, fields.inner(settings, key, written), defaults);
     if (server !== undefined) servers.push(server);
   }
   return servers.sort((a, b) => compareText(a.name, b.name));
+}
+
+/** Reads one server; `undefined` for one that is switched off or not usable. */
+function readServer(name: string, fields: FieldReader, defaults: ServerDefaults): UnsignedServer | undefined {
+  if (fields.hasFaults) return undefined;
+  const isOff = [fields.read(flag, 'enabled') === false, fields.read(flag, 'disabled') === true].includes(true);
+  const transport = readTransport(fields);
+  const times = readTimes(fields);
+  const filters = readFilters(fields);
+  const personas = without({ persona: fields.read(label, 'persona'), personaAllowlist: fields.read(names, 'persona_allowlist') });
+  const trusted = fields.read(flag, 'trusted') ?? false;
+  const overrides = { ...defaults.overrides, ...readOverrides(fields), ...without({ idempotencyKey: fields.read(flagOrNeed, 'idempotency_key') }) };
+  for (const contradiction of contradictionsIn({ name, description: name, ...overrides, sideEffects: [...(overrides.sideEffects ?? [])] })) fields.fault(contradiction);
+  const auth = readAuth(fields);
+  fields.refuseUnknown();
+  if (transport === undefined || isOff) return undefined;
+  return { ...defaults, ...times, ...filters, ...personas, name, transport, trusted, overrides, ...without({ auth }) };
+}
+
+function readTimes(fields: FieldReader): Partial<ServerDefaults> {
+  return without({
+    timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs'),
+    healthCheckIntervalMs: fields.read(duration, 'health_check_interval', 'healthCheckIntervalMs'),
+  });
+}
+
+function readFilters(fields: FieldReader): Pick<McpSettings, 'allowTools' | 'denyTools'> {
+  return { ...without({ allowTools: fields.read(names, 'allow_tools') }), denyTools: fields.read(names, 'deny_tools') ?? [] };
+}
+
+/** Reads what may be said of the tools of one server, and of those of all. */
+function readOverrides(fields: FieldReader): McpToolOverrides {
+  return without({
+    sideEffects: fields.read(effects, 'side_effects'),
+    accessMode: fields.read(oneOf(Object.values(AccessMode)), 'access_mode'),
+    dangerLevel: fields.read(oneOf(Object.values(DangerLevel)), 'danger_level'),
+    allowParallel: fields.read(flag, 'allow_parallel'),
+    requiresConsent: fields.read(flag, 'requires_consent'),
+    version: fields.read(label, 'version'),
+    category: fields.read(label, 'category'),
+  });
+}
+
+/** Reads credentials, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
+function readAuth(fields: FieldReader): McpServerAuth | undefined {
+  const own = fields.raw('auth', 'authentication');
+  const beside = {
+    required: fields.read(flag, 'auth_required'),
+    type: fields.read(label, 'auth_type'),
+    scopes: fields.read(scopes, 'scopes', 'scope') ?? [],
+    env: fields.readSecret(variableNames, 'auth_env'),
+  };
+  const inner = fields.inner(own === undefined ? {} : own.value, own?.name ?? 'auth');
+  const required = inner.read(flag, 'required') ?? beside.required;
+  const type = inner.read(label, 'type', 'scheme') ?? beside.type;
+  const allScopes = [...new Set([...(inner.read(scopes, 'scopes', 'scope') ?? []), ...beside.scopes])];
+  const env = inner.readSecret(variableNames, 'env') ?? beside.env ?? {};
+  inner.refuseUnknown();
+  if (required === undefined && type === undefined && allScopes.length === 0 && Object.keys(env).length === 0) return undefined;
+  return { ...without({ required, type }), scopes: allScopes, env };
 }
 
 function marked(settings: McpSettings): McpSettings {
   const copy = { ...cloneFrozen(settings) };
   Object.defineProperty(copy, READ, { value: true });
   return Object.freeze(copy);
+}
+
+type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+
+function without<T extends object>(object: T): Without<T> {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Without<T>;
 }

@@ -1,0 +1,149 @@
+import type * as McpClient from '@modelcontextprotocol/client';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { isPlainObject, type Json } from '../../core/plain-data.js';
+import { publicMessage, withoutSecrets } from '../../core/public-message.js';
+import { describeFailure } from '../../providers/run-attempt.js';
+import { fail, ok, type ToolResult } from '../../tool/outcome.js';
+import { ListingError } from './tool-listing.js';
+
+/** The error for a session that has ended, or that the server does not know any more; nothing was done in it. */
+export class SessionExpiredError extends Error {
+  override readonly name = 'SessionExpiredError';
+
+  constructor(cause?: Error) {
+    super('the session has ended', { cause });
+  }
+}
+
+/** The error of calls whose session has ended; its name is shown to users. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError';
+}
+
+/** Returns the name of a server for messages. */
+export function labelOf(server: string): string {
+  return server === '' ? 'the MCP server' : `the MCP server ${server}`;
+}
+
+/**
+ * Reads what a failed call means, as a tool's failure or as an error to throw.
+ *
+ * An error that the server answered is the tool's own failure: the server is up, and no other provider would do better.
+ * What breaks on the way is thrown, so that routers count it: `PROVIDER_UNAVAILABLE` where nothing can have happened at
+ * the server, an error that is no ToolError where it may have. Texts of the server are shortened and cleaned of secrets.
+ */
+export function callFailure(error: unknown, server: string, sdk: typeof McpClient): ToolResult<never> {
+  const label = labelOf(server);
+  if (isToolError(error)) throw error;
+  if (error instanceof SessionExpiredError) throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
+  if (error instanceof sdk.ProtocolError) return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
+  if (error instanceof sdk.SdkHttpError && error.status < 500) throw unavailable(`${label} to take the call`, `the HTTP status ${error.status}`, error);
+  if (error instanceof sdk.SdkError) {
+    if (error.code === sdk.SdkErrorCode.UnsupportedResultType) return fail(`${label} asks for something in the middle of the call, which this program does not answer; call it another way`);
+    if (error.code === sdk.SdkErrorCode.InvalidResult) throw new ToolError('INVALID_RESULT', expectedGot(`${label} to answer a call as the protocol says`, 'another answer'), { cause: error });
+    if (error.code === sdk.SdkErrorCode.NotConnected) throw unavailable(`a connection to ${label}`, 'none', error);
+  }
+  if (wasNeverSent(error)) throw unavailable(`${label} to be there`, describeFailure(error), error);
+  throw new Error(`Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known`, { cause: error });
+}
+
+/** Makes the error for a call that was not sent, or was turned away: another provider may be asked. */
+export function unavailable(expected: string, got: string, cause?: unknown): ToolError {
+  return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got), cause === undefined ? {} : { cause });
+}
+
+/** Says why a server could not be opened or listed, in a line without secrets and without texts of the server. */
+export function describeConnectionFailure(error: unknown): string {
+  if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
+  if (error instanceof ConnectionLostError) return 'the connection was lost before it answered; messages above 16 MiB end it too';
+  const known = codesOf(error).map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
+  if (known !== undefined) return known;
+  const status: unknown = typeof error === 'object' && error !== null ? (error as { status?: unknown }).status : undefined;
+  return typeof status === 'number' ? `${describeFailure(error)}, HTTP status ${status}` : describeFailure(error);
+}
+
+const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'its command or folder does not exist (ENOENT)'],
+  ['EACCES', 'its command may not be run (EACCES)'],
+  ['ECONNREFUSED', 'nobody listens at its address (ECONNREFUSED)'],
+  ['ENOTFOUND', 'its host has no address (ENOTFOUND)'],
+  ['CONNECTION_CLOSED', 'it ended before it answered (CONNECTION_CLOSED)'],
+]);
+
+/** Codes of a connection that never came to be. */
+const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+
+function wasNeverSent(error: unknown): boolean {
+  return codesOf(error).some((code) => NEVER_SENT.has(code));
+}
+
+/** Returns the codes of an error and of what caused it, the first cause first: the SDK wraps what the network says. */
+function codesOf(error: unknown): readonly string[] {
+  const codes: string[] = [];
+  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; at = (at as { cause?: unknown }).cause ?? dataCause(at), depth += 1) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === 'string') codes.unshift(code);
+  }
+  return codes;
+}
+
+function dataCause(error: object): unknown {
+  const { data } = error as { data?: { cause?: unknown } };
+  return data?.cause;
+}
+
+/** Characters of an image, a sound or a file (base64) that are passed on: 1 Mi. */
+const MAX_DATA_LENGTH = 2 ** 20;
+/** Characters of a failure's text. */
+const MAX_FAILURE_LENGTH = 8_192;
+
+/**
+ * Reads a server's answer to a call: its structured content, or else its text, or else its parts as plain data.
+ *
+ * `isError` makes it the tool's failure, with the text as its message. Data longer than 1 Mi characters is left out of a
+ * part, which then says `omitted`, its length.
+ */
+export function callResult(result: unknown): ToolResult {
+  const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as { content?: unknown; structuredContent?: Json; isError?: unknown };
+  const parts = Array.isArray(content) ? content.filter(isPlainObject) : [];
+  const texts = parts.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []));
+  if (isError === true) return fail(failureText(texts));
+  return ok(structuredContent ?? (texts.length === parts.length ? textOf(texts) : parts.map(partOf)));
+}
+
+function textOf(texts: readonly string[]): string | null {
+  return texts.length === 0 ? null : texts.join('\n');
+}
+
+/** Returns a failure's text. The model needs the paths in it as much as those in a result; failures of servers, though, often quote their settings. */
+function failureText(texts: readonly string[]): string {
+  const text = texts.join('\n').trim();
+  if (text === '') return 'the tool failed and did not say why';
+  const shown = text.slice(0, MAX_FAILURE_LENGTH).split('\n').map(withoutSecrets).join('\n');
+  return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
+}
+
+/** Returns a content block without its annotations, and bounded. */
+function partOf(part: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { type, text, data, mimeType, uri, name, title, description, resource } = part;
+  switch (type) {
+    case 'text':
+      return { type, text };
+    case 'image':
+    case 'audio':
+      return { type, mimeType, ...bounded('data', data) };
+    case 'resource_link':
+      return { type, uri, name, title, description, mimeType };
+    case 'resource': {
+      const { uri: address, mimeType: kind, text: content, blob } = isPlainObject(resource) ? resource : {};
+      return { type, uri: address, mimeType: kind, ...(typeof content === 'string' ? { text: content } : bounded('blob', blob)) };
+    }
+    default:
+      return { type };
+  }
+}
+
+function bounded(field: string, data: unknown): Record<string, unknown> {
+  return typeof data === 'string' && data.length > MAX_DATA_LENGTH ? { omitted: data.length } : { [field]: data };
+}
