@@ -30,7 +30,7 @@ export const searchRoute: Route = {
     ...TOOL_FILTER_PARAMETERS,
   ]),
   content: openObject(['query', 'persona', 'count', 'total', 'searched', 'revision', 'results']),
-  answer: async ({ capabilities, asked, query, conditions }) => {
+  answer: async ({ capabilities, asked, conditions }) => {
     const request = asked.one<string>('q');
     if (request === undefined) throw wrongParameter('q', 'a text to search for', undefined);
     for (;;) {
