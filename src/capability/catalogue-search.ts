@@ -1,8 +1,7 @@
 import { compareText } from '../core/plain-data.js';
 import { inSlices, type Work } from '../core/clock.js';
-import type { UsageHistory } from '../search/feedback/usage-history.js';
-import type { SearchResult } from '../search/ranking/explain-match.js';
-import { SearchIndex } from '../search/search-index.js';
+import type { UsageHistory } from '../search/usage-history.js';
+import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './capability-items.js';
 import { ownerKey } from './query/persona-filter.js';

@@ -1,6 +1,6 @@
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
-import { UsageHistory } from '../search/feedback/usage-history.js';
+import { UsageHistory } from '../search/usage-history.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './capability-items.js';
 import { allowsPersona, personaKey } from './manifest/persona.js';

@@ -1,7 +1,6 @@
 import { ImmutableSet } from './immutable-set.js';
 import { compareText } from '../core/plain-data.js';
-import { KeywordIndex } from '../search/keywords/keyword-index.js';
-import { scoreKeywords, type KeywordMatchResult } from '../search/keywords/keyword-score.js';
+import { KeywordIndex, scoreKeywords, type KeywordMatchResult } from '../search/keyword-index.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { FacetIndex } from './facet-index.js';
 import { MatchingMetrics } from './matching-metrics.js';

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '../core/clock.js';
-import type { Usage, UsageData } from '../search/feedback/usage-history.js';
+import type { Usage, UsageData } from '../search/usage-history.js';
 import type { StateStore } from '../state/state-store.js';
 
 export interface ShareUsageOptions {

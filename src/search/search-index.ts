@@ -1,69 +1,70 @@
-import { compareText } from '../core/plain-data.js';
 import { finish, type Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { applyVotes, votedAgainst, type Voted } from './feedback/apply-votes.js';
-import type { UseOutcome } from './feedback/past-requests.js';
-import { UsageHistory } from './feedback/usage-history.js';
-import { DocumentIndex } from './index/document-index.js';
-import { Best } from './ranking/best.js';
-import { DocumentScorer } from './ranking/document-scorer.js';
-import { explainMatch, type SearchResult } from './ranking/explain-match.js';
-import { RANKING } from './ranking/parameters.js';
-import { planQuery, type QueryPlan } from './ranking/query-plan.js';
-import { parseRequest, type Request } from './ranking/request.js';
-import { ScoreBounds } from './ranking/score-bounds.js';
-import { ScorerScratch } from './ranking/scorer-scratch.js';
-import { correctSpelling } from './ranking/spelling.js';
-import { checkRelatedWords, RelatedWords, type RelatedWordsOptions } from './tables/related-words.js';
+import { bestDocuments, CandidateFinder, type Candidates, type ScoredDocument } from './best-documents.js';
+import { SEARCH_FIELDS, type SearchField } from './bm25f.js';
+import { DocumentScorer } from './document-scorer.js';
+import { InvertedIndex } from './inverted-index.js';
+import { parseQuery, planQuery, type Correction, type Query, type QueryPlan } from './query.js';
+import { checkRelatedWords, readRelatedWords, type RelatedWords, type RelatedWordsOptions } from './related-words.js';
+import { UsageHistory, type UseOutcome } from './usage-history.js';
+import { applyVotes, tellingStems, votedAgainst, votesOn } from './votes.js';
 
-interface Scored {
-  readonly document: number;
-  readonly entry: ToolEntry;
-  readonly score: number;
-  /** The part of the score that past use gave or took. */
-  readonly usage?: number;
+/** A word of the request that a tool has, or has a word for. */
+export interface WordMatch {
+  readonly word: string;
+  readonly fields: readonly SearchField[];
+  /** Whether the tool has only words that mean about the same. */
+  readonly related: boolean;
 }
 
-/** A text as it is ranked. */
-interface Planned extends Pick<SearchResult, 'corrections' | 'truncated'> {
-  readonly asWritten: Request;
-  readonly plan: QueryPlan;
+/** A tool that fits a request, and why. */
+export interface SearchResult {
+  readonly toolName: string;
+  readonly score: number;
+  readonly matches: readonly WordMatch[];
+  /** Words of the request that no tool has, and as what they were read. */
+  readonly corrections: readonly Correction[];
+  /** Whether the text was longer than is read; the rest was ignored. */
+  readonly truncated: boolean;
+  /** The part of the score that past use of the tool gave, or, below zero, took; 0 when there was none. */
+  readonly usage: number;
+  /** The same as one line for users. */
+  readonly explanation: string;
 }
 
 /** What a search found. */
 export interface Found {
   /** The best, best first. */
   readonly best: readonly { readonly entry: ToolEntry; readonly result: SearchResult }[];
-  /** Every tool that has a word of the text or one that stands in, in no order, whether or not it was accepted. */
+  /** Every tool that has a word of the text or one that stands in, in no order, accepted or not. */
   readonly having: readonly ToolEntry[];
 }
 
-/** Arrays as long as the catalogue or its vocabulary, which serve one request after the other. */
-interface Workspace {
-  readonly bounds: ScoreBounds;
-  readonly scratch: ScorerScratch;
-}
+type Accept = (entry: ToolEntry) => boolean;
 
-/** How many documents with the highest bounds are scored first, so that the others have a score to beat. */
-const FIRST_SCORED = 16;
+/** A text, ready to be ranked. */
+interface Prepared {
+  readonly index: InvertedIndex;
+  readonly query: Query;
+  readonly plan: QueryPlan;
+  readonly candidates: Candidates;
+}
 
 /** Ranked search over everything known of a tool. docs/search-and-scoring.md explains it in words. */
 export class SearchIndex {
-  /** Which tools served past requests. */
-  readonly usage = new UsageHistory();
-
-  readonly #index = new DocumentIndex();
+  #index = new InvertedIndex();
+  readonly #finder = new CandidateFinder();
   readonly #options: RelatedWordsOptions;
-  #tables: RelatedWords | undefined;
-  #workspace: Workspace | undefined;
+  #relatedWords: RelatedWords | undefined;
+  #usage: UsageHistory | undefined;
 
   constructor(options: RelatedWordsOptions = {}) {
     this.#options = checkRelatedWords(options);
   }
 
-  /** Made by the first search: many programs never search. */
-  get #relatedWords(): RelatedWords {
-    return (this.#tables ??= finish(RelatedWords.of(this.#options)));
+  /** Which tools served past requests. */
+  get usage(): UsageHistory {
+    return (this.#usage ??= new UsageHistory());
   }
 
   add(entry: ToolEntry): void {
@@ -76,183 +77,94 @@ export class SearchIndex {
 
   /** Remembers that a tool served a request, or failed to. */
   recordUse(text: string, toolName: string, outcome: UseOutcome): void {
-    this.usage.record(parseRequest(text), toolName, outcome);
+    this.usage.record(tellingStems(parseQuery(text)), toolName, outcome);
   }
 
   /** Indexes what came since the last search as work that pauses; otherwise the next search does it at once. */
-  *preparing(): Work<void> {
+  *preparing(): Work<RelatedWords> {
+    this.#index = this.#index.compacted();
     yield* this.#index.updating();
-    this.#tables ??= yield* RelatedWords.of(this.#options);
+    return (this.#relatedWords ??= yield* readRelatedWords(this.#options));
   }
 
-  /** The best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
-  search(text: string, limit: number, accept: (entry: ToolEntry) => boolean = () => true): readonly SearchResult[] {
-    return finish(this.#explained(this.#planOf(text), limit, accept, this.usage)).map(({ result }) => result);
+  /** Returns the best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
+  search(text: string, limit: number, accept: Accept = () => true): readonly SearchResult[] {
+    return finish(this.#best(this.#prepare(text), limit, accept, this.#usage)).map(({ result }) => result);
   }
 
   /**
    * Finds the same with the tools themselves and with all others that have a word of the text, as work that pauses; by the
    * votes of another history if one is given. It begins again when tools come or go meanwhile.
    */
-  *finding(text: string, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory = this.usage): Work<Found> {
+  *finding(text: string, limit: number, accept: Accept, usage = this.#usage): Work<Found> {
     for (;;) {
       yield* this.preparing();
-      const { version } = this.#index;
-      const work = this.#finding(text, limit, accept, usage);
+      const { state } = this.#index;
+      const work = this.#found(text, limit, accept, usage);
       for (let step = work.next(); ; step = work.next()) {
-        if (step.done === true) return step.value!;
+        if (step.done === true) return step.value;
         yield;
-        if (this.#index.version !== version) break;
+        if (this.#index.state !== state) break;
       }
-      work.return(undefined);
     }
   }
 
-  *#finding(text: string, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Work<Found | undefined> {
-    const planned = this.#planOf(text);
+  *#found(text: string, limit: number, accept: Accept, usage: UsageHistory | undefined): Work<Found> {
+    const prepared = this.#prepare(text);
     yield;
-    const best = yield* this.#explained(planned, limit, accept, usage);
-    yield;
-    return { best, having: yield* this.#having(planned.plan) };
-  }
-
-  #planOf(text: string): Planned {
-    this.#index.update();
-    const asWritten = parseRequest(text);
-    const { request, corrections } = correctSpelling(asWritten, this.#index, this.#relatedWords);
-    return { asWritten, truncated: request.truncated, corrections, plan: planQuery(request, this.#index, this.#relatedWords) };
-  }
-
-  *#explained({ asWritten, plan, corrections, truncated }: Planned, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Work<Found['best']> {
-    const best = yield* usage.size === 0 ? this.#best(plan, limit, accept) : this.#bestWithUsage(asWritten, plan, limit, accept, usage);
-    const explained: Found['best'][number][] = [];
-    for (const { document, entry, score, usage: byUse = 0 } of best) {
+    const best = yield* this.#best(prepared, limit, accept, usage);
+    const having: ToolEntry[] = [];
+    for (const document of prepared.candidates.documents) {
       yield;
-      explained.push({ entry, result: explainMatch(entry, score, document, plan, this.#index, { corrections, truncated, usage: byUse }) });
+      const entry = prepared.index.entry(document);
+      if (entry !== undefined) having.push(entry);
+    }
+    return { best, having };
+  }
+
+  #prepare(text: string): Prepared {
+    const relatedWords = finish(this.preparing());
+    const index = this.#index;
+    const query = parseQuery(text);
+    const plan = planQuery(query, index, relatedWords);
+    return { index, query, plan, candidates: this.#finder.find(plan, index) };
+  }
+
+  *#best(prepared: Prepared, limit: number, accept: Accept, usage: UsageHistory | undefined): Work<Found['best']> {
+    const explained: Found['best'][number][] = [];
+    for (const scored of yield* ranked(prepared, limit, accept, usage)) {
+      yield;
+      explained.push({ entry: scored.entry, result: explain(scored, prepared) });
     }
     return explained;
   }
-
-  *#having(plan: QueryPlan): Work<readonly ToolEntry[]> {
-    const workspace = this.#takeWorkspace();
-    const { bounds } = workspace;
-    try {
-      bounds.compute(plan, this.#index);
-      const having: ToolEntry[] = [];
-      for (let at = 0; at < bounds.count; at++) {
-        yield;
-        const entry = this.#index.entry(bounds.documents[at]!);
-        if (entry !== undefined) having.push(entry);
-      }
-      return having;
-    } finally {
-      bounds.clear();
-      this.#workspace = workspace;
-    }
-  }
-
-  /** As `#best`, with the votes of past requests added to the scores. */
-  *#bestWithUsage(request: Request, plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean, usage: UsageHistory): Work<readonly Scored[]> {
-    const index = this.#index;
-    const votes = usage.votesOn(request, {
-      state: [index.vocabulary, index.store.documents, index.size],
-      size: index.size,
-      documentsWith: (stem) => {
-        const number = index.vocabulary.stemNumber(stem);
-        return number === undefined ? 0 : index.documentsWith(number);
-      },
-    });
-    const ranked = yield* this.#best(plan, limit + votedAgainst(votes), accept);
-    if (votes.size === 0) return ranked;
-    const best = new Best<Voted>(limit, isBetter);
-    const workspace = this.#takeWorkspace();
-    const scorer = new DocumentScorer(plan, index, workspace.scratch);
-    try {
-      const voted = applyVotes(ranked, limit, votes, (toolName) => {
-        for (const document of index.documentsNamed(toolName)) {
-          const entry = index.entry(document)!;
-          if (accept(entry)) return { document, entry, score: scorer.score(document) };
-        }
-        return undefined;
-      });
-      for (const tool of voted) best.offer(tool);
-    } finally {
-      scorer.release();
-      this.#workspace = workspace;
-    }
-    return best.sorted();
-  }
-
-  /** Exactly the best: a document is passed over only when its bound cannot reach the worst of the kept. */
-  *#best(plan: QueryPlan, limit: number, accept: (entry: ToolEntry) => boolean): Work<readonly Scored[]> {
-    const workspace = this.#takeWorkspace();
-    const scorer = new DocumentScorer(plan, this.#index, workspace.scratch);
-    try {
-      workspace.bounds.compute(plan, this.#index);
-      yield;
-      return yield* this.#bestByBounds(scorer, workspace.bounds, limit, accept);
-    } finally {
-      // Also when `accept` throws: the arrays serve the next request.
-      workspace.bounds.clear();
-      scorer.release();
-      this.#workspace = workspace;
-    }
-  }
-
-  /** Lends the arrays that requests share, to be put back. A search that comes while another is under way gets its own. */
-  #takeWorkspace(): Workspace {
-    const workspace = this.#workspace ?? { bounds: new ScoreBounds(), scratch: new ScorerScratch() };
-    this.#workspace = undefined;
-    return workspace;
-  }
-
-  *#bestByBounds(scorer: DocumentScorer, scoreBounds: ScoreBounds, limit: number, accept: (entry: ToolEntry) => boolean): Work<readonly Scored[]> {
-    const best = new Best<Scored>(limit, isBetter);
-    const { bounds, documents, count } = scoreBounds;
-    const offer = (document: number) => {
-      const entry = this.#index.entry(document);
-      if (entry === undefined || !accept(entry)) return;
-      const score = scorer.score(document);
-      if (score > 0) best.offer({ document, entry, score });
-    };
-
-    const promising = withHighestBounds(scoreBounds, Math.max(FIRST_SCORED, limit));
-    for (const document of promising) {
-      yield;
-      offer(document);
-    }
-    const done = new Set(promising);
-    // The request may cover a tool's whole name, whatever its words.
-    const growth = 1 + RANKING.nameCoverage;
-    let enough = best.worst?.score ?? 0;
-    for (let at = 0; at < count; at++) {
-      const document = documents[at]!;
-      const bound = bounds[document]!;
-      if (bound * growth < enough || done.has(document)) continue;
-      // The name alone is quickly read, and most names have little to do with the request.
-      if (bound * scorer.nameFactor(document) < enough) continue;
-      yield;
-      offer(document);
-      enough = best.worst?.score ?? 0;
-    }
-    return best.sorted();
-  }
 }
 
-function withHighestBounds({ bounds, documents, count }: ScoreBounds, number: number): readonly number[] {
-  const highest = new Best<number>(number, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
-  let least = 0;
-  for (let at = 0; at < count; at++) {
-    const document = documents[at]!;
-    if (bounds[document]! < least) continue;
-    highest.offer(document);
-    if (highest.worst !== undefined) least = bounds[highest.worst]!;
-  }
-  return highest.sorted();
+function* ranked({ index, query, plan, candidates }: Prepared, limit: number, accept: Accept, usage: UsageHistory | undefined): Work<readonly ScoredDocument[]> {
+  const scorer = new DocumentScorer(plan, candidates.relatedRarities, index);
+  if (usage === undefined || usage.size === 0) return yield* bestDocuments(candidates, scorer, index, limit, accept);
+  const votes = votesOn(query, usage, index);
+  const best = yield* bestDocuments(candidates, scorer, index, limit + votedAgainst(votes), accept);
+  return applyVotes(best, limit, votes, (toolName) => {
+    const document = index.documentsNamed(toolName).find((each) => accept(index.entry(each)!));
+    return document === undefined ? undefined : { document, entry: index.entry(document)!, score: scorer.score(document) };
+  });
 }
 
-function isBetter(a: Scored, b: Scored): boolean {
-  if (a.score !== b.score) return a.score > b.score;
-  if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
-  return (compareText(a.entry.name, b.entry.name) || a.document - b.document) < 0;
+/** Says which words of the request are where in a tool. */
+function explain({ entry, document, score, usage = 0 }: ScoredDocument, { index, query: { truncated }, plan: { terms, corrections } }: Prepared): SearchResult {
+  const fieldsByStem = index.fieldsByStem(document);
+  const namesOf = (fields: number) => Object.freeze(SEARCH_FIELDS.filter((_, field) => (fields & (1 << field)) !== 0));
+  const matches = terms.flatMap(({ word, stem, related }): WordMatch[] => {
+    const own = fieldsByStem.get(stem) ?? 0;
+    const fields = own || related.reduce((all, other) => all | (fieldsByStem.get(other.stem) ?? 0), 0);
+    return fields === 0 ? [] : [Object.freeze({ word, fields: namesOf(fields), related: own === 0 })];
+  });
+  const notes = [
+    ...matches.map(({ word, fields, related }) => `${related ? `a word like "${word}"` : `"${word}"`} in ${fields.join(', ')}`),
+    ...corrections.map(({ word, readAs }) => `"${word}" read as "${readAs}"`),
+    ...(usage === 0 ? [] : [usage > 0 ? 'served similar requests before' : 'failed on similar requests before']),
+    ...(truncated ? ['the end of the text was not read'] : []),
+  ];
+  return Object.freeze({ toolName: entry.name, score, matches: Object.freeze(matches), corrections, truncated, usage, explanation: notes.join('; ') });
 }

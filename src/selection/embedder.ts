@@ -1,7 +1,7 @@
 import { ToolError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import { describeValue } from '../core/plain-data.js';
-import { textOf } from '../search/index/tool-text.js';
+import { textOf } from '../search/inverted-index.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** Turns texts into vectors that lie close together where the texts mean about the same. */

@@ -4,7 +4,6 @@ import { LIMITS } from '../core/limits.js';
 import { compareText } from '../core/plain-data.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import type { SearchOptions, ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { Best } from '../search/ranking/best.js';
 import { aFunction, anObject, checkOptions, milliseconds, signal, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
@@ -89,9 +88,8 @@ export async function rankHybrid(registry: ToolMetadataRegistry, text: string, o
 /** Joins the hits of search and the tools nearest to the request; what points nowhere or away from it is not near. */
 function fuse(hits: readonly Placed[], entries: readonly ToolEntry[], similarities: Similarities): readonly Placed[] {
   const cosines = new Map(entries.map((entry, index) => [entry, similarities[index]!]));
-  const best = new Best<Placed>(FUSED, isBetter);
-  for (const [entry, score] of cosines) if (score > 0) best.offer({ entry, score, explanation: `similar in meaning (${score.toFixed(2)})` });
-  const near = new Map(best.sorted().map((each) => [each.entry, each]));
+  const similar = Array.from(cosines, ([entry, score]): Placed => ({ entry, score, explanation: `similar in meaning (${score.toFixed(2)})` })).filter(({ score }) => score > 0);
+  const near = new Map(bestFirst(similar).slice(0, FUSED).map((each) => [each.entry, each]));
   const found = new Set(hits.map(({ entry }) => entry));
   const candidates = [
     ...hits.map(({ entry, score, explanation }) => ({ entry, score, explanation: near.has(entry) ? `${explanation}; ${near.get(entry)!.explanation}` : explanation })),
@@ -99,7 +97,7 @@ function fuse(hits: readonly Placed[], entries: readonly ToolEntry[], similariti
   ];
   const bySearch = standardized(candidates.map(({ score }) => score));
   const bySimilarity = standardized(candidates.map(({ entry }) => cosines.get(entry)!));
-  return candidates.map(({ entry, explanation }, index) => ({ entry, score: bySearch[index]! + SIMILARITY_WEIGHT * bySimilarity[index]!, explanation })).sort((a, b) => (isBetter(a, b) ? -1 : 1));
+  return bestFirst(candidates.map(({ entry, explanation }, index) => ({ entry, score: bySearch[index]! + SIMILARITY_WEIGHT * bySimilarity[index]!, explanation })));
 }
 
 /** Returns the distances of values from their mean in standard deviations; 0 where all are equal. */
@@ -110,10 +108,8 @@ function standardized(values: readonly number[]): readonly number[] {
   return values.map((value) => (value - mean) / deviation);
 }
 
-function isBetter(a: Placed, b: Placed): boolean {
-  if (a.score !== b.score) return a.score > b.score;
-  if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
-  return compareText(a.entry.name, b.entry.name) < 0;
+function bestFirst(placed: readonly Placed[]): readonly Placed[] {
+  return [...placed].sort((a, b) => b.score - a.score || a.entry.priority - b.entry.priority || compareText(a.entry.name, b.entry.name));
 }
 
 function toRanking(placed: readonly Placed[], limit: number): Ranking {

@@ -2,7 +2,7 @@ import { Priority } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { compareText } from '../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { SearchResult } from '../search/ranking/explain-match.js';
+import type { SearchResult } from '../search/search-index.js';
 import { renderTool } from '../tool/render/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';

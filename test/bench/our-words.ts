@@ -1,6 +1,4 @@
-import { splitWords } from '../../src/search/text/split-words.js';
-import { stem } from '../../src/search/text/stem.js';
-import { STOP_WORDS } from '../../src/search/text/stop-words.js';
+import { splitWords, stem, STOP_WORDS } from '../../src/search/words.js';
 
 /** The words of a text as our own search sees them: identifiers by their parts, without stop words, in lower case. */
 export function ourWords(text: string): string[] {

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { keywordForm } from '../../src/search/keywords/keyword-index.js';
-import { splitWords } from '../../src/search/text/split-words.js';
-import { stem } from '../../src/search/text/stem.js';
+import { keywordForm } from '../../src/search/keyword-index.js';
+import { splitWords, stem } from '../../src/search/words.js';
 import { activeRows, declaredAs, declaredList, present, readShared, registryOfRows, Tally, warnIfAbsent } from './victor-catalogue.js';
 
 // Recorded answers to texts, of the system whose design tooldex started from. It looks for keywords as substrings; every

@@ -1,6 +1,5 @@
 import { DangerLevel, type ToolEntry, type ToolFilter, type ToolMetadataRegistry } from '../../src/index.js';
-import { splitWords } from '../../src/search/text/split-words.js';
-import { stem } from '../../src/search/text/stem.js';
+import { splitWords, stem } from '../../src/search/words.js';
 import { ALIASES, CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES } from './arbitrary-tools.js';
 
 /** Requests that the tools of `arbitrary-tools` answer in part. */

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/core/clock.js';
 import { nearDuplicates } from '../../src/registry/lint/near-duplicates.js';
-import { splitWords } from '../../src/search/text/split-words.js';
-import { stem } from '../../src/search/text/stem.js';
+import { splitWords, stem } from '../../src/search/words.js';
 
 interface Text {
   readonly text: string;

@@ -2,15 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/core/clock.js';
 import type { ToolMetadataRegistry } from '../../src/index.js';
-import { DocumentIndex } from '../../src/search/index/document-index.js';
-import { DocumentScorer } from '../../src/search/ranking/document-scorer.js';
-import { planQuery } from '../../src/search/ranking/query-plan.js';
-import { parseRequest } from '../../src/search/ranking/request.js';
-import { ScoreBounds } from '../../src/search/ranking/score-bounds.js';
-import { ScorerScratch } from '../../src/search/ranking/scorer-scratch.js';
-import { correctSpelling } from '../../src/search/ranking/spelling.js';
+import { CandidateFinder } from '../../src/search/best-documents.js';
+import { DocumentScorer } from '../../src/search/document-scorer.js';
+import { InvertedIndex } from '../../src/search/inverted-index.js';
+import { parseQuery, planQuery } from '../../src/search/query.js';
+import { readRelatedWords } from '../../src/search/related-words.js';
 import { SearchIndex } from '../../src/search/search-index.js';
-import { RelatedWords } from '../../src/search/tables/related-words.js';
 import { registryOf } from '../tool/sample-tools.js';
 
 const WORDS = ['file', 'files', 'read', 'write', 'tax', 'weather', 'forecast', 'delete', 'remove', 'list', 'image', 'photo', 'bitcoin', 'crypto', 'get', 'user', 'git', 'diff', 'commit', 'the'];
@@ -29,13 +26,12 @@ const brief = (results: readonly { toolName: string; score: number }[]) => resul
 
 /** The reference: every tool scored from its words, none passed over, whatever the postings say. */
 function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
-  const index = new DocumentIndex();
+  const index = new InvertedIndex();
   for (const entry of registry) index.add(entry);
-  index.update();
-  const related = finish(RelatedWords.of({}));
-  const plan = planQuery(correctSpelling(parseRequest(text), index, related).request, index, related);
-  new ScoreBounds().compute(plan, index); // Counts how rare a word and its stand-ins are together.
-  const scorer = new DocumentScorer(plan, index, new ScorerScratch());
+  finish(index.updating());
+  const plan = planQuery(parseQuery(text), index, finish(readRelatedWords({})));
+  const { relatedRarities } = new CandidateFinder().find(plan, index); // Counts how rare a word and its stand-ins are together.
+  const scorer = new DocumentScorer(plan, relatedRarities, index);
   return [...registry]
     .map((entry) => ({ entry, score: scorer.score(index.documentsNamed(entry.name)[0]!) }))
     .filter(({ score }) => score > 0)

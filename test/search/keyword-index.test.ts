@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KeywordIndex, keywordForm } from '../../src/search/keywords/keyword-index.js';
-import { splitWords } from '../../src/search/text/split-words.js';
-import { stem } from '../../src/search/text/stem.js';
+import { KeywordIndex, keywordForm } from '../../src/search/keyword-index.js';
+import { splitWords, stem } from '../../src/search/words.js';
 
 /** What the index must answer, by comparing every keyword with every place of the text. */
 function findNaively(keywords: readonly string[], text: string): ReadonlySet<string> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitWords } from '../../src/search/text/split-words.js';
+import { splitWords } from '../../src/search/words.js';
 
 const wholes = (text: string) => splitWords(text).map(({ whole }) => whole);
 const parts = (text: string) => splitWords(text).map((word) => word.parts);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stem } from '../../src/search/text/stem.js';
+import { stem } from '../../src/search/words.js';
 
 /** Words that are forms of one word. */
 const ALIKE: readonly (readonly string[])[] = [

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AccessMode, DangerLevel, lintTools, ToolMetadataRegistry, type StandardSchema } from '../../src/index.js';
-import { keywordForm } from '../../src/search/keywords/keyword-index.js';
+import { keywordForm } from '../../src/search/keyword-index.js';
 import { touchesOf } from '../../src/tool/touches.js';
 import { createDefaultTools } from '../../tools/index.js';
 

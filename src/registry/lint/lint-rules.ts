@@ -2,7 +2,7 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage
 import { isDangerous, isParallelizable, isWriting } from '../../core/enum-order.js';
 import { describeValue } from '../../core/plain-data.js';
 import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
-import { keywordForm } from '../../search/keywords/keyword-index.js';
+import { keywordForm } from '../../search/keyword-index.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
 export type LintSeverity = 'error' | 'warning';

@@ -1,0 +1,211 @@
+import type { Work } from '../core/clock.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { GREATEST_SUM, RANKING, rarityOf, saturate } from './bm25f.js';
+import type { DocumentScorer } from './document-scorer.js';
+import { documentOf, impactAt, type InvertedIndex } from './inverted-index.js';
+import type { PlannedTerm, QueryPlan } from './query.js';
+
+/** A document with its tool and its score. */
+export interface ScoredDocument {
+  readonly document: number;
+  readonly entry: ToolEntry;
+  readonly score: number;
+  /** The part of the score that past use gave or, below zero, took. */
+  readonly usage?: number;
+}
+
+/** The documents that have a word of a query or one that stands in. */
+export interface Candidates {
+  readonly documents: Uint32Array;
+  /** For each of them what its score before name coverage cannot exceed. */
+  readonly bounds: Float32Array;
+  /** For each term how rare it is to have its word or one that stands in; 0 where none does. */
+  readonly relatedRarities: readonly number[];
+}
+
+/** How many documents with the highest bounds are scored first, so that the others have a score to beat. */
+const FIRST_SCORED = 16;
+/** A bound must stay one after rounding. */
+const ROUNDING = 1 + 1e-6;
+const SATURATED = GREATEST_SUM.map(saturate);
+
+/**
+ * Finds the candidates of queries, by the postings alone.
+ *
+ * A bound sums the saturated impact of each word, times what the exact word and a pair of neighbours could add to it (a
+ * pair is counted to its rarer word, and is worth no more than that word alone). Sums are kept by document number, in
+ * arrays that serve one query after the other, and are all zero between two.
+ */
+export class CandidateFinder {
+  #bounds = new Float32Array(0);
+  #own = new Float32Array(0);
+  #related = new Float32Array(0);
+  /** The documents that have a bound, and those that have a word of the term in question. */
+  #documents = new Uint32Array(0);
+  #touched = new Uint32Array(0);
+  #count = 0;
+
+  find(plan: QueryPlan, index: InvertedIndex): Candidates {
+    this.#reserve(index.documentCount);
+    const growth = growthOf(plan);
+    const relatedRarities = plan.terms.map((term, place) => {
+      if (term.related.length > 0) return this.#addWithRelated(term, index, growth[place]!);
+      if (term.stem !== -1) this.#addOwn(term, index, growth[place]!);
+      return 0;
+    });
+    const documents = this.#documents.slice(0, this.#count);
+    const sums = this.#bounds;
+    const bounds = new Float32Array(this.#count);
+    for (let at = 0; at < documents.length; at++) {
+      bounds[at] = sums[documents[at]!]!;
+      sums[documents[at]!] = 0;
+    }
+    this.#count = 0;
+    return { documents, bounds, relatedRarities };
+  }
+
+  #reserve(documents: number): void {
+    if (this.#bounds.length >= documents) return;
+    const room = Math.ceil(documents * 1.25);
+    [this.#bounds, this.#own, this.#related] = [new Float32Array(room), new Float32Array(room), new Float32Array(room)];
+    [this.#documents, this.#touched] = [new Uint32Array(room), new Uint32Array(room)];
+  }
+
+  #add(document: number, amount: number): void {
+    if (this.#bounds[document] === 0) this.#documents[this.#count++] = document;
+    this.#bounds[document]! += amount;
+  }
+
+  #addOwn({ stem, weight, rarity }: PlannedTerm, index: InvertedIndex, growth: number): void {
+    const factor = weight * rarity * growth * ROUNDING;
+    const { values, length } = index.postings(stem);
+    for (let at = 0; at < length; at++) this.#add(documentOf(values[at]!), factor * SATURATED[impactAt(values[at]!)]!);
+  }
+
+  #addWithRelated({ stem, weight, rarity, related }: PlannedTerm, index: InvertedIndex, growth: number): number {
+    let touched = 0;
+    const addSums = (stem: number, share: number, sums: Float32Array) => {
+      const { values, length } = index.postings(stem);
+      for (let at = 0; at < length; at++) {
+        const document = documentOf(values[at]!);
+        if (this.#own[document] === 0 && this.#related[document] === 0) this.#touched[touched++] = document;
+        sums[document]! += share * GREATEST_SUM[impactAt(values[at]!)]!;
+      }
+    };
+    if (stem !== -1) addSums(stem, 1, this.#own);
+    for (const other of related) addSums(other.stem, other.share, this.#related);
+    let having = 0;
+    for (let at = 0; at < touched; at++) if (index.entry(this.#touched[at]!) !== undefined) having++;
+    const relatedRarity = Math.min(stem === -1 ? Infinity : rarity, rarityOf(having, index.size));
+    for (let at = 0; at < touched; at++) {
+      const document = this.#touched[at]!;
+      const own = this.#own[document]!;
+      const alone = saturate(own);
+      const bound = rarity * alone * growth + relatedRarity * (saturate(own + this.#related[document]!) - alone);
+      this.#add(document, weight * bound * ROUNDING);
+      this.#own[document] = 0;
+      this.#related[document] = 0;
+    }
+    return relatedRarity;
+  }
+}
+
+/** Returns for each term by how much its own part can grow at most: by exact words and by pairs it is the rarer word of. */
+function growthOf({ terms, pairs }: QueryPlan): number[] {
+  const growth = terms.map(({ words }) => 1 + RANKING.exactWord * words.length);
+  for (const { first, second, worth } of pairs) {
+    const rarer = terms[first]!.rarity >= terms[second]!.rarity ? first : second;
+    const { weight, rarity } = terms[rarer]!;
+    if (weight * rarity > 0) growth[rarer]! += worth / (weight * rarity);
+  }
+  return growth;
+}
+
+/** Returns exactly the best of the candidates, best first: one is passed over only when its bound cannot reach the worst of the kept. */
+export function* bestDocuments({ documents, bounds }: Candidates, scorer: DocumentScorer, index: InvertedIndex, limit: number, accept: (entry: ToolEntry) => boolean): Work<readonly ScoredDocument[]> {
+  const best = new TopK(limit, isBetter);
+  const offer = (document: number) => {
+    const entry = index.entry(document);
+    if (entry === undefined || !accept(entry)) return;
+    const score = scorer.score(document);
+    if (score > 0) best.offer({ document, entry, score });
+  };
+  const promising = highestOf(bounds, Math.max(FIRST_SCORED, limit));
+  for (const place of promising) {
+    yield;
+    offer(documents[place]!);
+  }
+  const done = new Set(promising);
+  let enough = best.worst?.score ?? 0;
+  for (let place = 0; place < documents.length; place++) {
+    const bound = bounds[place]!;
+    // The query may cover a tool's whole name, whatever its words.
+    if (bound * (1 + RANKING.nameCoverage) < enough || done.has(place)) continue;
+    // The name alone is quickly read, and most names have little to do with the query.
+    if (bound * scorer.nameFactor(documents[place]!) < enough) continue;
+    yield;
+    offer(documents[place]!);
+    enough = best.worst?.score ?? 0;
+  }
+  return best.sorted();
+}
+
+function highestOf(bounds: Float32Array, count: number): readonly number[] {
+  const highest = new TopK<number>(count, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
+  let least = 0;
+  for (let place = 0; place < bounds.length; place++) {
+    if (bounds[place]! < least) continue;
+    highest.offer(place);
+    if (highest.worst !== undefined) least = bounds[highest.worst]!;
+  }
+  return highest.sorted();
+}
+
+/** Orders by score, then by priority, then by name. */
+export function isBetter(a: ScoredDocument, b: ScoredDocument): boolean {
+  if (a.score !== b.score) return a.score > b.score;
+  if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
+  return a.entry.name === b.entry.name ? a.document < b.document : a.entry.name < b.entry.name;
+}
+
+/** The best of many, by an order in which no two are equal: a heap with the worst of the kept on top. */
+class TopK<T> {
+  readonly #heap: T[] = [];
+
+  constructor(
+    private readonly limit: number,
+    private readonly isBetter: (a: T, b: T) => boolean,
+  ) {}
+
+  /** The worst that is kept, once as many are kept as wanted: only what is better can still come in. */
+  get worst(): T | undefined {
+    return this.#heap.length < this.limit ? undefined : this.#heap[0];
+  }
+
+  offer(candidate: T): void {
+    const heap = this.#heap;
+    if (heap.length < this.limit) {
+      let at = heap.push(candidate) - 1;
+      for (let parent = (at - 1) >> 1; at > 0 && this.isBetter(heap[parent]!, candidate); parent = (at - 1) >> 1) {
+        heap[at] = heap[parent]!;
+        at = parent;
+      }
+      heap[at] = candidate;
+    } else if (this.limit > 0 && this.isBetter(candidate, heap[0]!)) {
+      let at = 0;
+      for (;;) {
+        let child = 2 * at + 1;
+        if (child + 1 < heap.length && this.isBetter(heap[child]!, heap[child + 1]!)) child++;
+        if (child >= heap.length || !this.isBetter(candidate, heap[child]!)) break;
+        heap[at] = heap[child]!;
+        at = child;
+      }
+      heap[at] = candidate;
+    }
+  }
+
+  /** Best first. */
+  sorted(): T[] {
+    return [...this.#heap].sort((a, b) => (this.isBetter(a, b) ? -1 : 1));
+  }
+}

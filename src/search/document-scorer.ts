@@ -1,0 +1,149 @@
+import { RANKING, saturate, SEARCH_FIELDS } from './bm25f.js';
+import { fieldOf, PIECE_END, wordOf, type InvertedIndex } from './inverted-index.js';
+import type { QueryPlan } from './query.js';
+
+/** What a stem is to a query: the word of a term itself, or one that stands in for it. */
+interface Role {
+  readonly term: number;
+  /** 0 for the word itself. */
+  readonly share: number;
+  /** How much of a tool's name it covers. */
+  readonly coverage: number;
+}
+
+const NAME = SEARCH_FIELDS.indexOf('name');
+
+/**
+ * The score of single documents for one query, computed from their words.
+ *
+ * A term is worth its weight times its rarity times its saturated occurrences; words that stand in add what they raise
+ * the saturation by, times the rarity of having any of these words; the exact word and neighbours add to that; and the
+ * sum grows with the share of the tool's name that the query covers.
+ */
+export class DocumentScorer {
+  readonly #plan: QueryPlan;
+  readonly #index: InvertedIndex;
+  readonly #relatedRarities: readonly number[];
+  readonly #roles = new Map<number, Role[]>();
+  /** By stem number 1 for those that play a role: most words of a document do not. */
+  readonly #hasRole: Uint8Array;
+  /** For each term the pairs it begins: the other's stem, and the pair's place. */
+  readonly #pairsFrom: readonly (readonly { readonly stem: number; readonly pair: number }[])[];
+  /** For each exact word its place in `#exact`. */
+  readonly #exactPlaces = new Map<number, number>();
+  readonly #exactTerms: number[] = [];
+
+  readonly #weights = new Float64Array(SEARCH_FIELDS.length);
+  readonly #own: Float64Array;
+  readonly #related: Float64Array;
+  readonly #exact: Float64Array;
+  readonly #together: Float64Array;
+
+  /** @param relatedRarities for each term how rare it is to have its word or one that stands in. */
+  constructor(plan: QueryPlan, relatedRarities: readonly number[], index: InvertedIndex) {
+    const { terms, pairs } = plan;
+    this.#plan = plan;
+    this.#index = index;
+    this.#relatedRarities = relatedRarities;
+    this.#hasRole = new Uint8Array(index.stemCount);
+    for (const [term, { stem, related, words, weight }] of terms.entries()) {
+      const coverage = Math.min(1, weight);
+      if (stem !== -1) this.#addRole(stem, { term, share: 0, coverage });
+      for (const other of related) this.#addRole(other.stem, { term, share: other.share, coverage: coverage * RANKING.relatedCoverage });
+      for (const word of words) if (word !== -1) this.#exactPlaces.set(word, this.#exactTerms.push(term) - 1);
+    }
+    this.#pairsFrom = terms.map((_, term) => pairs.flatMap(({ first, second }, pair) => (first === term ? [{ stem: terms[second]!.stem, pair }] : [])));
+    this.#own = new Float64Array(terms.length);
+    this.#related = new Float64Array(terms.length);
+    this.#exact = new Float64Array(this.#exactTerms.length);
+    this.#together = new Float64Array(pairs.length);
+  }
+
+  /** The score of a document; 0 when it has no word of the query. */
+  score(document: number): number {
+    this.#countOccurrences(document);
+    return this.#sum() * this.nameFactor(document);
+  }
+
+  /** By how much the score of a document grows because the query covers its name: 1 to 1 + `RANKING.nameCoverage`; rare words of the name count more. */
+  nameFactor(document: number): number {
+    const { tokens, starts, stemOfWord } = this.#index;
+    const from = starts[document]!;
+    let end = from;
+    let covers = false;
+    for (; end < starts[document + 1]! && fieldOf(tokens[end]!) === NAME && wordOf(tokens[end]!) !== PIECE_END; end++) covers ||= this.#hasRole[stemOfWord[wordOf(tokens[end]!)]!] === 1;
+    if (!covers) return 1;
+    let all = 0;
+    let covered = 0;
+    for (let at = from; at < end; at++) {
+      const stem = stemOfWord[wordOf(tokens[at]!)]!;
+      let first = from;
+      while (stemOfWord[wordOf(tokens[first]!)] !== stem) first++;
+      if (first < at) continue; // A repeated word counts once.
+      const worth = Math.fround((this.#index.rarity(stem) * (this.#index.genericStems.has(stem) ? RANKING.genericNameWord : 1)) ** 2);
+      all += worth;
+      covered += worth * this.#coverage(stem);
+    }
+    return 1 + RANKING.nameCoverage * (covered / all) ** RANKING.nameCoveragePower;
+  }
+
+  #addRole(stem: number, role: Role): void {
+    const roles = this.#roles.get(stem);
+    if (roles !== undefined) roles.push(role);
+    else this.#roles.set(stem, [role]);
+    this.#hasRole[stem] = 1;
+  }
+
+  /** The most that the roles of a stem cover of a name. */
+  #coverage(stem: number): number {
+    if (this.#hasRole[stem] === 0) return 0;
+    let most = 0;
+    for (const { coverage } of this.#roles.get(stem)!) most = Math.max(most, coverage);
+    return most;
+  }
+
+  #countOccurrences(document: number): void {
+    const { tokens, starts, stemOfWord } = this.#index;
+    this.#index.fieldWeights(document, this.#weights);
+    this.#own.fill(0);
+    this.#related.fill(0);
+    this.#exact.fill(0);
+    this.#together.fill(0);
+    for (let at = starts[document]!, end = starts[document + 1]!; at < end; at++) {
+      const word = wordOf(tokens[at]!);
+      if (word === PIECE_END || this.#hasRole[stemOfWord[word]!] === 0) continue;
+      const weight = this.#weights[fieldOf(tokens[at]!)]!;
+      for (const { term, share } of this.#roles.get(stemOfWord[word]!)!) {
+        if (share > 0) {
+          this.#related[term]! += share * weight;
+          continue;
+        }
+        this.#own[term]! += weight;
+        const exact = this.#exactPlaces.get(word);
+        if (exact !== undefined) this.#exact[exact]! += weight;
+        const next = wordOf(tokens[at + 1]!);
+        if (next !== PIECE_END) for (const { stem, pair } of this.#pairsFrom[term]!) if (stemOfWord[next] === stem) this.#together[pair]! += weight;
+      }
+    }
+  }
+
+  #sum(): number {
+    const { terms, pairs } = this.#plan;
+    let sum = 0;
+    for (let term = 0; term < terms.length; term++) {
+      const own = this.#own[term]!;
+      const related = this.#related[term]!;
+      if (own === 0 && related === 0) continue;
+      const { weight, rarity } = terms[term]!;
+      const alone = saturate(own);
+      sum += weight * (rarity * alone + (related === 0 ? 0 : this.#relatedRarities[term]! * (saturate(own + related) - alone)));
+    }
+    for (let place = 0; place < this.#exact.length; place++) {
+      if (this.#exact[place] === 0) continue;
+      const { weight, rarity } = terms[this.#exactTerms[place]!]!;
+      sum += RANKING.exactWord * weight * rarity * saturate(this.#exact[place]!);
+    }
+    for (let pair = 0; pair < pairs.length; pair++) if (this.#together[pair] !== 0) sum += pairs[pair]!.worth * saturate(this.#together[pair]!);
+    return sum;
+  }
+}

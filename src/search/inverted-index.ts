@@ -1,0 +1,304 @@
+import type { Work } from '../core/clock.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { impactOf, rarityOf, SEARCH_FIELDS, weighFields } from './bm25f.js';
+import { searchWords, stem } from './words.js';
+
+/** A list of whole numbers below 2³² in one typed array, which grows by half when it is full. */
+class Uint32List {
+  /** The numbers, with unused room at the end; another array after a `push`. */
+  values: Uint32Array;
+  length = 0;
+
+  constructor(room: number) {
+    this.values = new Uint32Array(room);
+  }
+
+  push(value: number): void {
+    if (this.length === this.values.length) {
+      const larger = new Uint32Array(Math.ceil(this.length * 1.5));
+      larger.set(this.values);
+      this.values = larger;
+    }
+    this.values[this.length++] = value;
+  }
+}
+
+/** A token is a word's number and the field it stands in; the highest number marks the end of a piece of text. */
+const FIELD_SHIFT = 28;
+export const PIECE_END = (1 << FIELD_SHIFT) - 1;
+
+export function wordOf(token: number): number {
+  return token & PIECE_END;
+}
+
+export function fieldOf(token: number): number {
+  return token >>> FIELD_SHIFT;
+}
+
+/** A posting is a document's number and, in its lowest byte, the impact of the stem there. */
+const IMPACT_BITS = 8;
+
+export function documentOf(posting: number): number {
+  return posting >>> IMPACT_BITS;
+}
+
+export function impactAt(posting: number): number {
+  return posting & 0xff;
+}
+
+/** Stems that stand in so many names that covering them says little. */
+const GENERIC: ReadonlySet<string> = new Set('get set list api tool by id for from to new data info information create update delete add search find all'.split(' ').map(stem));
+const IDENTIFIERS = SEARCH_FIELDS.indexOf('identifiers');
+/** An index is made again without its removed documents when they are this many and more than those that count. */
+const FEWEST_REMOVED = 1_000;
+const NONE: readonly never[] = Object.freeze([]);
+
+/**
+ * The texts of tools, ready to be searched: each tool as a document of words in order, and for each stem its postings.
+ *
+ * Words and stems have numbers, given in order of first use. The words score a document; the postings tell which documents
+ * are worth it. Tools are indexed when somebody first asks after they came: many programs register tools and never search.
+ * What is counted does not depend on the order in which tools came and went.
+ */
+export class InvertedIndex {
+  /** Another object whenever what is counted changes. */
+  state = {};
+  readonly #tokens = new Uint32List(64);
+  readonly #starts = new Uint32List(64);
+  readonly #words = new Map<string, number>();
+  readonly #stems = new Map<string, number>();
+  readonly #stemOfWord = new Uint32List(64);
+  readonly #genericStems = new Set<number>();
+  /** First letter and length → words. */
+  readonly #wordsByShape = new Map<string, string[]>();
+  /** By stem. */
+  readonly #postings: Uint32List[] = [];
+  readonly #documentsWith: number[] = [];
+  #rarities = new Float64Array(0);
+  #raritiesOf: object | undefined;
+  /** By document number; removed ones are undefined. */
+  readonly #entries: (ToolEntry | undefined)[] = [];
+  readonly #numbers = new Map<ToolEntry, number>();
+  readonly #named = new Map<string, readonly number[]>();
+  readonly #pending = new Set<ToolEntry>();
+
+  constructor() {
+    this.#starts.push(0);
+  }
+
+  /** How many tools there are. */
+  get size(): number {
+    return this.#numbers.size + this.#pending.size;
+  }
+
+  /** How many numbers of documents were given, removed ones included. */
+  get documentCount(): number {
+    return this.#entries.length;
+  }
+
+  get stemCount(): number {
+    return this.#stems.size;
+  }
+
+  /** All documents, one after the other. */
+  get tokens(): Uint32Array {
+    return this.#tokens.values;
+  }
+
+  /** Document d has the tokens from `starts[d]` up to `starts[d + 1]`. */
+  get starts(): Uint32Array {
+    return this.#starts.values;
+  }
+
+  /** Word number → stem number. */
+  get stemOfWord(): Uint32Array {
+    return this.#stemOfWord.values;
+  }
+
+  add(entry: ToolEntry): void {
+    this.state = {};
+    this.#pending.add(entry);
+  }
+
+  /** Takes a tool out of the counts; its postings stay until the index is made again. */
+  remove(entry: ToolEntry): void {
+    this.state = {};
+    const number = this.#numbers.get(entry);
+    if (this.#pending.delete(entry) || number === undefined) return;
+    this.#numbers.delete(entry);
+    this.#entries[number] = undefined;
+    const others = this.documentsNamed(entry.name).filter((other) => other !== number);
+    if (others.length > 0) this.#named.set(entry.name, others);
+    else this.#named.delete(entry.name);
+    for (const stem of this.fieldsByStem(number).keys()) this.#documentsWith[stem]!--;
+  }
+
+  /** Indexes the tools that came, with a pause after each. */
+  *updating(): Work<void> {
+    for (const entry of this.#pending) {
+      this.#pending.delete(entry);
+      this.#index(entry);
+      yield;
+    }
+  }
+
+  /** The index to go on with: a new one with the same tools when most documents of this one were removed. */
+  compacted(): InvertedIndex {
+    const removed = this.#entries.length - this.#numbers.size;
+    if (removed <= FEWEST_REMOVED || removed <= this.#numbers.size) return this;
+    const index = new InvertedIndex();
+    for (const entry of [...this.#numbers.keys(), ...this.#pending]) index.add(entry);
+    return index;
+  }
+
+  /** The tool of a document; undefined for a removed one. */
+  entry(document: number): ToolEntry | undefined {
+    return this.#entries[document];
+  }
+
+  /** The documents of the tools with a name: in a registry one at most, in a catalogue one of each owner. */
+  documentsNamed(name: string): readonly number[] {
+    return this.#named.get(name) ?? NONE;
+  }
+
+  wordNumber(word: string): number | undefined {
+    return this.#words.get(word);
+  }
+
+  stemNumber(ofStem: string): number | undefined {
+    return this.#stems.get(ofStem);
+  }
+
+  /** Whether a tool has the stem now; numbers also remember words of tools that went. */
+  has(ofStem: string): boolean {
+    const number = this.#stems.get(ofStem);
+    return number !== undefined && this.#documentsWith[number]! > 0;
+  }
+
+  /** How much it says that a tool has a stem; for -1, one that no tool has. */
+  rarity(stem: number): number {
+    if (stem === -1) return rarityOf(0, this.size);
+    if (this.#raritiesOf !== this.state) {
+      this.#rarities = new Float64Array(this.stemCount);
+      this.#raritiesOf = this.state;
+    }
+    return (this.#rarities[stem] ||= rarityOf(this.#documentsWith[stem]!, this.size));
+  }
+
+  get genericStems(): ReadonlySet<number> {
+    return this.#genericStems;
+  }
+
+  /** The documents that have a stem, removed ones included, in `values` up to `length`. */
+  postings(stem: number): Readonly<Pick<Uint32List, 'values' | 'length'>> {
+    return this.#postings[stem]!;
+  }
+
+  /** Known words with the same first letter that are at most one letter shorter or longer. */
+  wordsLike(word: string): readonly string[] {
+    return [word.length - 1, word.length, word.length + 1].flatMap((length) => this.#wordsByShape.get(`${word[0]}${length}`) ?? []);
+  }
+
+  /** The fields in which each stem of a document stands, as a set of bits. */
+  fieldsByStem(document: number): ReadonlyMap<number, number> {
+    const { tokens, stemOfWord } = this;
+    const fields = new Map<number, number>();
+    for (let at = this.starts[document]!, to = this.starts[document + 1]!; at < to; at++) {
+      const word = wordOf(tokens[at]!);
+      if (word === PIECE_END) continue;
+      const stem = stemOfWord[word]!;
+      fields.set(stem, (fields.get(stem) ?? 0) | (1 << fieldOf(tokens[at]!)));
+    }
+    return fields;
+  }
+
+  /** Writes into `into` what one occurrence in each field of a document counts. */
+  fieldWeights(document: number, into: Float64Array): void {
+    const { tokens } = this;
+    into.fill(0);
+    for (let at = this.starts[document]!, to = this.starts[document + 1]!; at < to; at++) if (wordOf(tokens[at]!) !== PIECE_END) into[fieldOf(tokens[at]!)]!++;
+    weighFields(into);
+  }
+
+  #index(entry: ToolEntry): void {
+    this.state = {};
+    const document = this.#entries.push(entry) - 1;
+    this.#numbers.set(entry, document);
+    this.#named.set(entry.name, [...this.documentsNamed(entry.name), document]);
+    const identifiers: string[] = [];
+    for (const [field, pieces] of textOf(entry).entries()) {
+      for (const piece of pieces) {
+        const read = searchWords(piece);
+        this.#addPiece(field, read.words);
+        identifiers.push(...read.identifiers);
+      }
+    }
+    this.#addPiece(IDENTIFIERS, identifiers);
+    this.#starts.push(this.#tokens.length);
+    this.#addPostings(document);
+  }
+
+  #addPiece(field: number, words: readonly string[]): void {
+    if (words.length === 0) return;
+    for (const word of words) this.#tokens.push((field << FIELD_SHIFT) | this.#numberOf(word));
+    this.#tokens.push((field << FIELD_SHIFT) | PIECE_END);
+  }
+
+  #numberOf(word: string): number {
+    let number = this.#words.get(word);
+    if (number !== undefined) return number;
+    this.#words.set(word, (number = this.#words.size));
+    const shape = `${word[0]}${word.length}`;
+    const alike = this.#wordsByShape.get(shape);
+    if (alike === undefined) this.#wordsByShape.set(shape, [word]);
+    else alike.push(word);
+    const its = stem(word);
+    let stemNumber = this.#stems.get(its);
+    if (stemNumber === undefined) {
+      this.#stems.set(its, (stemNumber = this.#postings.push(new Uint32List(2)) - 1));
+      this.#documentsWith.push(0);
+      if (GENERIC.has(its)) this.#genericStems.add(stemNumber);
+    }
+    this.#stemOfWord.push(stemNumber);
+    return number;
+  }
+
+  #addPostings(document: number): void {
+    const { tokens, stemOfWord } = this;
+    const weights = new Float64Array(SEARCH_FIELDS.length);
+    const sums = new Map<number, number>();
+    this.fieldWeights(document, weights);
+    for (let at = this.starts[document]!; at < this.#tokens.length; at++) {
+      const word = wordOf(tokens[at]!);
+      if (word !== PIECE_END) sums.set(stemOfWord[word]!, (sums.get(stemOfWord[word]!) ?? 0) + weights[fieldOf(tokens[at]!)]!);
+    }
+    for (const [stem, sum] of sums) {
+      this.#postings[stem]!.push((document << IMPACT_BITS) | impactOf(sum));
+      this.#documentsWith[stem]!++;
+    }
+  }
+}
+
+/**
+ * Returns everything known of a tool as pieces of text, by field.
+ *
+ * Words of different pieces are no neighbours. The first piece of the name is the name itself, aliases follow.
+ */
+export function textOf(entry: ToolEntry): readonly (readonly string[])[] {
+  const properties = entry.inputJsonSchema['properties'];
+  const parameters = typeof properties === 'object' && properties !== null ? (Object.entries(properties) as [string, unknown][]) : [];
+  return [
+    [entry.name, ...entry.aliases],
+    [...entry.keywords, ...entry.mandatoryKeywords],
+    entry.examples,
+    [entry.description],
+    entry.category === undefined ? [] : [entry.category],
+    parameters.map(([name]) => name),
+    parameters.map(([, schema]) => descriptionOf(schema)),
+  ];
+}
+
+function descriptionOf(schema: unknown): string {
+  const description = typeof schema === 'object' && schema !== null && 'description' in schema ? schema.description : undefined;
+  return typeof description === 'string' ? description : '';
+}

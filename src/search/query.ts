@@ -1,0 +1,170 @@
+import { LIMITS } from '../core/limits.js';
+import { RANKING } from './bm25f.js';
+import type { InvertedIndex } from './inverted-index.js';
+import type { RelatedWords } from './related-words.js';
+import { closestWord } from './spelling.js';
+import { readableText, searchWords, stem, WORD } from './words.js';
+
+/** One stem of a query. */
+export interface QueryTerm {
+  readonly stem: string;
+  /** 1 for a plain word, less for one that says less about the tool that is meant. */
+  readonly weight: number;
+  /** The words of the text that have this stem, as written but in lower case. */
+  readonly words: readonly string[];
+  /** Whether other words may stand in: not for chatty words, values and whole identifiers. */
+  readonly expandable: boolean;
+  /** Whether it looks like a name wherever it stands: names are not corrected. */
+  readonly name: boolean;
+}
+
+/** A request as weighted stems. */
+export interface Query {
+  /** Distinct stems in order of appearance; a repeated word counts once. */
+  readonly terms: readonly QueryTerm[];
+  /** Places in `terms` of words that stand next to each other, each pair once. */
+  readonly neighbours: readonly (readonly [number, number])[];
+  /** Whether the text was longer than is read. */
+  readonly truncated: boolean;
+}
+
+/** A word of a request that no tool has, and the word of the catalogue as which it was read. */
+export interface Correction {
+  readonly word: string;
+  readonly readAs: string;
+}
+
+/** A term in the numbers of one index. */
+export interface PlannedTerm {
+  /** The word of the request, for explanations. */
+  readonly word: string;
+  readonly weight: number;
+  /** The stem's number; -1 when no tool has had it. */
+  readonly stem: number;
+  readonly rarity: number;
+  /** Stems that may stand in, each with its share of the word itself. */
+  readonly related: readonly { readonly stem: number; readonly share: number }[];
+  /** The numbers of the words as written; -1 for one that no tool has had. */
+  readonly words: readonly number[];
+}
+
+/** A query in the numbers of one index. */
+export interface QueryPlan {
+  readonly terms: readonly PlannedTerm[];
+  /** Neighbouring terms by their places; `worth` is what the pair counts where it occurs, before saturation. */
+  readonly pairs: readonly { readonly first: number; readonly second: number; readonly worth: number }[];
+  readonly corrections: readonly Correction[];
+}
+
+/** Stems with which users talk to a helper, and which tools rarely mean: they count about half. */
+export const CHATTY: ReadonlySet<string> = new Set(
+  (
+    'please need help want wish like love show give tell find get know look looking let make sure use using able also could would ' +
+    'provide information thanks thank hi hello hey try trying something anything someone interested question wondering curious ' +
+    'recently currently really maybe possible assist'
+  )
+    .split(' ')
+    .map(stem),
+);
+
+/** Quoted text, within which words are values rather than wishes. Bounded, so that a stray quote does not swallow the rest. */
+const QUOTED = /"[^"]{1,200}"|“[^”]{1,200}”|(?<![\p{L}\p{N}])'[^']{1,200}'(?![\p{L}\p{N}])/gu;
+/** E-mail addresses, URLs and paths. */
+const ADDRESS = /[^\s@]{1,100}@[^\s@]{1,100}|https?:\/\/\S{1,500}|[^\s/]{0,100}\/[^\s/]{1,100}\/\S{0,300}/gu;
+const SENTENCE_START = /(?:^|[.!?:\n"“])\s{0,3}$/u;
+const CAPITALIZED = /^\p{Lu}/u;
+const DIGITS = /^\p{N}+$/u;
+/** Numbers of three and more digits are values and no words of any tool. */
+const LONGEST_NUMBER = 2;
+/** Bounded by a count and never by the clock, so that results are the same everywhere. */
+const MOST_CORRECTED = 4;
+
+/** Takes a text apart into weighted stems. */
+export function parseQuery(text: string): Query {
+  const read = readableText(text);
+  const valueAt = valueWeights(read);
+  const places = new Map<string, number>();
+  const terms: { stem: string; weight: number; words: string[]; expandable: boolean; name: boolean }[] = [];
+  const pairs = new Map<string, readonly [number, number]>();
+  let before: number | undefined;
+  const add = (word: string, value: number, expandable: boolean): number => {
+    const its = stem(word);
+    const chatty = CHATTY.has(its);
+    const plain = expandable && !chatty && value >= RANKING.properName;
+    const weight = value * (chatty ? RANKING.chatty : 1);
+    const known = places.get(its);
+    if (known === undefined) {
+      places.set(its, terms.length);
+      return terms.push({ stem: its, weight, words: [word], expandable: plain, name: value < 1 }) - 1;
+    }
+    // A word counts as a value only if it is one wherever it stands.
+    const term = terms[known]!;
+    term.weight = Math.max(term.weight, weight);
+    term.expandable ||= plain;
+    term.name &&= value < 1;
+    if (!term.words.includes(word)) term.words.push(word);
+    return known;
+  };
+  for (const match of read.matchAll(WORD)) {
+    const [written] = match;
+    if (DIGITS.test(written) && written.length > LONGEST_NUMBER) continue;
+    const value = valueAt[match.index]! * formWeight(written, match.index, read);
+    const { words, identifiers } = searchWords(written);
+    for (const word of words) {
+      const place = add(word, value, true);
+      if (before !== undefined && before !== place) pairs.set(`${before} ${place}`, [before, place]);
+      before = place;
+    }
+    for (const word of identifiers) add(word, value, false);
+  }
+  return { terms, neighbours: [...pairs.values()], truncated: text.length > LIMITS.queryLength };
+}
+
+/** Returns for every place of a text 1, or less within quotes, addresses and paths. */
+function valueWeights(text: string): Float64Array {
+  const weights = new Float64Array(text.length).fill(1);
+  for (const [pattern, weight] of [[ADDRESS, RANKING.address], [QUOTED, RANKING.quoted]] as const) {
+    for (const match of text.matchAll(pattern)) weights.fill(weight, match.index, match.index + match[0].length);
+  }
+  return weights;
+}
+
+/** Returns 1 for an ordinary word, less for numbers and for names in mid-sentence. */
+function formWeight(word: string, at: number, text: string): number {
+  if (DIGITS.test(word)) return RANKING.number;
+  return CAPITALIZED.test(word) && !SENTENCE_START.test(text.slice(Math.max(0, at - 5), at)) ? RANKING.properName : 1;
+}
+
+/** Looks a query's words up in an index, and those that may stand in for them; reads words that it does not know as known ones that are spelt alike. */
+export function planQuery(query: Query, index: InvertedIndex, relatedWords: RelatedWords): QueryPlan {
+  const corrections: Correction[] = [];
+  const asked = new Set(query.terms.map((term) => term.stem));
+  const terms = query.terms.map((term): PlannedTerm => {
+    const readAs = corrections.length < MOST_CORRECTED && isUnknown(term, index, relatedWords) ? closestWord(term.words[0]!, index) : undefined;
+    // A word that is there already is not counted twice because it is misspelt as well.
+    if (readAs === undefined || asked.has(stem(readAs))) return planTerm(term, index, relatedWords);
+    asked.add(stem(readAs));
+    corrections.push(Object.freeze({ word: term.words[0]!, readAs }));
+    return planTerm({ ...term, stem: stem(readAs), weight: term.weight * RANKING.corrected, words: [readAs] }, index, relatedWords);
+  });
+  const pairs = query.neighbours.flatMap(([first, second]) => {
+    const [a, b] = [terms[first]!, terms[second]!];
+    return a.stem === -1 || b.stem === -1 ? [] : [{ first, second, worth: RANKING.neighbours * Math.sqrt(a.weight * b.weight) * Math.max(a.rarity, b.rarity) }];
+  });
+  return { terms, pairs, corrections: Object.freeze(corrections) };
+}
+
+/** Says whether a plain word is one that no tool has, nor any word that stands in for it. */
+function isUnknown({ expandable, name, stem }: QueryTerm, index: InvertedIndex, relatedWords: RelatedWords): boolean {
+  return expandable && !name && !index.has(stem) && ![...(relatedWords.get(stem)?.keys() ?? [])].some((other) => index.has(other));
+}
+
+function planTerm({ stem, weight, words, expandable }: QueryTerm, index: InvertedIndex, relatedWords: RelatedWords): PlannedTerm {
+  const number = index.stemNumber(stem) ?? -1;
+  const related: { stem: number; share: number }[] = [];
+  for (const [other, share] of (expandable && relatedWords.get(stem)) || []) {
+    const its = index.stemNumber(other);
+    if (its !== undefined) related.push({ stem: its, share });
+  }
+  return { word: words[0]!, weight, stem: number, rarity: index.rarity(number), related, words: words.map((word) => index.wordNumber(word) ?? -1) };
+}

@@ -1,0 +1,57 @@
+import Fuse from 'fuse.js';
+import type { InvertedIndex } from './inverted-index.js';
+import { stem } from './words.js';
+
+// Bounded by counts and never by the clock, so that results are the same everywhere.
+const MOST_COMPARED = 200;
+const SHORTEST = 4;
+const LONGEST = 32;
+/** Share of letter pairs that two spellings of a word have in common, at least. */
+const COMMON_PAIRS = 0.45;
+/** Letters that only one of two spellings of a word has, at most. */
+const MOST_DIFFERENT_LETTERS = 3;
+/** Fuse's score: 0 is equal, 1 is nothing alike. */
+const WORST_FIT = 0.35;
+const LETTERS = /^\p{L}+$/u;
+
+/** Returns the word of the tools whose spelling is closest to a word that none has, if one is close. */
+export function closestWord(word: string, index: InvertedIndex): string | undefined {
+  if (word.length < SHORTEST || word.length > LONGEST || !LETTERS.test(word)) return undefined;
+  const pairs = letterPairs(word);
+  const letters = letterSet(word);
+  const alike = index
+    .wordsLike(word)
+    .filter((candidate) => differences(letters, letterSet(candidate)) <= MOST_DIFFERENT_LETTERS)
+    .map((candidate) => ({ candidate, common: commonShare(pairs, letterPairs(candidate)) }))
+    .filter(({ candidate, common }) => common >= COMMON_PAIRS && index.has(stem(candidate)))
+    .sort((a, b) => b.common - a.common || (a.candidate < b.candidate ? -1 : 1))
+    .slice(0, MOST_COMPARED)
+    .map(({ candidate }) => candidate);
+  return new Fuse(alike, { threshold: WORST_FIT, ignoreLocation: true }).search(word, { limit: 1 })[0]?.item;
+}
+
+/** Returns which of 32 classes of letters a word has, as bits: quick to compare, to spare most words the closer look. */
+function letterSet(word: string): number {
+  let set = 0;
+  for (let at = 0; at < word.length; at++) set |= 1 << (word.charCodeAt(at) & 31);
+  return set;
+}
+
+function differences(a: number, b: number): number {
+  let count = 0;
+  for (let bits = a ^ b; bits !== 0; bits &= bits - 1) count++;
+  return count;
+}
+
+function letterPairs(word: string): ReadonlySet<string> {
+  const pairs = new Set<string>();
+  for (let at = 1; at < word.length; at++) pairs.add(word.slice(at - 1, at + 1));
+  return pairs;
+}
+
+/** Dice's coefficient. */
+function commonShare(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  let common = 0;
+  for (const pair of a) if (b.has(pair)) common++;
+  return (2 * common) / (a.size + b.size);
+}

@@ -1,0 +1,153 @@
+import { LIMITS } from '../core/limits.js';
+
+/** A word of a text in lower case, and the parts an identifier consists of. */
+export interface Word {
+  readonly whole: string;
+  /** `gitDiff` → `git`, `diff`; one part equal to `whole` for ordinary words. */
+  readonly parts: readonly string[];
+}
+
+/** A text as ranked search reads it. */
+export interface SearchWords {
+  /** In order, identifiers as their parts, without stop words. */
+  readonly words: readonly string[];
+  /** Identifiers as a whole: `github` finds `GitHub` too. */
+  readonly identifiers: readonly string[];
+}
+
+/** Letters with their marks and digits, beginning with one (emoji carry marks too); a trailing `+` or `#` belongs to the word, or `c++` and `c#` would both be `c`. */
+export const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
+/** Where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
+const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
+/** Where letters meet digits: `mp3` is read as mp and 3, `utf8` as utf and 8. */
+const LETTER_DIGIT = /(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
+
+/** English words so common that they say nothing about which tool is meant. */
+export const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a about above after again all also am an and any are as at be because been before being below between both but by ' +
+    'can could did do does doing don down during each few for from further had has have having he her here hers him his how ' +
+    'i if in into is it its just let ll me more most my no nor not now of off on once only or other our out over own re ' +
+    's same she should so some such t than that the their them then there these they this those through to too under until up us ' +
+    've very was we were what when where which while who whom why will with would you your'
+  ).split(' '),
+);
+
+/** Returns as much of a request as is read, in plain letters; some characters are many plain ones, so it is cut again. */
+export function readableText(text: string): string {
+  return text.slice(0, LIMITS.queryLength).normalize('NFKC').slice(0, LIMITS.queryLength);
+}
+
+/**
+ * Returns the words of a text, in order.
+ *
+ * Everything that is neither letter nor digit separates words, so `git_diff`, `git-diff` and `git.diff` are two words
+ * each. Compatibility forms (full-width letters, ligatures) count as their plain letters.
+ */
+export function splitWords(text: string): Word[] {
+  const words: Word[] = [];
+  for (const [written] of text.normalize('NFKC').matchAll(WORD)) {
+    const whole = lowerCase(written);
+    words.push({ whole, parts: written === whole ? [whole] : written.split(HUMP).map(lowerCase) });
+  }
+  return words;
+}
+
+/** Splits a text for ranked search: identifiers and digits apart, stop words left out. */
+export function searchWords(text: string): SearchWords {
+  const words: string[] = [];
+  const identifiers: string[] = [];
+  for (const { whole, parts } of splitWords(text)) {
+    for (const part of parts) for (const piece of part.split(LETTER_DIGIT)) if (!STOP_WORDS.has(piece)) words.push(piece);
+    if (parts.length > 1) identifiers.push(whole);
+  }
+  return { words, identifiers };
+}
+
+/** Lowers the case, with one form of the Greek sigma, which otherwise depends on its place in the word. */
+function lowerCase(word: string): string {
+  return word.toLowerCase().replaceAll('ς', 'σ');
+}
+
+/** Words that only look inflected, each with its plural and other forms. */
+const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
+  (
+    'id ids | db dbs | pr prs | vm vms | alias aliases | atlas atlases | bias biases biased | bus buses | canvas canvases | gas gases | ' +
+    'embed embedded embedding | exceed exceeded exceeding | proceed proceeded proceeding | succeed succeeded succeeding'
+  )
+    .split(' | ')
+    .map((line) => line.split(' '))
+    .flatMap((forms) => forms.map((form) => [form, forms[0]!] as const)),
+);
+
+const PLAIN = /^[a-z]+$/;
+
+/**
+ * Returns the common form of a word's inflections: `tests`, `testing` and `tested` become `test`.
+ *
+ * These are the inflectional steps (1a, 1b, 1c and 5) of M. F. Porter, "An algorithm for suffix stripping", 1980. The
+ * derivational steps are left out on purpose: they would make one word of `universe` and `university`. Words ending in
+ * `us` and `is` keep their `s` (status, analysis), and y becomes i after a consonant also in short words (try, tries).
+ * Words with letters outside a–z are returned as they are.
+ */
+export function stem(word: string): string {
+  if (word.length < 3 || !PLAIN.test(word)) return word;
+  const singular = dropPlural(word);
+  return EXCEPTIONS.get(word) ?? EXCEPTIONS.get(singular) ?? dropDoubleL(dropFinalE(yToI(dropPastAndGerund(singular))));
+}
+
+function dropPlural(word: string): string {
+  if (word.endsWith('sses')) return word.slice(0, -2);
+  if (word.endsWith('ies')) return word.length > 4 ? word.slice(0, -2) : word.slice(0, -1);
+  // Three letters are as often a name (dns, ios, aws) as a plural.
+  return word.length > 3 && /[^sui]s$/.test(word) ? word.slice(0, -1) : word;
+}
+
+function dropPastAndGerund(word: string): string {
+  if (word.endsWith('eed')) return measure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
+  const base = word.endsWith('ed') ? word.slice(0, -2) : word.endsWith('ing') ? word.slice(0, -3) : undefined;
+  if (base === undefined || base.length < 2 || !hasVowel(base)) return word;
+  if (base.length === 2 || /(?:at|bl|iz)$/.test(base)) return `${base}e`; // used, using: use
+  if (base.at(-1) === base.at(-2) && !isVowel(base, base.length - 1) && !/[lsz]$/.test(base)) return base.slice(0, -1);
+  return measure(base) === 1 && endsShort(base) ? `${base}e` : base;
+}
+
+function yToI(word: string): string {
+  return word.endsWith('y') && !isVowel(word, word.length - 2) ? `${word.slice(0, -1)}i` : word;
+}
+
+function dropFinalE(word: string): string {
+  if (!word.endsWith('e') || word.length < 4) return word; // `use` is not `us`.
+  const base = word.slice(0, -1);
+  const size = measure(base);
+  return size > 1 || (size === 1 && !endsShort(base)) ? base : word;
+}
+
+/** Makes `control` and `controlled` alike: one l after more than one vowel group. */
+function dropDoubleL(word: string): string {
+  return word.endsWith('ll') && measure(word) > 1 ? word.slice(0, -1) : word;
+}
+
+function isVowel(word: string, index: number): boolean {
+  const letter = word[index];
+  if (letter === 'y') return index > 0 && !isVowel(word, index - 1);
+  return letter === 'a' || letter === 'e' || letter === 'i' || letter === 'o' || letter === 'u';
+}
+
+function hasVowel(word: string): boolean {
+  for (let index = 0; index < word.length; index++) if (isVowel(word, index)) return true;
+  return false;
+}
+
+/** Counts how many times consonants follow vowels: Porter's m. */
+function measure(word: string): number {
+  let count = 0;
+  for (let index = 1; index < word.length; index++) if (isVowel(word, index - 1) && !isVowel(word, index)) count++;
+  return count;
+}
+
+/** Says whether a word ends in consonant, vowel and a consonant other than w, x and y: Porter's *o. */
+function endsShort(word: string): boolean {
+  const end = word.length - 1;
+  return end >= 2 && !isVowel(word, end) && isVowel(word, end - 1) && !isVowel(word, end - 2) && !/[wxy]$/.test(word);
+}
