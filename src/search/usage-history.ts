@@ -191,8 +191,8 @@ const pastRequest = z.strictObject({
 } satisfies FieldsOf<UsageRequest>);
 const usageData = z
   .strictObject({ version: z.literal(1), uses: wholeBetween(0), requests: z.array(pastRequest).max(USAGE.capacity) } satisfies FieldsOf<UsageData>)
-  .superRefine(({ uses, requests }, { addIssue }) => {
-    for (const [place, { age }] of requests.entries()) if (age >= Math.max(1, uses)) addIssue({ code: 'custom', path: ['requests', place, 'age'], message: 'a whole number below that of all uses' });
+  .superRefine(({ uses, requests }, context) => {
+    for (const [place, { age }] of requests.entries()) if (age >= Math.max(1, uses)) context.addIssue({ code: 'custom', path: ['requests', place, 'age'], message: 'a whole number below that of all uses' });
   });
 
 function checked(data: unknown): UsageData {
