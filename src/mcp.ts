@@ -1,10 +1,7 @@
-export { discoverMcpTools, type DiscoveredMcpTools } from './mcp/discovery/discover-mcp-tools.js';
-export { McpDiscovery } from './mcp/discovery/mcp-discovery.js';
-export type { ElicitationAnswer, ElicitationRequest, McpClientInfo, OnElicit, ProtocolEra } from './mcp/connection/elicitation.js';
-export type { PinGuard } from './mcp/discovery/tool-table.js';
-export type { McpDiscoveryOptions, McpPackageLoaders } from './mcp/discovery/discovery-options.js';
-export type { McpChange, McpDiscoveryEvent, McpServerStatus } from './mcp/discovery/server-status.js';
-export { McpProvider, type McpCaller, type McpProviderConfig } from './mcp/mcp-provider.js';
+export { discoverMcpTools, McpDiscovery, type DiscoveredMcpTools } from './mcp/discovery/mcp-discovery.js';
+export type { ElicitationAnswer, ElicitationRequest, McpClientInfo, OnElicit, ProtocolEra } from './mcp/connection/mcp-connection.js';
+export type { McpChange, McpDiscoveryEvent, McpDiscoveryOptions, McpPackageLoaders, McpServerStatus, PinGuard } from './mcp/discovery/discovery-options.js';
+export { McpProvider, type McpCaller, type McpProviderConfig } from './mcp/discovery/mcp-provider.js';
 export { createMcpServer, type McpConnection, type McpToolServer, type McpTransport } from './mcp/server/create-mcp-server.js';
 export type { McpAuthInfo, McpRequestInfo, McpServerOptions } from './mcp/server/server-options.js';
 export type { RunningServer as RunningMcpServer } from './host/listen.js';

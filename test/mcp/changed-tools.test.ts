@@ -4,7 +4,7 @@ import { AccessMode, defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistr
 import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManualClock } from '../../src/testing.js';
-import type { McpDiscoveryEvent } from '../../src/mcp/discovery/server-status.js';
+import type { McpDiscoveryEvent } from '../../src/mcp/discovery/discovery-options.js';
 import { discover, rawTool } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
 

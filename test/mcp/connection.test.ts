@@ -261,7 +261,7 @@ describe('a server over a WebSocket', () => {
   it('where nobody listens is a finding', async () => {
     const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
     await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ reason: 'nobody listens at its address (ECONNREFUSED)' }]);
+    expect(discovery.status()).toMatchObject([{ reason: 'no program listens at its address (ECONNREFUSED)' }]);
   });
 });
 

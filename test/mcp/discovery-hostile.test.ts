@@ -160,7 +160,7 @@ describe('whatever a server sends', () => {
     expect(answer).toMatchObject({ status: 'ok', value: [{ type: 'text', text: 'a picture' }, { type: 'image', mimeType: 'image/png', omitted: 2 ** 20 + 1 }] });
   });
 
-  it('secrets in its failures do not reach the model; paths do, which it may have to mend', () => {
+  it('secrets in its failures do not reach the model; paths do, which it may have to fix', () => {
     const answer = callResult({ isError: true, content: [{ type: 'text', text: 'cannot read /home/someone/keys/a.txt\napi_key=sk-abcdefghijklmnop' }] });
     expect(answer).toEqual(fail('cannot read /home/someone/keys/a.txt\napi_key=[secret]'));
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { ToolMetadataRegistry } from '../../src/index.js';
-import { discoverMcpTools } from '../../src/mcp/discovery/discover-mcp-tools.js';
+import { discoverMcpTools } from '../../src/mcp/discovery/mcp-discovery.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
-import type { McpChange, McpDiscoveryEvent } from '../../src/mcp/discovery/server-status.js';
+import type { McpChange, McpDiscoveryEvent } from '../../src/mcp/discovery/discovery-options.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { Demo, discover, hostile, namesOf, official, rawTool, temporaryFolder } from './servers/start.js';
 
@@ -182,7 +182,7 @@ describe('a discovery', () => {
     expect(await discovery.definitions()[0]!.execute!({}, {})).toMatchObject({ status: 'ok' });
   });
 
-  it('looks at the tools of a server again that was started anew, before it calls one', async () => {
+  it('lists the tools of a server that was started again before it calls one', async () => {
     const demo = new Demo('echo', 'crash');
     const pins = { check: (_: string, tool: unknown) => ((tool as { description: string }).description === 'Does echo' || (tool as { name: string }).name === 'crash' ? ({ ok: true } as const) : ({ ok: false, reason: 'it has changed' } as const)) };
     const discovery = discover({ mcpServers: { demo: demo.start } }, { pins });
@@ -243,7 +243,7 @@ describe('the sources of a discovery', () => {
     expect(seenBy()).toEqual(['mcp.shared.announce']);
   });
 
-  it('answer at once with the tools found last, while the server is asked again', async () => {
+  it('answer at once with the tools listed last, while the server is asked again', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
     const discovery = discover({ mcpServers: { demo: demo.start } }, { clock });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { ToolExecutor, ToolMetadataRegistry, type ToolEvent, type ToolExecutorOptions } from '../../src/index.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
-import { McpProvider } from '../../src/mcp/mcp-provider.js';
+import { McpProvider } from '../../src/mcp/discovery/mcp-provider.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { Demo, discover, hostile, rawTool } from './servers/start.js';
@@ -10,7 +10,7 @@ import { Demo, discover, hostile, rawTool } from './servers/start.js';
 let id = 0;
 const callOf = (name: string, input: unknown = {}) => ({ id: String((id += 1)), name, input });
 
-/** An executor with a yes for everything, over discovered tools. */
+/** An executor that approves everything, over discovered tools. */
 function executorOf(registry: ToolMetadataRegistry, options: Partial<ToolExecutorOptions> = {}) {
   const executor = new ToolExecutor({ registry, confirm: () => true, ...options });
   const events: ToolEvent[] = [];
@@ -86,7 +86,7 @@ describe('a discovered tool in an executor', () => {
     for (const name of ['mcp.demo.fails', 'mcp.demo.breaks']) expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
   });
 
-  it('may ask a person where the program answers for it', async () => {
+  it('may ask the user where the program answers for it', async () => {
     const demo = new Demo('ask');
     const asked: unknown[] = [];
     const discovery = discover(
@@ -126,11 +126,11 @@ describe('a manifest entry whose provider is mcp', () => {
   it('says which servers there are when it names another', async () => {
     const demo = new Demo('echo');
     const { run } = await wrapped(discover({ mcpServers: { demo: demo.start } }), [wrapper('t', { server: 'constructor', tool: 'echo' })]);
-    expect(await run('t')).toMatchObject({ status: 'error', code: 'INVALID_ARGUMENT', message: expect.stringContaining('("demo"), found "constructor"') as string });
+    expect(await run('t')).toMatchObject({ status: 'error', code: 'INVALID_ARGUMENT', message: expect.stringContaining('("demo"), got "constructor"') as string });
     expect(() => new McpProvider(discover({}), { server: 'demo' })).toThrow(/name a tool/);
   });
 
-  it('cannot call what the settings deny, what the server does not list, and what is held back', async () => {
+  it('cannot call what the settings deny, what the server does not list, and what is withheld', async () => {
     const demo = new Demo('denied', 'changed', 'echo');
     const pins = { check: (_: string, tool: unknown) => ((tool as { name: string }).name === 'changed' ? ({ ok: false, reason: 'it has changed' } as const) : ({ ok: true } as const)) };
     const discovery = discover({ mcpServers: { demo: demo.start }, deny_tools: ['denied'] }, { pins });

@@ -36,7 +36,7 @@ const ping = async (server: McpToolServer, session: string) => {
 };
 
 describe('a server that listens', () => {
-  it.each(KINDS)('is used by a %s client through the network, with progress, a yes and the list', async (kind) => {
+  it.each(KINDS)('is used by a %s client through the network, with progress, an approval and the list', async (kind) => {
     const running = await serverOf().serveHttp({ port: 0 });
     expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
     const client = await overHttp(running.url, kind, { answer: () => ({ action: 'accept', content: {} }) });
@@ -243,7 +243,7 @@ describe('sessions of 2025', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 
-  it('are bounded: the longest unused makes room, and its client starts anew', async () => {
+  it('are bounded: the longest unused makes room, and its client starts again', async () => {
     const server = serverOf({ maxSessions: 2 });
     const [first, second] = [await openSession(server), await openSession(server)];
     expect(await ping(server, first)).toBe(200);

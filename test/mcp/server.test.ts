@@ -149,7 +149,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
     });
   });
 
-  describe('a call that needs a yes', () => {
+  describe('a call that needs approval', () => {
     it('runs exactly as it was shown when the person accepts', async () => {
       const events: ToolEvent[] = [];
       const registry = sampleRegistry();
@@ -248,7 +248,14 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       ]);
     });
 
-    it('ends as an error where nobody answers, or nobody can be asked', async () => {
+    it('ends as an error that shows the answer where the tool promises an object', async () => {
+      const registry = sampleRegistry();
+      registry.register(defineTool({ name: 'form', description: 'Asks', inputSchema: { type: 'object' }, outputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => askUser('Which?') }));
+      const client = await open(serverOf(registry), { answer: accept({ answer: 'blue' }) });
+      expect(await client.call('form')).toMatchObject({ isError: true, content: [{ text: 'form ran, but its answer is not what its output schema promises: Expected an object, got "blue". It answered:' }, { text: 'blue' }] });
+    });
+
+    it('ends as an error where no user answers, or none can be asked', async () => {
       const server = serverOf();
       const silent = await open(server, { answer: () => ({ action: 'cancel' }) });
       expect(await silent.call('asks')).toMatchObject({ isError: true });
@@ -307,7 +314,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
     });
 
-    it('asks for a yes through call_tool as it does directly', async () => {
+    it('asks for approval through call_tool as it does directly', async () => {
       const asked: string[] = [];
       const client = await open(serverOf(sampleRegistry(), { search: true }), {
         answer: ({ message }) => {

@@ -64,7 +64,7 @@ describe('a translated tool', () => {
     expect(optionsOf({ name: ' a b ' }).providers).toEqual([{ name: 'mcp', config: { server: 's', tool: ' a b ' } }]);
   });
 
-  it('needs a yes, runs alone, is not repeated and not kept, when only a name is known', () => {
+  it('needs approval, runs alone, is not repeated and not kept, when only a name is known', () => {
     const entry = entryFor({ name: 't' });
     expect(entry).toMatchObject({ sideEffects: ['network'], accessMode: 'mixed', dangerLevel: 'high', requiresConsent: true, allowParallel: false, idempotencyKey: false, timeoutMs: 30_000, version: '1.0.0', auth: { required: false } });
     expect(requiresApproval(entry)).toBe(true);
@@ -168,7 +168,7 @@ describe('the schemas of a server’s tool', () => {
   it.each<[string, unknown]>([
     ['a text', 'object'],
     ['a list', []],
-    ['a yes', true],
+    ['true', true],
     ['hidden characters in a value', { properties: { a: { enum: ['x\u{e0041}'] } } }],
     ['hidden characters in a name', { properties: { 'a\u200b': {} } }],
     ['a reference to elsewhere', { properties: { a: { $ref: 'https://evil.example/schema' } } }],

@@ -1,7 +1,7 @@
 import { Writable, type Readable } from 'node:stream';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ToolError } from '../../core/errors.js';
-import type { McpServerStatus } from '../../mcp/discovery/server-status.js';
+import type { McpServerStatus } from '../../mcp/discovery/discovery-options.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';

@@ -66,7 +66,7 @@ export function describeConnectionFailure(error: unknown): string {
 const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'its command or folder does not exist (ENOENT)'],
   ['EACCES', 'its command may not be run (EACCES)'],
-  ['ECONNREFUSED', 'nobody listens at its address (ECONNREFUSED)'],
+  ['ECONNREFUSED', 'no program listens at its address (ECONNREFUSED)'],
   ['ENOTFOUND', 'its host has no address (ENOTFOUND)'],
   ['CONNECTION_CLOSED', 'it ended before it answered (CONNECTION_CLOSED)'],
 ]);

@@ -22,7 +22,7 @@ export class ListingError extends Error {
  * later, for each by itself. And an answer waits until progress that came just before it is told: the SDK forgets who
  * listens as soon as it has read the answer.
  *
- * To be called once the transport is connected.
+ * Called once the transport is connected.
  */
 export function keepWhole(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);

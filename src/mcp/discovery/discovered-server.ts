@@ -12,11 +12,11 @@ import { callFailure, callResult, describeConnectionFailure, labelOf, SessionExp
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
 import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
+import type { McpDiscoveryEvent, McpServerStatus, PinGuard } from './discovery-options.js';
 import type { JudgedBy, JudgedDefinitions } from './judged-definitions.js';
 import { takesServedSchema } from './merge-definitions.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
-import type { McpDiscoveryEvent, McpServerStatus } from './server-status.js';
-import { buildTable, changeOf, EMPTY_TABLE, type PinGuard, type ToolTable } from './tool-table.js';
+import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
 
 export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onToolsChanged' | 'onDoubt'> {
   readonly clock: Clock;
@@ -25,24 +25,24 @@ export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onT
   readonly patternEngine?: PatternEngine | undefined;
   readonly settings: McpSettings;
   readonly tell: (event: McpDiscoveryEvent) => void;
-  /** By which definitions calls to a server of this name were judged, also before its settings changed. */
+  /** The definitions by which calls to a server of this name were judged, also before its settings changed. */
   readonly judged: JudgedDefinitions;
 }
 
 interface Failure {
   readonly reason: string;
   readonly failures: number;
-  /** By the clock's elapsed time, and as a date for people. */
+  /** The end of the pause by the clock's elapsed time, and as a date for users. */
   readonly until: number;
   readonly nextAttemptAt: number;
 }
 
-/** A server that says all the time that its tools have changed is asked no more often than this. */
+/** The shortest time between two questions to a server that says all the time that its tools have changed. */
 const CHANGE_GAP_MS = 250;
 /** Listings that one call waits for at most: a server may say all the time that its tools have changed. */
 const MOST_LISTINGS = 2;
 
-/** One server: what it listed last, when it is asked again, and calls to its tools. */
+/** One server: its last listing, the time when it is asked again, and the calls to its tools. */
 export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
@@ -51,9 +51,9 @@ export class DiscoveredServer {
   #listing: (RawListing & { readonly at: number; readonly date: number }) | undefined;
   #failure: Failure | undefined;
   #askedAt = -Infinity;
-  /** The server has said that its tools are different from those of the listing. */
+  /** True when the server has said that its tools are different from those of the listing. */
   #changed = false;
-  /** The server may be another, or have said so unheard: before the next call it is asked. */
+  /** True when the server may be another, or have said so unheard: before the next call it is asked. */
   #doubted = false;
   #running: Promise<void> | undefined;
   /** The question after the one that runs. */
@@ -99,7 +99,7 @@ export class DiscoveredServer {
     return Object.freeze({ ...facts, state: this.#running === undefined ? 'idle' : 'discovering' });
   }
 
-  /** What the server lists and the settings allow, as it sent it; or why that is not known. */
+  /** What the server lists and the settings allow, as it sent it; or the reason why that is not known. */
   get rawListing(): ServerListing {
     const server = this.server.name;
     if (this.#failure !== undefined || this.#listing === undefined) return Object.freeze({ server, error: this.#failure?.reason ?? 'it was not asked yet' });
@@ -112,8 +112,8 @@ export class DiscoveredServer {
    * Asks the server for its tools, if it is time; never rejects.
    *
    * @param force also if its listing is fresh, or it is left alone after failures. A question that runs is not enough:
-   * it may have begun before what the caller wants to see. Nobody waits for more than that one and the next: a server
-   * that changes all the time would otherwise hold up everybody.
+   * it may have begun before what the caller wants to see. No caller waits for more than that one and the next, also when
+   * a server changes all the time.
    */
   ask(force: boolean): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -178,7 +178,7 @@ export class DiscoveredServer {
     return this.#options.judged.join(declared, toolName!, served);
   }
 
-  /** Whether the server answers. */
+  /** Resolves with true when the server answers. */
   async check(signal: AbortSignal): Promise<boolean> {
     await this.#connection.ping(signal);
     return true;
@@ -193,7 +193,7 @@ export class DiscoveredServer {
     this.#table = EMPTY_TABLE;
   }
 
-  /** The session for a call, in which the server has listed its tools. */
+  /** Returns the session for a call, in which the server has listed its tools. */
   async #listedSession(signal: AbortSignal | undefined): Promise<number> {
     if (this.#listing === undefined) await this.ask(false);
     if (this.#listing === undefined) throw unavailable(`${labelOf(this.server.name)} to list its tools`, `a failure: ${this.#failure?.reason ?? 'it is closed'}`);
@@ -202,7 +202,7 @@ export class DiscoveredServer {
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
       throw unavailable(`${labelOf(this.server.name)} to be there`, `a failure: ${describeConnectionFailure(error)}`, error);
     });
-    // After a restart it may be another program, and what was looked at before says nothing of it.
+    // After a restart it may be another program, of which the listing before says nothing.
     // A question under way has taken the change for which it is asked, but what it learns is not in use yet.
     const isOutdated = () => this.#listing!.session !== session || this.#changed || this.#doubted || this.#running !== undefined;
     let listings = 0;
@@ -260,7 +260,7 @@ export class DiscoveredServer {
     }
   }
 
-  /** Looks at the listing again: what was held back may have been approved since. */
+  /** Makes the table of the listing again: what was withheld may have been approved since. */
   async #rebuild(): Promise<void> {
     if (this.#listing === undefined) return;
     const before = this.#table;

@@ -2,31 +2,90 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { aFunction, anObject, checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
-import type { McpClientInfo, OnElicit } from '../connection/elicitation.js';
+import type { McpClientInfo, OnElicit, ProtocolEra } from '../connection/mcp-connection.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
 import type { Environment } from '../settings/transport-settings.js';
-import type { McpDiscoveryEvent } from './server-status.js';
-import type { PinGuard } from './tool-table.js';
+import type { McpFinding } from '../translate/foreign-text.js';
 
-/** How the SDK's client, its part for stdio, and `ws` are loaded. */
+interface StatusFacts {
+  readonly server: string;
+  /** The number of its tools that can be used: those listed last, also while the server is away. */
+  readonly tools: number;
+  readonly findings: readonly McpFinding[];
+  /** Milliseconds since 1970; `null` when it has never listed its tools. */
+  readonly lastDiscoveredAt: number | null;
+  /** The protocol that it speaks: `modern` from 2026-07-28 on; `null` when it has never been reached. */
+  readonly era: ProtocolEra | null;
+}
+
+interface Failed {
+  /** The reason, in words that hold nothing of the server. */
+  readonly reason: string;
+  /** The number of failures in a row. */
+  readonly failures: number;
+  /** The time when a refresh asks again, in milliseconds since 1970. */
+  readonly nextAttemptAt: number;
+}
+
+/** The state of one server. */
+export type McpServerStatus = StatusFacts &
+  (
+    /** Not asked yet, or not to be asked as the settings are not enabled. */
+    | { readonly state: 'idle' }
+    /** Asked for the first time, and not answered yet. */
+    | { readonly state: 'discovering' }
+    | { readonly state: 'ready' }
+    /** Its listing is older than the interval, or said to have changed; it stays in use until there is a new one. */
+    | { readonly state: 'stale' }
+    /** The last listing failed, and refreshes leave the server alone for a while. */
+    | ({ readonly state: 'backing-off' } & Failed)
+    /** The last listing failed, and the next refresh asks again. */
+    | ({ readonly state: 'failed' } & Failed)
+    | { readonly state: 'closed' }
+  );
+
+/** The tools of a server that are different, by their names here. */
+export interface McpChange {
+  readonly server: string;
+  readonly added: readonly string[];
+  readonly edited: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** An event while servers are asked; `at` in milliseconds since 1970. */
+export type McpDiscoveryEvent = { readonly at: number; readonly server: string } & (
+  | { readonly type: 'listed'; readonly tools: number }
+  | { readonly type: 'failed'; readonly reason: string; readonly nextAttemptAt: number }
+  | ({ readonly type: 'changed' } & McpChange)
+  /** The server says that its tools have changed; it is asked again. */
+  | { readonly type: 'list-changed' }
+);
+
+/** The functions that load the SDK's client, its part for stdio, and `ws`. */
 export interface McpPackageLoaders {
   readonly client: () => Promise<unknown>;
   readonly stdio: () => Promise<unknown>;
   readonly ws: () => Promise<unknown>;
 }
 
+/** Says if a definition may be used; `DefinitionPins` is one. */
+export interface PinGuard {
+  check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;
+}
+export type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
 export interface McpDiscoveryOptions {
-  /** Holds tools back whose definitions have changed: a `DefinitionPins`. @default every definition is used */
+  /** Withholds tools whose definitions have changed: a `DefinitionPins`. @default every definition is used */
   readonly pins?: PinGuard;
   /** Checks the patterns in the schemas of servers, as `(pattern) => new RE2(pattern, 'u')`; it must take linear time. @default they are left to the servers */
   readonly patternEngine?: PatternEngine;
-  /** How this program calls itself to servers. @default tooldex */
+  /** The name under which this program presents itself to servers. @default tooldex */
   readonly clientInfo?: McpClientInfo;
-  /** Told of everything that happens while servers are asked. What it throws is ignored. */
+  /** Told of everything that happens while servers are asked; its errors are ignored. */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
-  /** Answers what servers ask a person in the middle of a call. Without it such calls fail. */
+  /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;
-  /** Where `${NAME}` in the settings is looked up. Servers get of it only what their settings name. @default process.env */
+  /** The variables in which `${NAME}` in the settings is looked up. Servers get of it only what their settings name. @default process.env */
   readonly env?: Environment;
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
@@ -48,7 +107,7 @@ const schema = z.strictObject({
 } satisfies FieldsOf<McpDiscoveryOptions>);
 export type CheckedDiscoveryOptions = z.output<typeof schema>;
 
-/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+/** Checks the options. @throws ToolError `INVALID_ARGUMENT` with every wrong one. */
 export function checkDiscoveryOptions(options: McpDiscoveryOptions): CheckedDiscoveryOptions {
   return checkOptions(schema, options, 'options of the discovery');
 }

@@ -15,7 +15,7 @@ const MOST_REMEMBERED = 10_000;
 const MOST_CHANGES = 16;
 const LONGEST_TEXT = 200;
 
-/** By what a call was judged: a tool of the server as it was listed, or the digest of any tool. */
+/** The definition by which a call was judged: a tool of the server as it was listed, or the digest of any tool. */
 export type JudgedBy = ToolDefinition | string | undefined;
 
 /**
@@ -26,7 +26,7 @@ export type JudgedBy = ToolDefinition | string | undefined;
  */
 export class JudgedDefinitions {
   readonly #server: string;
-  /** Every definition that was listed and is still in use somewhere, by its entry's digest. */
+  /** The definitions that were listed and are still in use somewhere, by their entry's digest. */
   readonly #listed = new Map<string, WeakRef<ToolDefinition>>();
   /** The first definition of each of the server's tools, and whether it ever had another. */
   readonly #first = new Map<string, { readonly definition: ToolDefinition; readonly isOnly: boolean }>();
@@ -40,7 +40,7 @@ export class JudgedDefinitions {
   readonly #declared = new WeakMap<ToolDefinition, ToolDefinition>();
   readonly #isPinned: boolean;
 
-  /** @param isPinned somebody else judges the server's definitions: tools of the program need not. */
+  /** @param isPinned true when pins judge the server's definitions: tools of the program need not. */
   constructor(server: string, isPinned: boolean) {
     this.#server = server;
     this.#isPinned = isPinned;
@@ -53,7 +53,7 @@ export class JudgedDefinitions {
       this.#listed.set(entryOf(definition).digest, new WeakRef(definition));
       const first = this.#first.get(toolName);
       if (first === undefined && this.#first.size < MOST_REMEMBERED) this.#first.set(toolName, { definition, isOnly: true });
-      // Nobody knows under which of several a tool of the program was written: the server must not choose by going back to one.
+      // It is not known under which of several a tool of the program was written: the server must not choose by going back to one.
       if (first?.isOnly === true && entryOf(first.definition).digest !== entryOf(definition).digest) this.#first.set(toolName, { ...first, isOnly: false });
     }
   }
@@ -119,7 +119,7 @@ function keyOf(declared: ToolDefinition, toolName: string): string {
   return `${entryOf(declared).digest} ${toolName}`;
 }
 
-/** The arguments as the server gets them: a schema of the program may have made dates and the like of them. */
+/** Returns the arguments as the server gets them: a schema of the program may have made dates and the like of them. */
 function asSent(input: unknown): unknown {
   return JSON.parse(JSON.stringify(input ?? {}));
 }
@@ -128,14 +128,14 @@ function dataOf({ execute: _, ...data }: ToolDefinition): Json {
   return data as unknown as Json;
 }
 
-/** The field of a definition, in the words of the protocol. */
+/** Returns the field of a definition, in the words of the protocol. */
 function fieldOf({ path }: DefinitionChange): string {
   const [, field = '', ...below] = path.split('/');
   if (field !== 'metadata') return field;
   return below[0] === 'mcp' ? (below[1] ?? field) : (below[0] ?? field);
 }
 
-/** A change as operators may read it: short, with nothing hidden. */
+/** Returns a change as operators may read it: short, with nothing hidden. */
 function shown({ path, before, after }: DefinitionChange): Readonly<Record<string, string>> {
   return { path: visible(path), ...(before === undefined ? {} : { before: visible(before) }), ...(after === undefined ? {} : { after: visible(after) }) };
 }

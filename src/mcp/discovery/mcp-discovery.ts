@@ -1,25 +1,24 @@
 import type { CapabilitySource, SourceTools } from '../../capability/capability-source.js';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
-import { invalidArgument } from '../../core/issues.js';
 import type { ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/transports.js';
-import { McpProvider, type McpCaller } from '../mcp-provider.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import type { McpSettings } from '../settings/mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
+import { checkDiscoveryOptions, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
-import { checkDiscoveryOptions, type CheckedDiscoveryOptions, type McpDiscoveryOptions } from './discovery-options.js';
-import type { McpChange, McpDiscoveryEvent, McpServerStatus } from './server-status.js';
+import { McpProvider, type McpCaller } from './mcp-provider.js';
 
-/** A registry waits this long for a server: a slow one must not hold up the tools of the others. */
+/** The time that a registry waits for a server: a slow one must not delay the tools of the others. */
 const SOURCE_WAIT_MS = 10_000;
 
 /**
@@ -37,12 +36,12 @@ const SOURCE_WAIT_MS = 10_000;
  * ```
  */
 export class McpDiscovery implements McpCaller {
-  /** For a `ToolExecutor`, under the name `mcp`: it then routes calls with health checks and backoff. */
+  /** The provider for a `ToolExecutor`, under the name `mcp`: it then routes calls with health checks and backoff. */
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #listeners = new Listeners<McpChange>();
   readonly #events = new Listeners<McpDiscoveryEvent>();
-  /** Told the name of each server whose tools are different. */
+  /** Listeners that are told the name of each server whose tools are different. */
   readonly #moves = new Listeners<string>();
   readonly #judged = new Map<string, JudgedDefinitions>();
   #settings: McpSettings;
@@ -77,18 +76,18 @@ export class McpDiscovery implements McpCaller {
     await Promise.all([...this.#servers.values()].map((server) => server.ask(force)));
   }
 
-  /** All tools that can be used, by name. A tool that has not changed is the same object as before. */
+  /** Returns all tools that can be used, by name. A tool that has not changed is the same object as before. */
   definitions(): readonly ToolDefinition[] {
     const all = [...this.#servers.values()].flatMap(({ definitions }) => definitions);
     return Object.freeze(all.sort((a, b) => compareText(a.name, b.name)));
   }
 
-  /** How it stands with each server, by name. */
+  /** Returns the state of each server, by name. */
   status(): readonly McpServerStatus[] {
     return Object.freeze([...this.#servers.values()].map(({ status }) => status));
   }
 
-  /** What is wrong or odd: servers that cannot be reached, tools that are left out, held back, or look like others. */
+  /** Returns what is wrong or odd: servers that cannot be reached, tools that are left out, withheld, or look like others. */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
     if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
@@ -96,7 +95,7 @@ export class McpDiscovery implements McpCaller {
     return Object.freeze([...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
   }
 
-  /** What each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
+  /** Returns what each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
   rawListings(): readonly ServerListing[] {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
   }
@@ -107,7 +106,7 @@ export class McpDiscovery implements McpCaller {
     return this.#listeners.add(listener);
   }
 
-  /** One source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
+  /** Makes one source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
   sources(): readonly CapabilitySource[] {
     return Object.freeze(
       [...this.#servers.keys()].map((name) =>
@@ -126,7 +125,7 @@ export class McpDiscovery implements McpCaller {
    *
    * A tool that has neither a function nor other providers stands for the discovered one of its name: it may add words
    * and tighten what is said of that, the handler and the schema are the server's. A tool of another name whose provider
-   * is `mcp`, and whose input nobody described, takes the schema of the server.
+   * is `mcp`, and whose input is not described, takes the schema of the server.
    */
   complete(definition: ToolDefinition): ToolDefinition {
     if (!isToolDefinition(definition)) throw invalidArgument('a tool made with defineTool', definition);
@@ -143,14 +142,14 @@ export class McpDiscovery implements McpCaller {
    * @param server the default server when missing.
    * @returns a plain value, or a failure that the server answered.
    * @throws ToolError `INVALID_ARGUMENT` for an unknown server, `TOOL_UNAVAILABLE` for a tool that is not listed, not
-   * allowed or held back, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
+   * allowed or withheld, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
    * @throws Error that is no ToolError when the connection breaks during the call.
    */
   async callTool(server: string | undefined, tool: string, input: unknown, context: ToolContext): Promise<unknown> {
     return this.#require(server).callTool(tool, input, context);
   }
 
-  /** Whether a server answers a ping. @throws ToolError `INVALID_ARGUMENT` for an unknown server. */
+  /** Resolves with true when a server answers a ping. @throws ToolError `INVALID_ARGUMENT` for an unknown server. */
   async check(server: string | undefined, signal: AbortSignal): Promise<boolean> {
     return this.#require(server).check(signal);
   }
@@ -195,7 +194,7 @@ export class McpDiscovery implements McpCaller {
     return judged;
   }
 
-  /** A server's tools: at once if they are known, while it is asked again where it is time. */
+  /** Loads a server's tools: at once if they are known, while it is asked again where it is time. */
   async #load(name: string, force: boolean): Promise<SourceTools> {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
@@ -205,12 +204,12 @@ export class McpDiscovery implements McpCaller {
     return this.#toolsOf(name);
   }
 
-  /** The tools of a server as they are known now. */
+  /** Returns the tools of a server as they are known now. */
   #toolsOf(name: string): SourceTools {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
     const { status, definitions, findings } = server;
-    const waiting = status.state === 'discovering' ? [`expected an answer of ${name} by now, found none yet; refresh later`] : [];
+    const waiting = status.state === 'discovering' ? [expectedGot(`an answer of ${name} by now`, 'none yet', 'It is asked still: refresh later.')] : [];
     return { definitions, persona: server.server.persona ?? null, issues: [...findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), ...waiting], join: (declared) => this.#join(name, declared) };
   }
 
@@ -225,12 +224,12 @@ export class McpDiscovery implements McpCaller {
 
   #require(name: string | undefined): DiscoveredServer {
     const { enabled } = this.#settings;
-    if (!enabled || this.#closed) throw new ToolError('TOOL_UNAVAILABLE', `expected MCP to be in use, found it ${this.#closed ? 'closed' : 'switched off; set enabled to true'}`);
+    if (!enabled || this.#closed) throw new ToolError('TOOL_UNAVAILABLE', this.#closed ? expectedGot('a discovery that is open', 'a closed one') : expectedGot('MCP to be in use', 'it switched off', 'Set enabled to true.'));
     const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
     if (server !== undefined) return server;
     const known = [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
-    throw new ToolError('INVALID_ARGUMENT', `expected a configured MCP server (${known}), found ${wanted === undefined ? 'none named and no default_server' : describeValue(wanted)}`);
+    throw new ToolError('INVALID_ARGUMENT', expectedGot(`a configured MCP server (${known})`, wanted === undefined ? 'none named and no default_server' : describeValue(wanted)));
   }
 
   #tell(event: McpDiscoveryEvent): void {
@@ -240,4 +239,32 @@ export class McpDiscovery implements McpCaller {
     this.#listeners.tell({ server, added, edited, removed });
     this.#moves.tell(server);
   }
+}
+
+/** The tools that servers list now, and what is needed to call them. */
+export interface DiscoveredMcpTools {
+  readonly definitions: readonly ToolDefinition[];
+  readonly findings: readonly McpFinding[];
+  /** The provider for an executor that is to route the calls, under the name `mcp`. */
+  readonly provider: ProviderFactory;
+  /** The discovery, for refreshing later. */
+  readonly discovery: McpDiscovery;
+  /** Ends the connections; until then they keep the program alive. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Asks all configured servers once, and resolves when each has answered or failed.
+ *
+ * ```js
+ * const { definitions, close } = await discoverMcpTools({ mcpServers: { memory: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] } } });
+ * registry.registerAll(definitions);
+ * ```
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for wrong settings and options, `MISSING_PACKAGE`; servers that fail are findings.
+ */
+export async function discoverMcpTools(settings: unknown, options: McpDiscoveryOptions = {}): Promise<DiscoveredMcpTools> {
+  const discovery = new McpDiscovery(settings, options);
+  await discovery.refresh();
+  return Object.freeze({ definitions: discovery.definitions(), findings: discovery.findings(), provider: discovery.provider, discovery, close: () => discovery.close() });
 }

@@ -7,19 +7,19 @@ import { strictest } from '../../tool/metadata/infer-metadata.js';
 import type { ToolAuth, ToolOptions } from '../../tool/metadata/tool-options.js';
 import { defineTool, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 
-/** Whether only a server describes the input of a tool that has no function: any object is accepted, or what a server said before. */
+/** Returns true for a tool without a function whose input only a server describes: any object is accepted, or what a server said before. */
 export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boolean {
   return execute === undefined && !('~standard' in inputSchema) && (isForeign(inputSchema) || canonicalJson(inputSchema) === '{"type":"object"}');
 }
 
 /**
- * Returns a declared tool joined with the server's tool that answers its calls.
+ * Joins a declared tool with the server's tool that answers its calls.
  *
  * Of the same name they are one tool: the handler and the schemas are the server's, the words are the declared ones where
  * there are any, and of two statements about safety the stricter counts. A declared tool of another name keeps all that it
  * says, and takes the server's schema where it describes no input.
  *
- * @param requiresConsent the server's tool is no longer the one for which the declared tool was made.
+ * @param requiresConsent true when the server's tool is no longer the one for which the declared tool was made.
  */
 export function mergeDefinitions(declared: ToolDefinition, served: ToolDefinition, requiresConsent: boolean): ToolDefinition {
   const isSame = declared.name === served.name && declared.execute === undefined;
@@ -40,7 +40,7 @@ function mcpOf(metadata: ToolOptions['metadata']): object {
   return isPlainObject(mcp) ? mcp : {};
 }
 
-/** What is said of safety, where the declared tool says anything: it may tighten what is known of the server's. */
+/** Returns the stricter of what both say of safety: the declared tool may tighten what is known of the server's. */
 function stricter(declared: ToolDefinition, served: ToolDefinition): { readonly [Option in keyof ToolOptions]?: ToolOptions[Option] | undefined } {
   const [own, theirs] = [entryOf(declared), entryOf(served)];
   const saysAccess = declared.accessMode !== undefined || declared.executionCategory !== undefined || own.sideEffects.length > 0;

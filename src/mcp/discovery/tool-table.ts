@@ -8,13 +8,7 @@ import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
-import type { McpChange } from './server-status.js';
-
-/** Says whether a definition may be used; `DefinitionPins` is one. */
-export interface PinGuard {
-  check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;
-}
-type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
 interface TableTool {
   readonly definition: ToolDefinition;
@@ -22,8 +16,9 @@ interface TableTool {
   readonly digest: string;
 }
 
-/** The usable tools of one server, by their names at the server. */
+/** The tools of one server after a listing. */
 export interface ToolTable {
+  /** The usable tools, by their names at the server. */
   readonly tools: ReadonlyMap<string, TableTool>;
   /** Their names at the server, by their names here. */
   readonly toolNames: ReadonlyMap<string, string>;

@@ -5,7 +5,7 @@ import { pinOf, type PinnedDefinition, type PinTable } from './pin.js';
 
 /** One place where two definitions differ. A side that has nothing there lacks its key. */
 export interface DefinitionChange {
-  /** As a JSON pointer (RFC 6901): `/inputSchema/properties/path/type`. */
+  /** The place as a JSON pointer (RFC 6901): `/inputSchema/properties/path/type`. */
   readonly path: string;
   readonly before?: Json;
   readonly after?: Json;

@@ -17,7 +17,7 @@ const MAX_LOCK_LENGTH = 16 * 2 ** 20;
 /** Faults that a message names: a bad merge makes one for every line. */
 const MOST_FAULTS = 10;
 
-/** How often, and how many milliseconds apart, a writer looks whether another one is done: five seconds in all. */
+/** The number of times, and the milliseconds between them, that a writer looks if another one is done: five seconds in all. */
 const LOOKS = 100;
 const PAUSE_MS = 50;
 

@@ -1,10 +1,13 @@
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/server';
-import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
+import { expectedGot } from '../../core/issues.js';
+import { describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
+import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { choicesOf, type Question } from '../../tool/question.js';
+import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
+import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { OutputSchemas } from '../output-schemas.js';
 
 /** Characters of arguments that are shown whole, and of the beginning and end of what is longer. */
 const SHOWN_WHOLE = 4_096;
@@ -20,12 +23,10 @@ export function errorResult(...texts: readonly string[]): CallToolResult {
   return { isError: true, content: texts.map((text) => ({ type: 'text', text })) };
 }
 
-/** Returns what was not checked by the executor: the user's answer, or the value of a tool that ends the run. */
-export function uncheckedResult(entry: ToolEntry, answer: Answer, schemas: OutputSchemas, note?: string): CallToolResult {
-  const refusal = schemas.refusalOf(entry, answer.data);
-  if (refusal === undefined) return answerResult(entry, answer, schemas, note);
-  // The tool did its work: what it gave is shown all the same.
-  return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${refusal}. It answered:`, answer.text, ...(note === undefined ? [] : [note]));
+/** Returns the user's answer to a question of a tool. It is a text or texts, and so a failure where the tool promises an object. */
+export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): CallToolResult {
+  if (outputSchemaOf(entry) === undefined) return answerResult(entry, { text, data });
+  return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${expectedGot('an object', describeValue(data))} It answered:`, text);
 }
 
 interface Answer {
@@ -34,22 +35,42 @@ interface Answer {
 }
 
 /** Returns a tool's result: as text, and as structured content where it is an object. */
-function answerResult(entry: ToolEntry, { text, data }: Answer, schemas: OutputSchemas, note?: string): CallToolResult {
-  const content = [text, ...(note === undefined ? [] : [note])].map((each) => ({ type: 'text' as const, text: each }));
-  const isStructured = isPlainObject(data) || schemas.of(entry) !== undefined;
+function answerResult(entry: ToolEntry, { text, data }: Answer, ...notes: readonly string[]): CallToolResult {
+  const content = [text, ...notes].map((each) => ({ type: 'text' as const, text: each }));
+  const isStructured = isPlainObject(data) || outputSchemaOf(entry) !== undefined;
   return isStructured ? { content, structuredContent: data } : { content };
 }
 
-/** Words an outcome for a client. What is awaited is an error that says so: this is for clients that cannot be asked. */
-export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome, schemas: OutputSchemas): CallToolResult {
+/** Words an outcome for a client; the executor has checked it by the output schema. A pending call is an error that says so: this is for clients that cannot be asked. */
+export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolResult {
   const { kind, text, data, haltReason } = readOutcome(outcome);
-  if (kind !== 'result') return errorResult(text, ...(haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`]));
-  if (haltReason === undefined) return answerResult(entry, { text, data: data! }, schemas); // The executor held it to the output schema.
-  return uncheckedResult(entry, { text, data: data! }, schemas, `The tool asks to end here: ${haltReason}`);
+  const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
+  return kind === 'result' ? answerResult(entry, { text, data: data! }, ...notes) : errorResult(text, ...notes);
+}
+
+const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();
+
+/** Returns the JSON Schema that a tool promises to keep; `undefined` when there is none of an object, or none that can be checked: clients refuse answers that break it. */
+export function outputSchemaOf(entry: ToolEntry): JsonSchema | undefined {
+  let known = outputSchemas.get(entry);
+  if (known === undefined) outputSchemas.set(entry, (known = readOutputSchema(entry)));
+  return known === 'none' ? undefined : known;
+}
+
+function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | 'none' {
+  if (outputSchema === undefined) return 'none';
+  try {
+    const json = jsonSchemaOf(outputSchema, 'output');
+    if (json['type'] !== 'object') return 'none';
+    compileJsonSchema(json);
+    return json;
+  } catch {
+    return 'none';
+  }
 }
 
 /**
- * Returns the form that asks for approval. It has no fields: to accept is to approve, everything else a no.
+ * Returns the form that asks for approval. It has no fields: to accept is to approve, everything else is to deny.
  *
  * The arguments stand as JSON, in which no text can pass for a line of the question.
  */
@@ -57,7 +78,7 @@ export function approvalForm({ toolName, danger, reason, input }: PendingApprova
   return form(`Run ${toolName}? Danger: ${danger}. ${reason}\n\n${shownArguments(input)}\n\nAccept runs exactly this call.`, {});
 }
 
-/** Returns the form that asks what a tool wants to know; `refused` says why the answer before was none. */
+/** Returns the form that asks what a tool wants to know; `refused` says why the answer before was not taken. */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
   const choices = choicesOf(question);
   const isTitled = choices.some(({ value, label }) => value !== label);

@@ -1,6 +1,5 @@
 import type { CallToolResult, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
-import type { Json } from '../../core/plain-data.js';
-import { isPlainObject } from '../../core/plain-data.js';
+import { isPlainObject, type Json } from '../../core/plain-data.js';
 import type { CallContext } from '../../safety/calls.js';
 import { checkInput } from '../../tool/input/check-input.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
@@ -11,7 +10,7 @@ import type { CheckedServerOptions, McpAuthInfo } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
 import { canShowForms, type AskedBefore, type ToolCalls } from './tool-calls.js';
 
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly sdk: ServerSdk;
   readonly options: CheckedServerOptions;
   readonly tools: ServedTools;
@@ -26,10 +25,10 @@ export class Connection {
   readonly server: Server;
   readonly #parts: ConnectionParts;
   readonly #lasts: boolean;
-  /** Names of found tools, the longest unused first. */
+  /** The names of found tools, the longest unused first. */
   readonly #found = new Set<string>();
 
-  /** @param lasts whether further requests of the client come to this same connection. */
+  /** @param lasts true when further requests of the client come to this same connection. */
   constructor(parts: ConnectionParts, lasts: boolean) {
     const { sdk, options, tools, codec } = parts;
     this.#parts = parts;
@@ -44,7 +43,7 @@ export class Connection {
     this.server.setRequestHandler('tools/call', ({ params }, request) => this.#call(params.name, params.arguments ?? {}, request));
   }
 
-  /** Tells the client that the list is another one now. */
+  /** Tells the client that the list has changed. */
   tellChange(): void {
     this.server.sendToolListChanged().catch(() => undefined); // It has gone.
   }
@@ -67,11 +66,11 @@ export class Connection {
   async #callTool(name: string, input: unknown, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const { tools, calls, options } = this.#parts;
     const entry = tools.find(name);
-    if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}`);
+    if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`);
     return calls.call({ entry, input, context: contextOf(options, request), canAsk: this.#canAsk(request) }, request);
   }
 
-  /** Found tools are called as if they had been listed. */
+  /** Calls a found tool as if it had been listed. */
   async #callFound(given: Readonly<Record<string, unknown>>, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const { name, input = {} } = given;
     if (typeof name !== 'string' || !isPlainObject(input)) return errorResult(`Expected { name, input }, with the name of a tool and an object of arguments; got others.`);
@@ -79,7 +78,7 @@ export class Connection {
     return this.#callTool(name, input, request);
   }
 
-  /** It only shows what lists show, so no policy is asked. */
+  /** Finds tools. It only shows what lists show, so no policy is asked. */
   async #find(input: unknown, request: ServerContext): Promise<CallToolResult> {
     const { finder } = this.#parts.tools;
     const checked = await checkInput(finder, input);
@@ -113,7 +112,7 @@ export class Connection {
   }
 }
 
-/** Who makes a request. */
+/** Returns the context of a request: who makes it. */
 export function contextOf({ context = {} }: CheckedServerOptions, request: ServerContext): CallContext {
   if (typeof context !== 'function') return context;
   const authInfo = request.http?.authInfo as McpAuthInfo | undefined;

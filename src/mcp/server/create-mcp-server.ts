@@ -9,7 +9,7 @@ import { hostsFor } from '../../host/addresses.js';
 import type { RunningServer } from '../../host/listen.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { Connection, contextOf } from './connection.js';
-import { createHttpFace, listenHttp, type HttpFace } from './http/http-face.js';
+import { createHttpFace, listenHttp, type HttpFace } from './http-face.js';
 import { importServerSdk, type ServerSdk } from './import-sdk.js';
 import { ProgressRelay } from './progress-relay.js';
 import { checkServerOptions, serveHttpOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
@@ -30,7 +30,7 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-/** The tools of a registry, ready to be served; nothing is listened to before one of these is called. */
+/** The tools of a registry, ready to be served; nothing listens before one of these is called. */
 export interface McpToolServer {
   /**
    * Serves one client on a pair of streams; a program that does so must print nothing else on the second.
@@ -65,11 +65,10 @@ export interface McpToolServer {
   close(): Promise<void>;
 }
 
-
 /**
  * Serves the tools of a registry over the Model Context Protocol, to clients of 2025 and of 2026-07-28.
  *
- * Every call goes through the executor, and so through its policy. Where a yes is needed the person behind the client is
+ * Every call goes through the executor, and so through its policy. Where approval is needed the user behind the client is
  * asked by elicitation, unless the executor has a `confirm` of its own; a client that cannot ask is refused. Questions of
  * tools are asked in the same way. Progress and cancellation pass through.
  *
@@ -89,12 +88,12 @@ export function createMcpServer(registry: ToolMetadataRegistry, options: McpServ
   return new ToolServer(registry, checkServerOptions(registry, options));
 }
 
-/** What is there once the SDK is loaded. */
+/** The parts that exist once the SDK is loaded. */
 interface Started {
   readonly sdk: ServerSdk;
   /** Makes the server of a connection; one that lasts hears of changes. */
   readonly connect: (lasts: boolean) => Server;
-  /** What answers `fetch`. */
+  /** Answers `fetch`. */
   readonly http: HttpFace;
 }
 
@@ -181,7 +180,7 @@ class ToolServer implements McpToolServer {
 
   async #start(): Promise<Started> {
     const started = await (this.#started ??= this.#prepare());
-    // Also while the SDK was loaded: what is opened now nobody would close.
+    // Also while the SDK was loaded: what is opened now would never be closed.
     if (this.#closed) throw isClosed();
     return started;
   }
@@ -190,7 +189,7 @@ class ToolServer implements McpToolServer {
     const sdk = await importServerSdk();
     const options = this.#options;
     const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf(options, request).principal ?? '' });
-    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, progress: this.#progress, schemas: this.#tools.schemas, now: () => (options.clock ?? systemClock).now() });
+    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, progress: this.#progress, now: () => (options.clock ?? systemClock).now() });
     const parts = { sdk, options, tools: this.#tools, calls, codec };
     const connect = (lasts: boolean): Server => {
       const connection = new Connection(parts, lasts);

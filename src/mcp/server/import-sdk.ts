@@ -4,7 +4,7 @@ import { ToolError } from '../../core/errors.js';
 
 export type ServerSdk = typeof McpServerSdk & Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
-/** The official SDK, loaded when something is first served. @throws ToolError `MISSING_PACKAGE` when it is not installed. */
+/** Loads the official SDK, when something is first served. @throws ToolError `MISSING_PACKAGE` when it is not installed. */
 export async function importServerSdk(): Promise<ServerSdk> {
   try {
     const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')]);

@@ -2,7 +2,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 
 /** Progress as the protocol sends it. */
-export interface McpProgress {
+interface McpProgress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
@@ -13,7 +13,7 @@ type Send = (progress: McpProgress) => Promise<void>;
 const LONGEST_MESSAGE = 1_000;
 /** Notifications that wait for a slow client; beyond them the oldest are dropped. */
 const MOST_WAITING = 100;
-/** By how much progress rises when a tool has something to say, but no higher number. */
+/** The step by which progress rises when a tool has something to say, but no higher number. */
 const LEAST_STEP = 0.001;
 
 /**
@@ -26,7 +26,7 @@ const LEAST_STEP = 0.001;
 export class ProgressRelay {
   readonly #calls = new Map<string, (progress: unknown) => void>();
 
-  /** To be called with every event of the executor. */
+  /** Hears every event of the executor. */
   hear(event: ToolEvent): void {
     if (event.type === 'call-progress') this.#calls.get(event.callId)?.(event.progress);
   }
@@ -37,7 +37,7 @@ export class ProgressRelay {
     let sending: Promise<void> | undefined;
     let last: number | undefined;
     const sendAll = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next).catch(() => undefined); // Nobody is there any more.
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next).catch(() => undefined); // The client has gone.
       sending = undefined;
     };
     this.#calls.set(callId, (told) => {

@@ -7,7 +7,7 @@ import { compileFilter, isAvailable } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { createToolSearchTool } from '../../selection/tool-search-tool.js';
 import { defineTool, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
-import { OutputSchemas } from '../output-schemas.js';
+import { outputSchemaOf } from './call-result.js';
 import type { CheckedServerOptions } from './server-options.js';
 
 /** The names under which a large catalogue is used. */
@@ -20,7 +20,7 @@ const CallToolInput = z.object({
 });
 
 /** One page of the list of tools. */
-export interface ToolPage {
+interface ToolPage {
   readonly tools: Tool[];
   readonly nextCursor?: string;
 }
@@ -33,7 +33,6 @@ export interface ToolPage {
  * list again when it has changed, and a client of the 2026 protocol over HTTP has no connection that could remember.
  */
 export class ServedTools {
-  readonly schemas = new OutputSchemas();
   /** `find_tools`; it finds what is served, and nothing else. */
   readonly finder: ToolEntry;
   readonly #caller: ToolEntry;
@@ -55,13 +54,13 @@ export class ServedTools {
     );
   }
 
-  /** A served tool by its name or alias, listed or not. */
+  /** Returns a served tool by its name or alias, listed or not. */
   find(name: string): ToolEntry | undefined {
     const entry = this.#registry.get(name);
     return entry !== undefined && this.#passes(entry) ? entry : undefined;
   }
 
-  /** Whether tools are found by search now. */
+  /** Returns true when tools are found by search now. */
   isSearched(): boolean {
     const { search, maxTools } = this.#options;
     if (search !== 'auto') return search;
@@ -71,7 +70,7 @@ export class ServedTools {
   }
 
   /**
-   * The tools of one page, in the order of their names; a cursor says where the page before has ended, so that tools that
+   * Returns the tools of one page, in the order of their names; a cursor says where the page before has ended, so that tools that
    * come and go in between neither repeat nor hide others.
    *
    * @param found the tools that this connection has found.
@@ -97,7 +96,7 @@ export class ServedTools {
 
   #toTool(entry: ToolEntry): Tool {
     const { outputSchema, ...tool } = toMcpTools([entry.definition], { level: 'full' })[0]!;
-    return outputSchema === undefined || this.schemas.of(entry) === undefined ? tool : { ...tool, outputSchema };
+    return outputSchema === undefined || outputSchemaOf(entry) === undefined ? tool : { ...tool, outputSchema };
   }
 }
 

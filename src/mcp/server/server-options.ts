@@ -11,7 +11,7 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
 
-/** What a bearer token stands for, as whoever checked it says; of the same shape as the official SDK's `AuthInfo`. */
+/** The meaning of a bearer token, as its checker says; of the same shape as the official SDK's `AuthInfo`. */
 export interface McpAuthInfo {
   readonly token: string;
   readonly clientId: string;
@@ -19,11 +19,11 @@ export interface McpAuthInfo {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** What is known of a request before its tool is called. */
+/** The facts that are known of a request before its tool is called. */
 export interface McpRequestInfo {
-  /** Of requests over HTTP whose token was checked. */
+  /** Given for requests over HTTP whose token was checked. */
   readonly authInfo?: McpAuthInfo;
-  /** Of 2025 clients over HTTP. */
+  /** Given for 2025 clients over HTTP. */
   readonly sessionId?: string;
 }
 
@@ -32,27 +32,27 @@ export interface McpServerOptions {
   readonly executor?: ToolExecutor;
   /** Asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
-  /** What processes share; see `ToolExecutor`. */
+  /** The state that processes share; see `ToolExecutor`. */
   readonly store?: StateStore;
   /** Signs what travels through clients between a question and its answer: at least 32 bytes, the same in all processes that serve one client. @default random */
   readonly approvalKey?: Uint8Array;
-  /** Who calls: for all requests, or asked for each. Budgets, approvals and personas go by it. @default nobody in particular */
+  /** The caller: for all requests, or asked for each. Budgets, approvals and personas go by it. @default no caller in particular */
   readonly context?: CallContext | ((request: McpRequestInfo) => CallContext);
-  /** How the server introduces itself. @default 'tooldex' */
+  /** The name under which the server presents itself. @default 'tooldex' */
   readonly name?: string;
   /** @default '1.0.0' */
   readonly version?: string;
-  /** What clients may tell their models of this server. */
+  /** The text that clients may give to their models about this server. */
   readonly instructions?: string;
-  /** Which tools are served; others are neither listed nor callable. @default all */
+  /** The tools that are served; others are neither listed nor callable. @default all */
   readonly filter?: ToolFilter;
-  /** Whether tools are found by search instead of being listed; `auto` when there are more than `maxTools`. @default 'auto' */
+  /** True when tools are found by search instead of being listed; `auto` does so when there are more than `maxTools`. @default 'auto' */
   readonly search?: 'auto' | boolean;
   /** Tools that are listed at most before search takes over, and found tools that are remembered of a connection. @default 128 */
   readonly maxTools?: number;
   /** Tools of one page of the list. @default 100 */
   readonly pageSize?: number;
-  /** What web clients must send as `Authorization: Bearer <token>`; 16 or more visible characters. @default none is asked for */
+  /** The token that web clients must send as `Authorization: Bearer <token>`; 16 or more visible characters. @default none is asked for */
   readonly token?: string;
   /** The host names under which `fetch` answers, without ports. @default those of this machine for itself */
   readonly allowedHosts?: readonly string[];
@@ -62,12 +62,12 @@ export interface McpServerOptions {
   readonly maxSessions?: number;
   /** After so many milliseconds without a request or an open stream a session may be forgotten. @default 1,800,000 (half an hour) */
   readonly sessionIdleMs?: number;
-  /** Told of faults that no client is told of. @default they are dropped */
+  /** Told of errors that no client is told of. @default they are dropped */
   readonly onError?: (error: unknown) => void;
   readonly clock?: Clock;
 }
 
-/** Where to listen. */
+/** The options of `serveHttp`: where to listen. */
 export const serveHttpOptions = z.strictObject({ port: listenFields.port.default(4781), host: listenFields.host.default('127.0.0.1') });
 
 const schema = z
@@ -100,7 +100,7 @@ const schema = z
   });
 export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
-/** @throws ToolError `INVALID_ARGUMENT` with every wrong option; a token is never repeated. */
+/** Checks the options. @throws ToolError `INVALID_ARGUMENT` with every wrong one; a token is never repeated. */
 export function checkServerOptions(registry: ToolMetadataRegistry, options: McpServerOptions): CheckedServerOptions {
   if (typeof (registry as Partial<ToolMetadataRegistry> | null | undefined)?.onChange !== 'function') throw new ToolError('INVALID_ARGUMENT', 'Expected a ToolMetadataRegistry to serve, got something else. Give createMcpServer the registry first.');
   const checked = checkOptions(schema, options, 'options of the MCP server');

@@ -9,32 +9,30 @@ import type { Approval } from '../../safety/approvals.js';
 import { deniedText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { answerIn, approvalForm, errorResult, outcomeResult, questionForm, uncheckedResult } from './call-result.js';
+import { answerIn, answerToQuestion, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
 import type { ServerSdk } from './import-sdk.js';
-import type { OutputSchemas } from '../output-schemas.js';
 import type { ProgressRelay } from './progress-relay.js';
 
-/** What was asked in the round before; signed, because it travels through the client. */
+/** The question of the round before; signed, because it travels through the client. */
 export type AskedBefore =
   /** Without the arguments, which the request carries again: with others the signature of the pending call does not hold. */
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly question: Question; readonly expiresAt?: number; /** How often it was asked. */ readonly times: number };
+  | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly question: Question; readonly expiresAt?: number; /** The number of times it was asked. */ readonly times: number };
 
-/** How often a question is asked while its answers are none that it takes. */
+/** The number of times that a question is asked while it does not take the answers. */
 const MOST_TIMES = 5;
 
-export interface ToolCallsOptions {
+interface ToolCallsOptions {
   readonly sdk: ServerSdk;
   readonly executor: ToolExecutor;
   readonly codec: RequestStateCodec<AskedBefore>;
   readonly progress: ProgressRelay;
-  readonly schemas: OutputSchemas;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** A call as a client makes it. */
-export interface RequestedCall {
+interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: CallContext;
@@ -45,7 +43,7 @@ export interface RequestedCall {
 const ASKED = 'tooldex';
 
 /**
- * Runs the calls of clients, and asks the person behind the client where policy or tool want to.
+ * Runs the calls of clients, and asks the user behind the client where policy or tool want to.
  *
  * A question ends the request: it is answered with what is to be asked, and the client makes it again with the answer
  * (protocol 2026-07-28). For clients of 2025 the SDK asks in between and comes back in the same way, so that both take
@@ -67,12 +65,12 @@ export class ToolCalls {
     return before.kind === 'approval' ? this.#afterApproval(call, request, before.pending, accepted !== undefined) : this.#afterQuestion(call, request, before, accepted);
   }
 
-  async #afterApproval(call: RequestedCall, request: ServerContext, shown: Omit<PendingApproval, 'input'>, yes: boolean): Promise<CallToolResult | InputRequiredResult> {
+  async #afterApproval(call: RequestedCall, request: ServerContext, shown: Omit<PendingApproval, 'input'>, isApproved: boolean): Promise<CallToolResult | InputRequiredResult> {
     const { executor } = this.#options;
     let approval: Approval;
     try {
       const pending = { ...shown, input: call.input } as PendingApproval;
-      if (!yes) {
+      if (!isApproved) {
         await executor.deny(pending);
         return errorResult(deniedText(call.entry.name, 'the user said no to this call'));
       }
@@ -84,19 +82,19 @@ export class ToolCalls {
   }
 
   async #afterQuestion({ entry, input }: RequestedCall, request: ServerContext, asked: Extract<AskedBefore, { kind: 'question' }>, accepted: Readonly<Record<string, unknown>> | undefined): Promise<CallToolResult | InputRequiredResult> {
-    const { now, schemas } = this.#options;
+    const { now } = this.#options;
     if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input)) return errorResult(`Expected the call that asked, got another one of ${entry.name}. Call again.`);
     if (accepted === undefined) return errorResult(`${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`);
     if (asked.expiresAt !== undefined && now() >= asked.expiresAt) return errorResult(unansweredText(entry.name));
     const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
     // The tool has asked once and is not run again: the question stays.
     if (!answer.ok && asked.times < MOST_TIMES) return this.#ask(questionForm(entry.name, asked.question, answer.message), { ...asked, times: asked.times + 1 }, request);
-    if (!answer.ok) return errorResult(`${entry.name} asked the user, and the answer is none of those it takes. Call again to ask again.`);
-    return uncheckedResult(entry, plainValue(answer.value), schemas);
+    if (!answer.ok) return errorResult(`${entry.name} asked the user, and does not take the answer. Call again to ask again.`);
+    return answerToQuestion(entry, plainValue(answer.value));
   }
 
   async #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Promise<CallToolResult | InputRequiredResult> {
-    const { executor, progress, schemas } = this.#options;
+    const { executor, progress } = this.#options;
     const { entry, input, context, canAsk } = call;
     const { signal, _meta } = request.mcpReq;
     const token = _meta?.progressToken;
@@ -107,7 +105,7 @@ export class ToolCalls {
     } finally {
       await stop?.();
     }
-    if (!canAsk) return outcomeResult(entry, outcome, schemas);
+    if (!canAsk) return outcomeResult(entry, outcome);
     if (outcome.status === 'approval_required') {
       const { input: _input, ...pending } = outcome.pending;
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
@@ -117,7 +115,7 @@ export class ToolCalls {
       const asked: Question = { question, ...(options && { options }), ...(choices && { choices }), ...(multiple && { multiple }), ...(allowOther && { allowOther }) };
       return this.#ask(questionForm(entry.name, asked), { kind: 'question', toolName: entry.name, inputDigest: digestOf(input), question: asked, ...(expiresAt !== undefined && { expiresAt }), times: 1 }, request);
     }
-    return outcomeResult(entry, outcome, schemas);
+    return outcomeResult(entry, outcome);
   }
 
   async #ask(form: ElicitRequestFormParams, state: AskedBefore, request: ServerContext): Promise<InputRequiredResult> {
@@ -126,7 +124,7 @@ export class ToolCalls {
   }
 }
 
-/** Whether a client can show a form to a person; an empty capability is how clients said so before there were other kinds. */
+/** Returns true for a client that can show a form to the user; an empty capability is how clients said so before there were other kinds. */
 export function canShowForms(capabilities: unknown): boolean {
   if (!isPlainObject(capabilities)) return false;
   const { elicitation } = capabilities;

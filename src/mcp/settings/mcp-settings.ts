@@ -67,7 +67,7 @@ export interface McpServerSettings {
 export interface McpSettings {
   /** True when servers are asked at all. @default false; true for a file of the `mcpServers` form */
   readonly enabled: boolean;
-  /** In order of their names. */
+  /** The servers in order of their names. */
   readonly servers: readonly McpServerSettings[];
   /** The list for all servers, beside their own. */
   readonly allowTools?: readonly string[];

@@ -34,7 +34,7 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  *
  * @param input the settings as parsed from a file or written in code; settings already read are returned as they are.
  * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong: unknown names, two spellings of one setting, values
- * of a wrong kind, transports nobody knows. Values that may hold secrets are not repeated.
+ * of a wrong kind, unknown transports. Values that may hold secrets are not repeated.
  */
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ)) return input as McpSettings;

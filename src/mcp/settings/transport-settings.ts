@@ -34,7 +34,7 @@ const headerLines = textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'an objec
 /**
  * Reads how a server is reached: as `transport` or `type` says, or else by what is given, a command or an address.
  *
- * A word nobody knows is refused: taken for stdio it would start a program where an address was meant.
+ * An unknown word is refused: taken for stdio it would start a program where an address was meant.
  */
 export function readTransport(fields: FieldReader): McpTransportSettings | undefined {
   const kind = fields.read(transportKind, 'transport', 'type');

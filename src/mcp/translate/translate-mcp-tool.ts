@@ -18,9 +18,9 @@ import { mcpToolName } from './tool-names.js';
 /** A tool of a server as one of ours, or the reason why it cannot be one. */
 export type McpTranslation =
   | {
-      /** As known here: `mcp.<server>.<tool>`. */
+      /** The name here: `mcp.<server>.<tool>`. */
       readonly name: string;
-      /** As the server calls it. */
+      /** The name at the server. */
       readonly toolName: string;
       /** The options for `defineTool`. */
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
@@ -88,7 +88,7 @@ export function translateMcpTool(tool: unknown, server: McpServerSettings, engin
   return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes) });
 }
 
-/** Returns the personas that all agree on: the server's, those of its settings, and those of the tool; a list that is none allows nobody. */
+/** Returns the personas that all agree on: the server's, those of its settings, and those of the tool; anything but a list allows none. */
 function allowlistOf({ persona_allowlist: own, personaAllowlist: alias }: Raw, { persona, personaAllowlist }: McpServerSettings): Pick<ToolOptions, 'personaAllowlist'> {
   const given = [own, alias].filter((list) => list !== undefined).map((list) => (Array.isArray(list) ? (list as readonly Json[]).slice(0, LIMITS.listLength).map(labelOf).filter((each) => each !== undefined) : []));
   const lists = [...(persona === undefined ? [] : [[persona]]), ...(personaAllowlist === undefined ? [] : [personaAllowlist]), ...given];

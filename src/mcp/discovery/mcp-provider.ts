@@ -1,15 +1,14 @@
-import { ToolError } from '../core/errors.js';
-import { describeValue } from '../core/plain-data.js';
-import type { Provider } from '../providers/provider.js';
-import type { ToolContext } from '../tool/metadata/tool-options.js';
+import { invalidArgument } from '../../core/issues.js';
+import type { Provider } from '../../providers/provider.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
 
-/** What a provider needs of a discovery. */
+/** The part of a discovery that a provider needs. */
 export interface McpCaller {
   callTool(server: string | undefined, tool: string, input: unknown, context: ToolContext): Promise<unknown>;
   check(server: string | undefined, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Which tool calls go to. */
+/** The tool that calls go to. */
 export interface McpProviderConfig {
   /** A configured server. @default the settings' default server, or else the only one */
   readonly server?: string;
@@ -20,9 +19,8 @@ export interface McpProviderConfig {
 /**
  * Lets a tool of an MCP server answer calls, as one of a tool's providers.
  *
- * Calls go to the configured server and tool, whatever the arguments are called. The server's listing is looked at
- * before: a tool that it does not list, that the settings deny, or that is held back because its definition has changed
- * is not called.
+ * Calls go to the configured server and tool, whatever the arguments are called. A tool that the
+ * server does not list, that the settings deny, or that is withheld because its definition has changed is not called.
  *
  * ```js
  * const executor = new ToolExecutor({ registry, providers: { mcp: discovery.provider } });
@@ -39,19 +37,19 @@ export class McpProvider implements Provider {
    */
   constructor(caller: McpCaller, config: McpProviderConfig | Readonly<Record<string, unknown>>) {
     const { server, tool } = config as Readonly<Record<string, unknown>>;
-    if (typeof tool !== 'string' || tool.trim() === '') throw new ToolError('INVALID_ARGUMENT', `expected the configuration of the provider mcp to name a tool, got ${describeValue(tool)}`);
-    if (server !== undefined && typeof server !== 'string') throw new ToolError('INVALID_ARGUMENT', `expected the configuration of the provider mcp to name a server, got ${describeValue(server)}`);
+    if (typeof tool !== 'string' || tool.trim() === '') throw invalidArgument('the configuration of the provider mcp to name a tool', tool);
+    if (server !== undefined && typeof server !== 'string') throw invalidArgument('the configuration of the provider mcp to name a server', server);
     this.#caller = caller;
     this.#server = server;
     this.#tool = tool;
   }
 
-  /** @throws ToolError as `McpDiscovery.callTool`. */
+  /** Calls the tool. @throws ToolError as `McpDiscovery.callTool`. */
   call(input: unknown, context: ToolContext): Promise<unknown> {
     return this.#caller.callTool(this.#server, this.#tool, input, context);
   }
 
-  /** Whether the server answers a ping. */
+  /** Resolves with true when the server answers a ping. */
   check(signal: AbortSignal): Promise<boolean> {
     return this.#caller.check(this.#server, signal);
   }
