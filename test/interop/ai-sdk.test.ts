@@ -102,6 +102,36 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toMatchObject([{ type: 'error-text', value: expect.stringContaining('not used') }]);
   });
 
+  it('run no approved call again after keys of their store were removed, whichever', async () => {
+    const store = new RestartingStore(new ManualClock());
+    for (const at of [0, 1, 2, 3]) {
+      const { registry, executor, written } = setUp();
+      const set = () => toAISDKTools(registry, { executor, store, conversationId: `${at}` });
+      const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2')] });
+      const first = await generateText({ model, tools: set(), messages: [ask] });
+      const messages = answered(first.response.messages, true);
+      await generateText({ model, tools: set(), messages });
+      const keys = await store.memory.list('ai-sdk');
+      for (const key of at === 3 ? keys : keys.slice(at, at + 1)) await store.evict(key);
+      await generateText({ model, tools: set(), messages });
+      expect([at, written]).toEqual([at, ['hello']]);
+      await store.evict('ai-sdk');
+    }
+  });
+
+  it('run a call again whose id comes again, once it is approved again', async () => {
+    const store = new MemoryStateStore();
+    const { registry, executor, written } = setUp();
+    const tools = toAISDKTools(registry, { executor, store });
+    for (const round of [1, 2]) {
+      const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: `${round}` }]), saying('well'), saying('well')] });
+      const first = await generateText({ model, tools, messages: [ask] });
+      const messages = answered(first.response.messages, true);
+      for (let time = 0; time < 2; time++) await generateText({ model, tools, messages });
+    }
+    expect(written).toEqual(['1', '2']);
+  });
+
   it('run no approved call after their store restarted, or one that it does not know: it may have run', async () => {
     const store = new RestartingStore(new ManualClock());
     const { registry, executor, written } = setUp();

@@ -190,4 +190,20 @@ describe('tools in @openai/agents', () => {
     }
     expect(written).toEqual(['hello']);
   });
+
+  it.each([0, 1, 'all'] as const)('run no approved call again after keys of their store were removed: %s', async (which) => {
+    const { registry, executor, agentWith, runner, written } = setUp();
+    const store = new RestartingStore(new ManualClock());
+    const agent = (...outputs: readonly ModelResponse['output'][]) => agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
+    const stored = (await runner.run(agent([call('w1', 'write', { text: 'hello' })]), 'please')).state.toString();
+    for (let round = 0; round < 2; round++) {
+      const again = agent(said('written'));
+      const state = await RunState.fromString(again, stored);
+      state.approve(state.getInterruptions()[0]!);
+      await runner.run(again, state);
+      const keys = await store.memory.list('openai-agents');
+      for (const key of which === 'all' ? keys : keys.slice(which, which + 1)) await store.evict(key);
+    }
+    expect(written).toEqual(['hello']);
+  });
 });

@@ -154,9 +154,15 @@ export interface AskedCall {
   readonly input: string | null;
   /** The identity of the store when it was asked about. */
   readonly identity: string;
+  /** Digests of the approvals that ran it; ids of calls may come again in a conversation. */
+  readonly ran: readonly string[];
 }
 
-/** The calls that users were asked about, and the approvals that ran one: frameworks keep approvals as long as their messages or run, and would run their calls again. */
+/**
+ * The calls that users were asked about, and the approvals that ran one: frameworks keep approvals as long as their messages or run, and would run their calls again.
+ *
+ * Both are one text: a store that lost which approvals ran has lost the question too, and no call is known to have been asked about.
+ */
 export class AskedCalls {
   readonly #store: StateStore;
   readonly #framework: string;
@@ -171,8 +177,8 @@ export class AskedCalls {
   /** Remembers that a user is asked about a call. */
   async remember(toolName: string, call: ToolCall): Promise<void> {
     const { identity } = await this.#store.now();
-    const [key, input, lifetime] = [this.#key('question', call.id, toolName), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
-    if ((await this.#store.compareAndSet(key, undefined, JSON.stringify({ input, identity } satisfies AskedCall), lifetime)) === true) return;
+    const [key, input, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
+    if ((await this.#store.compareAndSet(key, undefined, JSON.stringify({ input, identity, ran: [] } satisfies AskedCall), lifetime)) === true) return;
     const before = await this.#store.get(key);
     const asked = before === undefined ? undefined : (JSON.parse(before) as AskedCall);
     // An earlier question keeps its identity: of an approval of before a restart nobody knows whether it ran.
@@ -180,21 +186,24 @@ export class AskedCalls {
   }
 
   /** Returns what users were asked about under the id of a call. */
-  async find(toolName: string, { id }: ToolCall): Promise<AskedCall | undefined> {
-    const text = await this.#store.get(this.#key('question', id, toolName));
+  async find(toolName: string, call: ToolCall): Promise<AskedCall | undefined> {
+    const text = await this.#store.get(this.#key(toolName, call));
     return text === undefined ? undefined : (JSON.parse(text) as AskedCall);
   }
 
   /**
    * Uses an approval up.
    *
-   * @param asked tells the store's identity when the user was asked: one that restarted since may have forgotten the use.
-   * @param approval what makes it this approval and no other.
+   * @param asked as it was found; its store, if it restarted since, may have forgotten the use.
+   * @param approval tells it from others of this call.
    * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, or of a store that restarted since; `STATE_UNAVAILABLE`.
    */
-  async redeem(asked: AskedCall | undefined, ...approval: readonly string[]): Promise<void> {
+  async redeem(toolName: string, call: ToolCall, asked: AskedCall | undefined, approval: string): Promise<void> {
+    const { identity } = asked ?? (await this.#store.now());
+    const ran = asked?.ran ?? [];
+    const next: AskedCall = { input: null, ...asked, identity, ran: [...ran, digestOf(approval)] };
     try {
-      if ((await this.#store.compareAndSet(this.#key('approval', ...approval), undefined, 'used', { ttlMs: LIMITS.timerMs, ...(asked && { identity: asked.identity }) })) === true) return;
+      if (!ran.includes(digestOf(approval)) && (await this.#store.compareAndSet(this.#key(toolName, call), asked && JSON.stringify(asked), JSON.stringify(next), { ttlMs: LIMITS.timerMs, identity })) === true) return;
     } catch (error) {
       if (!isRestarted(error)) throw error;
       throw new ToolError('INVALID_APPROVAL', 'Expected the state store in which the approval was asked for, got one that restarted since, or another server. Ask again.');
@@ -202,8 +211,8 @@ export class AskedCalls {
     throw new ToolError('INVALID_APPROVAL', 'Expected an approval that was not used, got one that has run its call already. Ask again.');
   }
 
-  #key(kind: 'question' | 'approval', ...parts: readonly string[]): string {
-    return `${this.#framework}-${kind}:${digestOf([this.#conversation, ...parts])}`;
+  #key(toolName: string, { id }: ToolCall): string {
+    return `${this.#framework}-question:${digestOf([this.#conversation, id, toolName])}`;
   }
 }
 

@@ -94,7 +94,7 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
         const question = await asked.find(name, call);
         // Without a store of their own, tools of another request asked.
         if (question === undefined && store !== undefined) throw notAsked();
-        await asked.redeem(question, approvalId, call.id, name);
+        await asked.redeem(name, call, question, approvalId);
       }
       return resultOf(await calls.run(entry, call, { owner: ownerOf(call), approved: approvalId !== undefined, signal: options.abortSignal, onProgress }));
     };

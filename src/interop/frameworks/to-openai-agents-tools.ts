@@ -66,7 +66,8 @@ function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, as
       if (entry.manual) return false; // A manual call is a user's work already.
       const call = callOf(input, callId);
       if (!(await calls.needsApproval(call, context))) return false;
-      await asked.remember(name, call);
+      // A question that was answered is not asked again: its call may have run.
+      if (context.isToolApproved({ toolName: name, callId: call.id }) !== true) await asked.remember(name, call);
       return true;
     },
     invoke: async (context, input, { toolCall, signal } = {}) => {
@@ -79,7 +80,7 @@ function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, as
           // Whoever approved every call of the tool was not asked about this one.
           if (!isApproved(randomUUID())) assertAsked(question, call);
           // The approval of an id is used up whatever the input: a second input under it was not approved.
-          await asked.redeem(question, call.id, name);
+          await asked.redeem(name, call, question, call.id);
         } catch (error) {
           if (isToolError(error)) return error.message;
           throw error;
