@@ -1,11 +1,11 @@
 import { LIMITS } from './limits.js';
 
 export interface TimerOptions {
-  /** Whether the process may end before the timer fires: for work that nobody waits for. @default false */
+  /** Lets the process end before the timer fires, for work that nothing depends on. @default false */
   readonly background?: boolean;
 }
 
-/** Where time comes from. Everything that waits or measures takes one, so that tests decide what time it is. */
+/** A source of time. Everything that waits or measures takes one, so that tests decide what time it is. */
 export interface Clock {
   /** Milliseconds since 1970: for dates that people read. It may jump when the machine's clock is set. */
   now(): number;
@@ -32,7 +32,7 @@ export type Work<T> = Generator<undefined, T, undefined>;
 /** Milliseconds of work after which everything else that waits has its turn. */
 const SLICE_MS = 10;
 
-/** When a slice ends, and what happens between two. */
+/** The length of a slice, and the pause between two of them. */
 export interface SliceOptions {
   /** Milliseconds from any start. */
   readonly now?: () => number;

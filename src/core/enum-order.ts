@@ -20,17 +20,17 @@ export function costRank(tier: CostTier): number {
   return COST_TIERS.indexOf(tier);
 }
 
-/** Whether a danger level alone asks for a person's yes: `HIGH` and above. */
+/** Returns true for a danger level that needs approval by itself: `HIGH` and above. */
 export function isDangerous(level: DangerLevel): boolean {
   return dangerRank(level) >= dangerRank(DangerLevel.HIGH);
 }
 
-/** Whether an access mode can change something: everything but `READONLY`. */
+/** Returns true for an access mode that can change something: all but `READONLY`. */
 export function isWriting(mode: AccessMode): boolean {
   return mode !== AccessMode.READONLY;
 }
 
-/** What a tool's priority adds to its keyword score. Source: the scoring formula in docs/search-and-scoring.md. */
+/** The amount that a tool's priority adds to its keyword score. Source: the scoring formula in docs/search-and-scoring.md. */
 export const PRIORITY_BOOST: Readonly<Record<Priority, number>> = Object.freeze({
   [Priority.CRITICAL]: 0.3,
   [Priority.HIGH]: 0.2,
@@ -41,10 +41,10 @@ export const PRIORITY_BOOST: Readonly<Record<Priority, number>> = Object.freeze(
 const { READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED } = ExecutionCategory;
 
 /**
- * Which categories may not run at the same time; the relation is symmetric.
+ * The categories that may not run at the same time; the relation is symmetric.
  *
- * A write conflicts with writes, an execute with writes and executes, a mixed call with everything.
- * The kinds that only read or compute run together.
+ * A write conflicts with writes, an execute with writes and executes, a mixed call with all others. Calls that only
+ * read or compute run together.
  */
 const CONFLICTS: Readonly<Record<ExecutionCategory, readonly ExecutionCategory[]>> = Object.freeze({
   [READ_ONLY]: [MIXED],
@@ -55,25 +55,25 @@ const CONFLICTS: Readonly<Record<ExecutionCategory, readonly ExecutionCategory[]
   [MIXED]: [READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED],
 });
 
-/** The axes that decide beside which calls a tool's calls may run. */
+/** The axes that decide which calls may run at the same time as a tool's own. */
 interface ConcurrencyAxes {
   readonly accessMode: AccessMode;
   readonly executionCategory: ExecutionCategory;
 }
 
-/** The stricter of a tool's access mode and execution category, as a category: what sets and planner go by. */
+/** The stricter of a tool's access mode and execution category, as a category. Derived sets and the planner both use it. */
 export function concurrencyOf({ accessMode, executionCategory }: ConcurrencyAxes): ExecutionCategory {
   if (accessMode === AccessMode.MIXED || executionCategory === MIXED) return MIXED;
   if (accessMode === AccessMode.EXECUTE || executionCategory === EXECUTE) return EXECUTE;
   return accessMode === AccessMode.WRITE ? WRITE : executionCategory;
 }
 
-/** The execution categories that a call of this category may not run beside. */
+/** The execution categories that may not run at the same time as a call of this category. */
 export function conflictingCategories(category: ExecutionCategory): readonly ExecutionCategory[] {
   return CONFLICTS[category];
 }
 
-/** Whether calls of such tools may run beside each other: readonly ones of category read_only, compute or network. */
+/** Returns true for tools whose calls may run in parallel: readonly ones of category read_only, compute or network. */
 export function isParallelizable(axes: ConcurrencyAxes): boolean {
   const category = concurrencyOf(axes);
   return !CONFLICTS[category].includes(category);

@@ -5,20 +5,20 @@
  * unused ones are dropped by bundlers, and files that use them run under type stripping.
  */
 
-/** How eagerly a tool is offered to a model; a lower number is more important. */
+/** The eagerness with which a tool is offered to a model; a lower number is more important. */
 export const Priority = Object.freeze({
-  /** Always offered. */
+  /** A tool for every selection. */
   CRITICAL: 0,
-  /** Offered for most tasks. */
+  /** A tool for most tasks. */
   HIGH: 1,
-  /** Offered when it fits the request. */
+  /** A tool for requests that it fits. */
   MEDIUM: 2,
-  /** Offered only when the request asks for it. */
+  /** A tool for requests that ask for it. */
   LOW: 3,
 });
 export type Priority = (typeof Priority)[keyof typeof Priority];
 
-/** What running a tool may do to the world. */
+/** The effect that running a tool may have on the world. */
 export const AccessMode = Object.freeze({
   /** Changes nothing; its results may be cached. */
   READONLY: 'readonly',
@@ -26,12 +26,12 @@ export const AccessMode = Object.freeze({
   WRITE: 'write',
   /** Runs code or programs. */
   EXECUTE: 'execute',
-  /** Several of these, or unknown. */
+  /** Does several of these, or is unknown. */
   MIXED: 'mixed',
 });
 export type AccessMode = (typeof AccessMode)[keyof typeof AccessMode];
 
-/** How bad a wrong call can be; from `HIGH` on a person is asked. */
+/** The harm that a wrong call can do; calls from `HIGH` on need approval. */
 export const DangerLevel = Object.freeze({
   SAFE: 'safe',
   LOW: 'low',
@@ -41,7 +41,7 @@ export const DangerLevel = Object.freeze({
 });
 export type DangerLevel = (typeof DangerLevel)[keyof typeof DangerLevel];
 
-/** What kind of work a call is, for planning which calls may run side by side. */
+/** The kind of work that a call does, for planning which calls may run in parallel. */
 export const ExecutionCategory = Object.freeze({
   READ_ONLY: 'read_only',
   WRITE: 'write',
@@ -52,7 +52,7 @@ export const ExecutionCategory = Object.freeze({
 });
 export type ExecutionCategory = (typeof ExecutionCategory)[keyof typeof ExecutionCategory];
 
-/** What a call costs. */
+/** The cost of a call. */
 export const CostTier = Object.freeze({
   /** Local operations. */
   FREE: 'free',
@@ -60,12 +60,12 @@ export const CostTier = Object.freeze({
   LOW: 'low',
   /** Calls to services outside. */
   MEDIUM: 'medium',
-  /** Heavy on money or resources. */
+  /** High use of money or resources. */
   HIGH: 'high',
 });
 export type CostTier = (typeof CostTier)[keyof typeof CostTier];
 
-/** What a call touches, in the words of tool manifests. */
+/** The effects of a call, in the words of tool manifests. */
 export const SideEffect = Object.freeze({
   NONE: 'none',
   WRITE: 'write',

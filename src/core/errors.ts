@@ -42,11 +42,11 @@ export const TOOL_ERROR_CODES = Object.freeze([
 ] as const);
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
-/** One thing that is wrong: where it is, and what was expected and found there. */
+/** One thing that is wrong: its place, what was expected there, and what came instead. */
 export interface Issue {
-  /** Where, as field names and list positions from the outside in; empty for the whole. */
+  /** The place, as field names and list positions from the outside in; empty for the whole value. */
   readonly path: readonly (string | number)[];
-  /** What was expected, what came, and what to do about it. */
+  /** The sentence for users: what was expected, what came, and what to do about it. */
   readonly message: string;
 }
 
@@ -72,14 +72,14 @@ export class ToolError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** What can be sent to others: without stack and cause. */
+  /** The error as it can be sent to others: without stack and cause. */
   toJSON(): { readonly name: string; readonly code: ToolErrorCode; readonly message: string; readonly details: Readonly<Record<string, unknown>> } {
     const { name, code, message, details } = this;
     return { name, code, message, details };
   }
 }
 
-/** Whether a value is a `ToolError`, from this or another copy of the package. */
+/** Returns true for a `ToolError` of this or another copy of the package. */
 export function isToolError(value: unknown, code?: ToolErrorCode): value is ToolError {
   if (typeof value !== 'object' || value === null) return false;
   try {

@@ -61,16 +61,16 @@ export function expectationOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** zod's message where the schema has none. */
+/** The message zod writes when the schema has none. */
 const UNWORDED = 'Invalid input';
 
-/** What the branches of a union expect of the value as a whole. */
+/** Joins what the branches of a union expect of the value as a whole. */
 function unionOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
   const expected = branches.flatMap(([first]) => (first?.path.length === 0 ? [expectationOf(first)] : []));
   return [...new Set(expected)].join(' or ') || 'another value';
 }
 
-/** zod's words for types, where they are not everybody's. */
+/** Our names for types where zod's are not plain English. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -99,7 +99,7 @@ export function kindOf(value: unknown): string {
 
 /** Facts about a refinement that its message does not hold; given to zod as `params`. */
 export interface IssueHints {
-  /** What to do, as a whole sentence. */
+  /** The advice, as a whole sentence. */
   readonly advice?: string;
   /** Names only the kind of the value that came. */
   readonly secret?: boolean;
@@ -132,7 +132,7 @@ export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   return shape === undefined ? undefined : `${KNOWN}${Object.keys(shape).join(', ')}`;
 }
 
-/** The message for an option that nobody knows, with the name that was probably meant, or all known ones. */
+/** The message for an unknown option, with the name that was probably meant, or all known ones. */
 export function unknownOption(given: string, known: readonly string[]): string {
   const begun = known.filter((name) => name.startsWith(given));
   const close = begun.length > 1 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
@@ -144,7 +144,7 @@ export function unknownOption(given: string, known: readonly string[]): string {
 const LONGEST = 64;
 /** Names compared at most: a model may invent names often, and each comparison takes about 30 µs. */
 const MOST_COMPARED = 500;
-/** How much longer or shorter a misspelt name can be. */
+/** The difference in length that a misspelling can make. */
 const LENGTH_DIFFERENCE = 4;
 
 /** Returns up to three known names that look like the one asked for, best first. */

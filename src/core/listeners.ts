@@ -1,6 +1,6 @@
-/** Tells whoever listens, one event after the other. */
+/** A set of listeners, each told of one event after the other. */
 export class Listeners<Event> {
-  /** Wrapped, so that a function that listens twice can stop once. */
+  /** The functions, each in an object of its own, so that one added twice can be removed once. */
   readonly #listeners = new Set<{ readonly call: (event: Event) => unknown }>();
   readonly #waiting: Event[] = [];
   #telling = false;
@@ -13,9 +13,10 @@ export class Listeners<Event> {
   }
 
   /**
-   * Tells all listeners of an event, which is frozen; what one throws is ignored, because what happened is not its to stop.
+   * Tells all listeners of an event, which is frozen. An exception of a listener is ignored, because it must not stop
+   * what happened.
    *
-   * An event caused by a listener is told after the present one, so that everybody hears them in order.
+   * An event caused by a listener is told after the present one, so that all listeners hear events in the same order.
    */
   tell(event: Event): void {
     this.#waiting.push(Object.freeze(event));
@@ -28,7 +29,7 @@ export class Listeners<Event> {
           const returned = listener.call(next);
           if (returned instanceof Promise) returned.catch(() => undefined);
         } catch {
-          // See above.
+          // A listener must not stop what happened.
         }
       }
     }

@@ -50,7 +50,7 @@ export function withMethods<T>(what: string, ...methods: readonly (keyof T & str
   return z.custom<T>((value) => (isObject(value) || typeof value === 'function') && methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'), what);
 }
 
-/** A field for an object whose members somebody else checks. */
+/** A field for an object whose members are checked elsewhere. */
 export function anObject<T>(what = 'an object'): z.ZodType<T, T> {
   return z.custom<T>((value) => isObject(value) && !(value instanceof Promise), what);
 }

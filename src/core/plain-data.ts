@@ -1,6 +1,6 @@
 import { sha256Of } from './crypto.js';
 
-/** How deep plain data may nest: far above any real metadata, far below the depth at which recursion fails. */
+/** The depth to which plain data may nest: far above any real metadata, far below the depth at which recursion fails. */
 export const MAX_DATA_DEPTH = 64;
 
 /** A value that JSON can hold. */
@@ -39,17 +39,20 @@ function clone(value: unknown, place: string, depth: number): unknown {
   throw new TypeError(`plain data (text, numbers, booleans, null, lists, objects), not ${describeValue(value)}${place ? ` at ${place.replace(/^\./, '')}` : ''}`);
 }
 
-/** Whether a value is an object of keys and values, and no instance of any class. */
+/** Returns true for an object of keys and values that is no instance of a class. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Values of which plain data that is looked through may consist. */
+/** The largest number of values that plain data may have to be looked through. */
 const MOST_VALUES = 100_000;
 
-/** Whether the JSON of a value shows all of it: no getters, symbol keys, hidden fields, fields of lists or instances of classes. */
+/**
+ * Returns true if the JSON of a value shows all of it: no getters, symbol keys, hidden fields, fields of lists or
+ * instances of classes.
+ */
 export function isShownByJson(value: unknown): boolean {
   let left = MOST_VALUES;
   const isShown = (item: unknown, depth: number): boolean => {
@@ -58,7 +61,7 @@ export function isShownByJson(value: unknown): boolean {
     const isList = Array.isArray(item);
     if (depth >= MAX_DATA_DEPTH || !(isList ? Object.getPrototypeOf(item) === Array.prototype : isPlainObject(item))) return false;
     const keys = Object.keys(item);
-    // Beside them a list has its length.
+    // A list also has the key `length`.
     if (Reflect.ownKeys(item).length !== keys.length + Number(isList) || (isList && keys.length !== item.length)) return false;
     return keys.every((key) => {
       const property = Object.getOwnPropertyDescriptor(item, key);

@@ -1,6 +1,6 @@
 /** Characters of an error's message that are passed on. */
 const LONGEST = 1_000;
-/** Characters that are looked at: secrets are replaced before the cut, which could otherwise leave half of one unrecognized. */
+/** Characters that are read. Secrets are replaced before the cut, which could otherwise leave half of one unrecognized. */
 const LOOKED_AT = 10 * LONGEST;
 const NO_MESSAGE = 'no message';
 
@@ -9,7 +9,7 @@ const NO_MESSAGE = 'no message';
  * with two of its parts: each is linear in the message.
  */
 
-/** Known shapes of tokens, wherever they stand. */
+/** The known shapes of tokens, anywhere in a text. */
 const SECRETS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])(?:sk|rk|pk|gsk|whsec|gh[opsur]|github_pat|glpat|dckr_pat|xox[a-z])[-_][A-Za-z0-9_-]{8,}/g,
   /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}/g,
@@ -29,16 +29,16 @@ const SIGNED_URL = /([?&](?:key|sig|code|[\w-]{0,60}?signature)=)[^\s&"'`#]+/gi;
 const URL_PASSWORD = /(:\/\/[^\s:/@]{0,200}:)[^\s/]{1,500}@/g;
 
 const FILE_URL = /(?<!\w)file:\/\/[^\s"'`<>()]*/gi;
-/** In quotes a path may contain blanks. */
+/** A quoted path, which may contain blanks. */
 const QUOTED_PATH = /(["'`])((?:[A-Za-z]:[\\/]|\\\\|\/(?!\/))[^"'`]{1,4096})\1/g;
-/** Not within a word or a relative path (`a/b`, `../a`, `**\/a`), and not the `//` of an address. */
+/** An absolute path: no part of a word or of a relative path (`a/b`, `../a`, `**\/a`), and not the `//` of an address. */
 const ABSOLUTE_PATH = /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,2}|\\\\|\/(?!\/))(?:[^\s/\\'"`:,;()<>|]{1,255}[/\\]{1,2}){1,64}(?:[^\s/\\'"`:,;()<>|]{1,255})?/gu;
 
 /**
  * An error's message as it may leave the process: its first line, without credentials and absolute paths.
  *
- * What looks like a credential is replaced by `[secret]`, a path by its last part. Errors are often built from what a
- * tool was working on, so this is a net and no promise: tools should not write secrets into messages.
+ * Text that looks like a credential is replaced by `[secret]`, a path by its last part. Errors are often built from the
+ * data a tool was working on, so this is a net and no promise: tools should not write secrets into messages.
  */
 export function publicMessage(error: unknown): string {
   let text = withoutSecrets(firstLine(error));
@@ -46,7 +46,10 @@ export function publicMessage(error: unknown): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
 }
 
-/** A line of text in which what looks like a credential is `[secret]`. It should be bounded: the work grows with its length. */
+/**
+ * A line of text with `[secret]` in place of whatever looks like a credential. It should be bounded: the work grows
+ * with its length.
+ */
 export function withoutSecrets(line: string): string {
   let text = line;
   for (const secret of SECRETS) text = text.replace(secret, '[secret]');
@@ -81,12 +84,15 @@ const HOSTS: readonly (readonly [RegExp, string])[] = [
   [HOST_AND_PORT, '[host]'],
 ];
 
-/** A text in which what looks like the name or address of a host is `[host]`. It should be bounded: the work grows with its length. */
+/**
+ * A text with `[host]` in place of whatever looks like the name or address of a host. It should be bounded: the work
+ * grows with its length.
+ */
 export function withoutHosts(text: string): string {
   return HOSTS.reduce((shown, [host, replacement]) => shown.replace(host, replacement), text);
 }
 
-/** What a path names; it says enough. */
+/** The last part of a path; it is enough to recognize the file. */
 function lastPart(path: string): string {
   const parts = path.split(/[/\\]+/).filter((part) => part !== '');
   // `/tmp` names no more than itself.

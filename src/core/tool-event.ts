@@ -1,7 +1,7 @@
 import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
 
-/** What every event about a call says. */
+/** The facts that every event about a call carries. */
 export interface CallFacts {
   readonly callId: string;
   readonly toolName: string;
@@ -11,13 +11,13 @@ export interface CallFacts {
   readonly conversationId?: string;
 }
 
-/** What may be done with a call. */
+/** The decision about a call. */
 export type Verdict = 'allow' | 'confirm' | 'deny';
 
-/** How a call ended. */
+/** The way a call ended. */
 export type OutcomeStatus = 'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
 
-/** What happened while tools were called: one stream for audit, health, metrics and progress. */
+/** An event about the calls of tools: one stream for audit, health, metrics and progress. */
 export type ToolEvent =
   | (CallFacts & { readonly type: 'decision'; readonly verdict: Verdict; readonly reason: string; readonly rule: string; readonly danger: DangerLevel })
   | (CallFacts & { readonly type: 'approval'; readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused'; readonly pendingId: string; readonly reason?: string })
@@ -28,16 +28,16 @@ export type ToolEvent =
       readonly status: OutcomeStatus;
       readonly code?: ToolErrorCode;
       readonly durationMs: number;
-      /** How often the tool was started: 0 when it was refused or its answer came from the cache. */
+      /** The number of times the tool was started: 0 if it was refused or its answer came from the cache. */
       readonly attempts: number;
       readonly cached: boolean;
       readonly provider?: string;
       /** The work of the call still ran when it was answered. */
       readonly abandoned?: true;
     })
-  /** The work of a call still runs a while after the answer; told at most once a call. */
+  /** The work of a call goes on a while after the answer; reported at most once a call. */
   | (CallFacts & { readonly type: 'call-abandoned' })
-  /** The answer of a cached tool is neither looked up nor kept, because what it belongs to cannot be told. */
+  /** The answer of a cached tool is neither looked up nor kept, because the state it belongs to is unknown. */
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
   /** A tool answered after its time was up or its caller had gone; the answer was dropped. */
   | (CallFacts & { readonly type: 'late-result' })

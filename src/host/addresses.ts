@@ -19,7 +19,7 @@ export const listenFields = { port: wholeBetween(0, 65_535), host: text };
 /** An option field for hosts under which a server is asked. */
 export const allowedHosts = z.array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets')).readonly();
 
-/** An option field for the origin of a web site. `*` and `null`, which stand for pages that nobody knows, are none. */
+/** An option field for the origin of a web site. `*` and `null`, which stand for unknown pages, are refused. */
 export const origin = z.custom<string>(isOrigin, 'an origin such as "https://tools.example"');
 
 /** An option field for pages that may ask, by origin or by host. */

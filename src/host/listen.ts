@@ -6,36 +6,39 @@ import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
 import { refusal, type Refusal } from './request-guard.js';
 
-/** Bounds of a connection. Node's own are minutes, or none. */
+/** The bounds of a connection. Node's own are minutes, or missing. */
 const LIMITS = Object.freeze({
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 5_000,
-  /** How often the first two are looked at; with Node's default of 30 s they would be 40 and 60. */
+  /** The interval at which Node checks the first two; with its default of 30 s they would be 40 and 60. */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
-  /** Also where the program was started with --insecure-http-parser: lenient parsing is what request smuggling needs. */
+  /** Refuses lenient parsing even if the program was started with --insecure-http-parser: request smuggling needs it. */
   insecureHTTPParser: false,
 }) satisfies ServerOptions;
-/** Requests of one connection before it is closed: nobody keeps a place for ever. */
+/** Requests of one connection before it is closed, so that no client keeps its place for ever. */
 const REQUESTS_PER_CONNECTION = 100;
 const CONNECTIONS = 1_024;
 
 /** A server that listens. */
 export interface RunningServer {
-  /** Where it answers, without a slash at the end. */
+  /** The address where it answers, without a slash at the end. */
   readonly url: string;
-  /** Ends it at once, with every connection. */
+  /** Stops the server at once and closes every connection. */
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
-  /** 0 takes any that is free. */
+  /** The port; 0 takes any that is free. */
   readonly port: number;
   readonly host: string;
-  /** Whether requests need a token; without one only this machine may connect. */
+  /** Requires a token of every request; without one only this machine may connect. */
   readonly needsToken: boolean;
-  /** After so many milliseconds without a byte either way a connection is closed. @default unbounded: an answer may take as long as a tool does */
+  /**
+   * Milliseconds without a byte in either direction after which a connection is closed. @default unbounded: an answer
+   * may take as long as a tool does
+   */
   readonly silenceMs?: number;
   readonly answer: (request: Request, outgoing: ServerResponse) => Response | Promise<Response>;
   /** Words the answer to a request that `answer` never got, or failed to answer. */
@@ -54,7 +57,7 @@ export async function listen({ port, host, needsToken, silenceMs = 0, answer, re
   }
   const listener = getRequestListener((request, { outgoing }) => answer(request, outgoing as ServerResponse), {
     overrideGlobalObjects: false,
-    errorHandler: (error) => refuse(error instanceof RequestError ? refusal(400, 'INVALID_ARGUMENT', 'Expected a request whose address and host can be read, got another.') : refusal(500, 'INTERNAL_ERROR', 'The server failed to answer. It goes on working.')),
+    errorHandler: (error) => refuse(error instanceof RequestError ? refusal(400, 'INVALID_ARGUMENT', 'Expected a readable address and host, got a malformed request. Send a valid request line and Host header.') : refusal(500, 'INTERNAL_ERROR', 'The server failed to answer. It goes on working.')),
   });
   const server = createServer(LIMITS, (incoming, outgoing) => {
     // Names of hosts have no case; the adapter compares them as if they had.
@@ -93,10 +96,10 @@ function listenError({ code = 'an error' }: NodeJS.ErrnoException, port: number,
 }
 
 /**
- * Lets a server have at most so many connections; a new one takes the place of the oldest that waits for no answer.
+ * Limits the connections of a server; a new one takes the place of the oldest that has no request in progress.
  *
- * Refusing the newest, as `server.maxConnections` does, lets whoever holds all places with half-sent requests
- * (Slowloris) keep everybody else out until those time out.
+ * Refusing the newest, as `server.maxConnections` does, would let a client that fills all places with half-sent
+ * requests (Slowloris) keep all others out until those time out.
  */
 function limitConnections(server: Server, most: number): void {
   /** The requests of each connection that are not answered yet; the oldest connection first. */
@@ -104,7 +107,7 @@ function limitConnections(server: Server, most: number): void {
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // Forgotten now and not when it is closed: several may come before that.
+      // Forgotten here and not on its close event: further connections may come before that.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;

@@ -34,9 +34,12 @@ export type Guard = (request: GuardedRequest, options?: { readonly isOpen?: bool
 export interface GuardOptions {
   /** Host names and addresses under which the server is asked, without ports. */
   readonly allowedHosts: readonly string[];
-  /** Other sites whose pages may ask: an origin (`https://tools.example:8443`), or a host name for all origins of that host. */
+  /**
+   * The other sites whose pages may ask: an origin (`https://tools.example:8443`), or a host name for all origins of
+   * that host.
+   */
   readonly allowedOrigins: readonly string[];
-  /** Admits everybody when it is missing. */
+  /** Identifies the client. Without it all clients are admitted. */
   readonly authenticate: Authenticate | undefined;
 }
 
@@ -61,7 +64,7 @@ export function createGuard({ allowedHosts, allowedOrigins, authenticate = () =>
     const host = headers.get('host') ?? urlHost; // A request that was made in the program has no Host header.
     // Where two readers of a request disagree about its host or its end, one of them can be fooled (request smuggling).
     if (host.includes(',') || (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked') {
-      return refusal(400, 'INVALID_ARGUMENT', 'Expected one Host and no Transfer-Encoding but chunked, got another request.', CLOSE);
+      return refusal(400, 'INVALID_ARGUMENT', 'Expected one Host and no Transfer-Encoding but chunked, got a request with others. Send one Host header.', CLOSE);
     }
     // A request line with a whole address names a host, too.
     if (!isAllowed(host) || !isAllowed(urlHost)) {
@@ -75,7 +78,7 @@ export function createGuard({ allowedHosts, allowedOrigins, authenticate = () =>
   };
   return async (request, { isOpen = false } = {}) => {
     const admission = placeRefusal(request) ?? (isOpen ? ADMITTED : await authenticate(request));
-    // A body that nobody reads keeps its connection busy, and could be taken for the next request by someone between.
+    // A body that is not read keeps its connection busy, and a proxy could take it for the next request.
     return admission.ok || !hasBody(request) ? admission : { ...admission, headers: { ...admission.headers, ...CLOSE } };
   };
 }
@@ -85,7 +88,7 @@ export function hasBody({ headers }: GuardedRequest): boolean {
   return headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '');
 }
 
-/** An option field for a token that can be sent in a header, and that nobody guesses over a network. */
+/** An option field for a token that fits in a header and is too long to guess over a network. */
 export const tokenField = secret<string>('16 to 4096 visible ASCII characters', (value) => typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value), 'Make them with `openssl rand -hex 32`.');
 
 /**
@@ -109,9 +112,9 @@ export function refusal(status: number, code: Refusal['code'], message: string, 
 const CLOSE = Object.freeze({ connection: 'close' });
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
-  if (!URL.canParse(origin)) return false; // `null` stands for pages that nobody knows.
+  if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
   const { protocol, hostname } = new URL(origin);
-  // A host that is named stands for its web pages, not for programs that call their windows `tauri://localhost`.
+  // An allowed host stands for its web pages, not for programs that call their windows `tauri://localhost`.
   const isPage = protocol === 'http:' || protocol === 'https:';
   return origin === `http://${host}` || origin === `https://${host}` || allowed.has(origin) || (isPage && allowed.has(hostname));
 }

@@ -9,16 +9,16 @@ import { issueAt, nameIssueAt, type SchemaIssue } from './schema-issues.js';
  * Inputs of 256 KiB take a few hundred thousand with large schemas; what takes more has references that multiply.
  */
 const MAX_STEPS = 2_000_000;
-/** The same for telling what is wrong, which may stop early: that something is wrong is known by then. */
+/** The same bound for reporting what is wrong. Reporting may stop early, since by then the value is known to be wrong. */
 const MAX_TELLING_STEPS = 1_000_000;
-/** The steps of telling one issue. */
+/** The steps that reporting one issue costs. */
 const ISSUE = 50;
 /** Schemas inside each other, over all levels of a value: each is a few levels of recursion. */
 const MAX_DEPTH = 1_000;
-/** Issues that are told. */
+/** Issues that are reported. */
 const MAX_TOLD = 200;
 
-/** One keyword, or a few that belong together, as a question to a value. */
+/** One keyword, or a few that belong together, as a check of a value. */
 export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) => boolean;
 
 /** One schema of a document. */
@@ -28,7 +28,7 @@ export interface SchemaNode {
   readonly late: Check[];
   /** The schemas that look at the same value. */
   readonly inPlace: SchemaNode[];
-  /** Set in documents with dynamic references, whose meaning depends on the way to them. */
+  /** The resource, in documents with dynamic references, whose meaning depends on the way to them. */
   resource: Resource | undefined;
   /** The schema `false`: nothing fits. */
   readonly isFalse: boolean;
@@ -51,11 +51,11 @@ export class Evaluated {
   }
 }
 
-/** One look at one value. It counts its steps and ends at a bound. */
+/** One check of one value. It counts its steps and ends at a bound. */
 export class CheckRun {
-  /** Set while a pattern that is not checked has let something through. */
+  /** Records that a pattern that is not checked has let something through. */
   unsure = false;
-  /** Whether the texts that are looked at are the names of members. */
+  /** Says that the texts being checked are names of members. */
   isName = false;
   readonly path: (string | number)[] = [];
   readonly scope: Resource[] = [];
@@ -64,20 +64,20 @@ export class CheckRun {
   #steps = 0;
   #depth = 0;
 
-  /** @param issues where what is wrong is told; without it the first failure ends the check. */
+  /** @param issues receives what is wrong; without it the first failure ends the check. */
   constructor(issues?: SchemaIssue[]) {
     this.#issues = issues;
     this.#maxSteps = issues === undefined ? MAX_STEPS : MAX_TELLING_STEPS;
   }
 
-  /** Whether what else is wrong should be told too. */
+  /** Returns true if further issues should be reported too. */
   get isTelling(): boolean {
     return this.#issues !== undefined && this.#issues.length < MAX_TOLD;
   }
 
   spend(steps: number): void {
     this.#steps += steps;
-    if (this.#steps > this.#maxSteps) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that its schema can be checked against in ${MAX_STEPS} steps, got one that takes more. Send shorter texts and lists.`, { details: { maxSteps: MAX_STEPS } });
+    if (this.#steps > this.#maxSteps) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that can be checked in ${MAX_STEPS} steps, got one that takes more. Send shorter texts and lists.`, { details: { maxSteps: MAX_STEPS } });
   }
 
   /** A text of the value that two equal values share. */
@@ -89,7 +89,7 @@ export class CheckRun {
 
   visit(node: SchemaNode, value: Json, seen: Evaluated | undefined): boolean {
     this.spend(1);
-    if (++this.#depth > MAX_DEPTH) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that at most ${MAX_DEPTH} schemas inside each other look at, got a deeper one. Flatten it.`, { details: { maxDepth: MAX_DEPTH } });
+    if (++this.#depth > MAX_DEPTH) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that takes at most ${MAX_DEPTH} nested schemas to check, got a deeper one. Flatten it.`, { details: { maxDepth: MAX_DEPTH } });
     const isEntered = node.resource !== undefined && node.resource !== this.scope.at(-1);
     if (isEntered) this.scope.push(node.resource!);
     const own = node.late.length > 0 ? new Evaluated() : seen;
@@ -99,7 +99,7 @@ export class CheckRun {
       fits = false;
       if (!this.isTelling) break;
     }
-    // What does not fit has no leftovers worth telling of.
+    // Members that are left over from a value that does not fit are not worth reporting.
     for (const check of node.late) fits &&= check(value, this, own);
     if (own !== seen && seen !== undefined) seen.add(own!);
     if (isEntered) this.scope.pop();
@@ -107,7 +107,7 @@ export class CheckRun {
     return fits;
   }
 
-  /** Looks at a member or an item. */
+  /** Checks a member or an item. */
   visitPart(key: string | number, node: SchemaNode, value: Json): boolean {
     this.path.push(key);
     const fits = this.visit(node, value, undefined);
@@ -115,7 +115,10 @@ export class CheckRun {
     return fits;
   }
 
-  /** Looks at a value with a schema that need not fit. What fits has evaluated its parts. @param told gets what is wrong. */
+  /**
+   * Checks a value against a schema that it need not fit. What fits has evaluated its parts. @param told receives what
+   * is wrong.
+   */
   ask(node: SchemaNode, value: Json, seen: Evaluated | undefined, told?: SchemaIssue[][]): Answer {
     const { unsure } = this;
     const issues = this.#issues;
@@ -134,7 +137,7 @@ export class CheckRun {
     return answer;
   }
 
-  /** Tells what was expected of a value that does not fit; always false. */
+  /** Reports what was expected of a value that does not fit; always false. */
   fail(expected: string, value: Json, after = ''): false {
     if (!this.isTelling) return false;
     this.spend(ISSUE + this.path.length);

@@ -8,10 +8,13 @@ import { conditional, contains, counts, dynamicReferences, fitsNot, fitsOne, has
 /** Characters of a schema's JSON. */
 const MAX_SCHEMA = 262_144;
 
-/** Reasons that are told. */
+/** The largest number of reasons that are reported. */
 const MAX_REFUSED = 20;
 const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
-/** What keywords without schemas inside must be. Others are annotations: `format` and `default` are among them (2020-12, Validation § 7 and § 9.2). */
+/**
+ * The values that keywords without inner schemas take. Keywords not listed are annotations: `format` and `default` are
+ * among them (2020-12, Validation § 7 and § 9.2).
+ */
 const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) => boolean]> = new Map<string, readonly [string, (value: Json) => boolean]>([
   ['type', [`a type (${[...TYPES].join(', ')}) or a list of them`, (value) => (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type))]],
   ['enum', ['a list of values', isList]],
@@ -24,13 +27,13 @@ const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) =>
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minContains', 'maxContains'].map((keyword) => [keyword, ['a whole number from 0', (value: Json) => Number.isInteger(value) && (value as number) >= 0]] as const),
 ]);
 
-/** Makes the check of one pattern, as `(pattern) => new RE2(pattern, 'u')` does; it throws for what is no pattern. */
+/** Makes the check of one pattern, as `(pattern) => new RE2(pattern, 'u')` does; it throws for an invalid pattern. */
 export type PatternEngine = (pattern: string) => { test(text: string): boolean };
 
 /** A JSON Schema as a check of values. */
 export interface CompiledJsonSchema {
   /**
-   * What is wrong with a value; empty when it fits.
+   * Returns what is wrong with a value; empty when it fits. empty when it fits.
    *
    * @param value plain data, at most 64 levels deep.
    * @throws ToolError `LIMIT_EXCEEDED` when the check takes more than 2,000,000 steps.
@@ -74,16 +77,18 @@ export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
 }
 
 /**
- * A plain JSON Schema (drafts 4 to 2020-12, as OpenAPI 3.0 writes it too) as a check of values; no code is generated.
+ * A plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0) as a check of values; no code is generated. no code is
+ * generated.
  *
- * Every keyword is enforced but `format`, `default` and the other annotations. Patterns run on the engine of the platform:
- * how long they take is their author's responsibility. Those of foreign schemas (`foreignSchema`) do not run; what only they
- * could refuse is let through. Each check counts its steps and ends at a bound.
+ * Every keyword is enforced but `format`, `default` and the other annotations. Patterns run on the engine of the
+ * platform: how long they take is their author's responsibility. Those of foreign schemas (`foreignSchema`) do not run;
+ * what only they could refuse is let through. Each check counts its steps and ends at a bound.
  *
  * One schema object is compiled once; changing it afterwards changes nothing.
  *
- * @throws ToolError `INVALID_INPUT_SCHEMA` with up to 20 reasons: keywords with values of a wrong type, patterns that are none,
- * references to other documents, to nothing, or back to themselves, drafts that are not known, and more than 256 KiB.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` with up to 20 reasons: keywords with values of a wrong type, patterns that
+ * are none, references to other documents, to nothing, or back to themselves, drafts that are not known, and more than
+ * 256 KiB.
  */
 export function compileJsonSchema(schema: object): CompiledJsonSchema {
   let known = compiled.get(schema);
@@ -98,7 +103,7 @@ function compile(schema: object): CompiledJsonSchema {
   return Object.freeze({ check: (value: Json) => (new CheckRun().visit(root, value, undefined) ? [] : issuesOf(root, value)), unchecked });
 }
 
-/** The second look tells what is wrong; that something is, is known. */
+/** A second run collects the issues of a value that is known to be wrong. */
 function issuesOf(root: SchemaNode, value: Json): readonly Issue[] {
   const issues: SchemaIssue[] = [];
   try {
@@ -116,7 +121,7 @@ function copyOf(schema: object): Json {
   } catch (error) {
     throw refusal([{ path: [], message: `Expected ${error instanceof TypeError ? error.message : 'plain data'}.` }]);
   }
-  throw refusal([{ path: [], message: `Expected a schema of at most ${MAX_SCHEMA} characters of JSON, got more.` }]);
+  throw refusal([{ path: [], message: `Expected a schema of at most ${MAX_SCHEMA} characters of JSON, got more. Shorten it.` }]);
 }
 
 function refusal(issues: readonly Issue[]): ToolError {
@@ -128,7 +133,10 @@ function engineOf(schema: object): PatternEngine | undefined {
   return (schema as { readonly [FOREIGN]?: PatternEngine | null })[FOREIGN] ?? undefined;
 }
 
-/** The flag `u` is the specification's; much that is written without it in mind is no pattern with it, as `\\-` and `\\_`. */
+/**
+ * The flag `u` is the specification's; some patterns written without it in mind are invalid with it, such as `\\-` and
+ * `\\_`.
+ */
 function nativeMatcher(pattern: string): Matcher {
   let expression: RegExp;
   try {
@@ -139,7 +147,7 @@ function nativeMatcher(pattern: string): Matcher {
   return (text) => expression.test(text);
 }
 
-/** What the engine does not take is not checked. */
+/** Leaves unchecked the patterns that the engine rejects. */
 function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => Matcher {
   return (pattern) => {
     try {
@@ -190,7 +198,7 @@ class Builder {
     const root = this.#node(this.#source, [], this.#document.root);
     // More are appended on the way.
     for (const fill of this.#waiting) if (this.#refused.length < MAX_REFUSED) fill();
-    if (this.#refused.length === 0 && hasCircle([...this.#nodes.values(), ...this.#hubs])) this.#refused.push({ path: [], message: 'Expected references that step into the value, got one that comes back to itself. Checking would never end.' });
+    if (this.#refused.length === 0 && hasCircle([...this.#nodes.values(), ...this.#hubs])) this.#refused.push({ path: [], message: 'Expected references that step into the value, got one that leads back to itself. Remove it: checking would never end.' });
     return { root, refused: this.#refused, unchecked: [...this.#unchecked.values()] };
   }
 
@@ -272,10 +280,10 @@ class Builder {
     if (restMembers !== undefined) node.late.push(leftMembers(restMembers));
   }
 
-  /** One dialect for all drafts, the keywords that are of a wrong type left out. */
+  /** A schema in one dialect for all drafts, without the keywords that have a wrong type. */
   #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
     if (isOld(dialect) && typeof source['$ref'] === 'string') return { keywords: { $ref: source['$ref'] }, names: {} };
-    // Without a prototype: keywords such as `constructor` are none.
+    // Without a prototype, a name such as `constructor` is not taken for a keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
     const names: Record<string, string> = {};
     const rename = (from: string, to: string, value: Json | undefined) => {
@@ -299,10 +307,10 @@ class Builder {
       rename('dependencies', 'dependentRequired', { ...lists, ...(keywords['dependentRequired'] as Plain | undefined) });
       rename('dependencies', 'dependentSchemas', { ...schemas, ...(keywords['dependentSchemas'] as Plain | undefined) });
     } else if (dependencies !== undefined) this.#refuse([...path, 'dependencies'], 'an object of schemas or lists of names', dependencies);
-    // OpenAPI 3.0; where a draft is named that does not know it, it says nothing.
+    // From OpenAPI 3.0; drafts that do not know it ignore it.
     if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4)) keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
     for (const [keyword, value] of Object.entries(keywords)) {
-      const expected = misfit(keyword, value);
+      const expected = expectedValueOf(keyword, value);
       if (expected === undefined) continue;
       this.#refuse([...path, names[keyword] ?? keyword], expected, value);
       delete keywords[keyword];
@@ -317,7 +325,8 @@ class Builder {
   }
 
   /**
-   * The schemas that a dynamic reference leads to, by the resource it may be reached from; none when it is an ordinary one.
+   * The schemas that a dynamic reference leads to, by the resource it may be reached from; empty for an ordinary
+   * reference. none when it is an ordinary one.
    *
    * One table and one hub serve all references to an anchor: thousands of references times thousands of resources would
    * otherwise take seconds and a gigabyte to write down.
@@ -351,8 +360,11 @@ class Builder {
 
 const EMPTY: SchemaNode = { checks: [], late: [], inPlace: [], resource: undefined, isFalse: false };
 
-/** What a keyword's value should have been; `undefined` when it is right. Schemas inside are looked at when they are built. */
-function misfit(keyword: string, value: Json): string | undefined {
+/**
+ * Returns the value that a keyword should have had; `undefined` when it is right. Inner schemas are checked when they
+ * are built.
+ */
+function expectedValueOf(keyword: string, value: Json): string | undefined {
   const data = DATA.get(keyword);
   if (data !== undefined) return data[1](value) ? undefined : data[0];
   const kind = SUBSCHEMAS.get(keyword);
@@ -360,7 +372,7 @@ function misfit(keyword: string, value: Json): string | undefined {
   return kind === 'map' && !isPlainObject(value) ? 'an object of schemas' : undefined;
 }
 
-/** Whether a schema comes back to itself for one and the same value. */
+/** Returns true for a schema that leads back to itself for one and the same value. */
 function hasCircle(all: Iterable<SchemaNode>): boolean {
   const open = new Map<SchemaNode, number>();
   const nodes = [...all];

@@ -3,7 +3,7 @@ import type { Check, CheckRun, SchemaNode } from './check-run.js';
 import type { Plain, Resource } from './schema-document.js';
 import { choiceIssues, clip, listValues, MAX_LISTED, missingIssue, shortJson, unknownIssue, type SchemaIssue } from './schema-issues.js';
 
-/** Returns whether a text matches a pattern; `undefined` stands for a pattern that is not checked here. */
+/** Returns true if a text matches a pattern; `undefined` stands for a pattern that is not checked here. */
 export type Matcher = ((text: string) => boolean) | undefined;
 
 export function isList(value: Json): boolean {
@@ -22,7 +22,7 @@ export function references(node: SchemaNode | undefined): Check | undefined {
   return node && ((value, run, seen) => run.visit(node, value, seen));
 }
 
-/** The first schema with the anchor's name on the way from the outside counts. */
+/** A dynamic reference leads to the first schema with the anchor's name on the way from the outside in. */
 export function dynamicReferences(first: SchemaNode, others: ReadonlyMap<Resource, SchemaNode>): Check {
   return (value, run, seen) => {
     const outermost = others.size === 0 ? undefined : run.scope.find((each) => others.has(each));
@@ -48,7 +48,7 @@ export function numbers(bound: number | undefined, holds: (value: number, bound:
   return bound === undefined ? undefined : (value, run) => typeof value !== 'number' || holds(value, bound) || run.fail(`${expected} ${bound}`, value);
 }
 
-/** Exact for decimals: 19.99 is a multiple of 0.01, though not for the processor. */
+/** Returns true for an exact multiple, also among decimals: 19.99 is a multiple of 0.01, though not for the processor. */
 export function isMultiple(value: number, divisor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
   const [[a, aPower], [b, bPower]] = [decimal(value), decimal(divisor)];
@@ -62,7 +62,7 @@ function decimal(value: number): readonly [digits: bigint, power: number] {
   return [BigInt(whole + fraction), Number(power) - fraction.length];
 }
 
-/** @param then the pattern, which does not look at texts that are too long. */
+/** @param then the check of the pattern, which is skipped for texts that are too long. */
 export function lengths(min = 0, max = Infinity, then: Check = () => true): Check | undefined {
   if (min === 0 && max === Infinity) return undefined;
   return (value, run, seen) => {
@@ -137,7 +137,7 @@ export function members(properties: readonly (readonly [string, SchemaNode])[], 
       run.spend(1 + patterns.length * (1 + (name.length >> 4)));
       const known = declared.has(name);
       const parts = patterns.filter(([matcher]) => matcher?.(name)).map(([, node]) => node);
-      // A name may be one of a pattern's that is not checked: it counts as known.
+      // A name that may match a pattern that is not checked counts as known.
       const isMaybe = patterns.some(([matcher]) => matcher === undefined);
       if (isMaybe) run.unsure = true;
       else if (!known && parts.length === 0 && others !== undefined) parts.push(others);
@@ -203,7 +203,7 @@ export function contains(node: SchemaNode, min: number, max = Infinity): Check {
   };
 }
 
-/** Equal items have equal texts: one look at each is enough. */
+/** Returns true if no two items are equal. Equal items have equal texts, so each is read once. */
 export function hasUniqueItems(value: Json, run: CheckRun): boolean {
   if (!Array.isArray(value)) return true;
   const list = value as readonly Json[];
@@ -226,7 +226,7 @@ export function fitsOne(nodes: readonly SchemaNode[] | undefined, isExact: boole
       const answer = run.ask(node, value, seen, told);
       if (answer === 'yes') sure++;
       else if (answer === 'maybe') maybe++;
-      // The others may still have looked at further members.
+      // The other branches may still have looked at further members.
       if (answer === 'yes' && !isExact && seen === undefined) return true;
       if (isExact && sure > 1 && !run.isTelling) return false;
     }
@@ -236,7 +236,7 @@ export function fitsOne(nodes: readonly SchemaNode[] | undefined, isExact: boole
   });
 }
 
-/** What only may fit is let through, as anything is that depends on a pattern that is not checked. */
+/** The check of `not`. A value that only may fit is let through, like all that depends on a pattern that is not checked. */
 export function fitsNot(node: SchemaNode): Check {
   return (value, run) => {
     const answer = run.ask(node, value, undefined);

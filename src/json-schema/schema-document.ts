@@ -9,19 +9,22 @@ export interface Resource {
   readonly root: Json;
   readonly dialect: Dialect;
   readonly anchors: Map<string, Plain>;
-  /** The anchors that a `$dynamicRef` may find from outside. */
+  /** The anchors that a `$dynamicRef` may reach from outside. */
   readonly dynamicAnchors: Map<string, Plain>;
 }
 
-/** The drafts that differ in how they are read; 6 is read as 7, and 2019-09 as 2020-12. `open` is what names no draft. */
+/**
+ * The drafts that differ in how they are read; 6 is read as 7, and 2019-09 as 2020-12. `open` stands for a document
+ * that names no draft.
+ */
 export type Dialect = 4 | 7 | 2020 | 'open';
 
-/** What a reference leads to. */
+/** The target of a reference. */
 export interface ReferenceTarget {
   readonly source: Json;
   readonly path: Path;
   readonly resource: Resource;
-  /** The name by which it was found, if it is an anchor. */
+  /** The name of the anchor that led to it, if one did. */
   readonly anchor: string | undefined;
 }
 
@@ -41,7 +44,7 @@ const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/
 /** The places of one document that references may lead to. */
 export class SchemaDocument {
   readonly root: Resource;
-  /** Dialects that are not known: they may give keywords a meaning of their own. */
+  /** The dialects that are not known: they may give keywords a meaning of their own. */
   readonly unknownDialects: { readonly path: Path; readonly uri: Json }[] = [];
   readonly #resources = new Map<string, Resource>();
   readonly #homes = new Map<object, Resource>();
@@ -55,16 +58,16 @@ export class SchemaDocument {
     return this.#resources.values();
   }
 
-  /** The resource that a schema belongs to. */
+  /** Returns the resource that a schema belongs to. */
   resourceOf(source: Json, otherwise: Resource): Resource {
     return (typeof source === 'object' && source !== null ? this.#homes.get(source) : undefined) ?? otherwise;
   }
 
   /**
-   * Finds a reference's target: a JSON pointer (`#/$defs/name`, RFC 6901), an anchor (`#name`), or the address of a schema
-   * inside the document with either.
+   * Finds a reference's target: a JSON pointer (`#/$defs/name`, RFC 6901), an anchor (`#name`), or the address of a
+   * schema inside the document with either.
    *
-   * @returns undefined for what is outside of the document, and for what is not there.
+   * @returns undefined for a target outside the document, or one that does not exist.
    */
   resolve(reference: string, from: Resource): ReferenceTarget | undefined {
     const hash = reference.indexOf('#');
@@ -86,16 +89,16 @@ export class SchemaDocument {
       path.push(Array.isArray(source) ? Number(name) : name);
       source = (source as Plain)[name]!;
     }
-    // Under a keyword that is not known there may be schemas too, once something refers to them.
+    // An unknown keyword may hold schemas too, if a reference leads to them.
     if (isPlainObject(source) && !this.#homes.has(source)) this.#collect(source, resource, path);
     return { source, path, resource: this.resourceOf(source, resource), anchor: undefined };
   }
 
-  /** Notes the addresses and anchors of a schema and of all inside it. */
+  /** Notes the addresses and anchors of a schema and of all schemas inside it. */
   #collect(source: Json, outer: Resource | undefined, path: Path): Resource {
     if (!isPlainObject(source)) return outer ?? this.#resource(NO_URI, source, 'open');
     const dialect = this.#dialectOf(source, outer, path);
-    // Before 2019-09 nothing beside a reference counts.
+    // Before 2019-09 all keywords beside a reference are ignored.
     const id = isOld(dialect) && typeof source['$ref'] === 'string' ? undefined : source[dialect === 4 ? 'id' : '$id'];
     const uri = typeof id === 'string' && !id.startsWith('#') ? absolute(id.replace(/#$/, ''), outer?.uri ?? NO_URI) : undefined;
     const home = outer === undefined || uri !== undefined ? this.#resource(uri ?? NO_URI, source, dialect) : outer;

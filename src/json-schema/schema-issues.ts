@@ -8,23 +8,23 @@ export const MAX_LISTED = 200;
 
 /** Words of names whose values are secrets, in the singular. */
 const SECRET_WORDS: ReadonlySet<string> = new Set(['password', 'passwd', 'passphrase', 'passcode', 'pwd', 'pin', 'token', 'secret', 'key', 'apikey', 'authorization', 'auth', 'bearer', 'credential', 'cookie']);
-/** Words of one piece, such as `accesstoken`; shorter ones would also be found in `monkey` and `spinner`. */
+/** Words written as one, such as `accesstoken`; shorter ones would also match `monkey` and `spinner`. */
 const SECRET_ENDS = /(?:password|passwd|passphrase|passcode|token|secret|apikey|privatekey|secretkey|accesskey|credential|authorization)s?$/;
-/** Characters of a name that are looked at. */
+/** Characters of a name that are read. */
 const LONGEST_NAME = 200;
 
-/** What is wrong at one place of a value. */
+/** An issue at one place of a value. */
 export interface SchemaIssue extends Issue {
-  /** What was expected, without the words around it. */
+  /** The expectation, without the words around it. */
   readonly expected: string;
 }
 
-/** @param after what follows the value, such as its length. */
+/** @param after the text behind the value, such as its length. */
 export function issueAt(path: Path, expected: string, value: Json, after = ''): SchemaIssue {
   return { path, expected, message: `Expected ${expected}, got ${describeField(path, value)}${after}.` };
 }
 
-/** The name of a member is no secret. */
+/** An issue with a member's name, which is shown because names are no secrets. */
 export function nameIssueAt(path: Path, expected: string, name: Json, after = ''): SchemaIssue {
   return { path, expected, message: `Expected ${expected}, got ${describeValue(name)}${after}.` };
 }
@@ -37,7 +37,10 @@ export function unknownIssue(path: Path, key: string | number): SchemaIssue {
   return { path: [...path, key], expected: 'only known parameters', message: `Expected only known parameters, got ${describeValue(key)}. Leave it out.` };
 }
 
-/** The branches of a choice told as one: types at the place itself are joined; otherwise the branch that fits best speaks for all. */
+/**
+ * The branches of a choice as one report: types at the place itself are joined; otherwise the branch that fits best
+ * speaks for all.
+ */
 export function choiceIssues(path: Path, value: Json, branches: readonly (readonly SchemaIssue[])[]): readonly SchemaIssue[] {
   const isHere = (issue: SchemaIssue) => issue.path.length === path.length;
   const elsewhere = branches.filter((issues) => issues.length > 0 && !issues.some(isHere)).sort((a, b) => a.length - b.length);
@@ -83,7 +86,7 @@ export function describeField(path: Path, value: unknown): string {
   return isSecretPath(path) ? kindOf(value) : describeValue(value);
 }
 
-/** Whether a name on the way to a field looks like that of a secret. */
+/** Returns true if a name on the way to a field looks like that of a secret. */
 export function isSecretPath(path: Path): boolean {
   return path.some((step) => typeof step === 'string' && isSecretName(step));
 }

@@ -3,13 +3,13 @@ import { invalidArgument } from '../core/issues.js';
 import { aFunction, checkOptions, type FieldsOf } from '../core/options.js';
 
 export interface BackoffOptions {
-  /** Milliseconds after the first failure, at most. @default 1000 */
+  /** The upper bound of the wait after the first failure, in milliseconds. @default 1000 */
   readonly baseMs?: number;
-  /** Milliseconds that no backoff exceeds. @default 60_000 */
+  /** The upper bound of every backoff, in milliseconds. @default 60_000 */
   readonly capMs?: number;
-  /** Numbers from 0 up to, but without, 1. @default Math.random */
+  /** Returns numbers from 0 to 1, without 1. @default Math.random */
   readonly random?: () => number;
-  /** `full`: anything from 0 to the bound, `none`: the bound itself. @default 'full' */
+  /** The choice of the wait: `full` takes anything from 0 to the bound, `none` the bound itself. @default 'full' */
   readonly jitter?: 'full' | 'none';
 }
 
@@ -21,20 +21,22 @@ const schema = z.strictObject({
 } satisfies FieldsOf<BackoffOptions>);
 
 /**
- * How many milliseconds to wait after so many failures in a row: a random share of `min(cap, base · 2^(failures − 1))`.
+ * Returns the milliseconds to wait after so many failures in a row: a random share of `min(cap, base · 2^(failures −
+ * 1))`.
  *
  * Full jitter spreads the retries of clients that failed together evenly over the time, instead of letting them return
- * together. It is finite for any number of failures; 0 failures wait 0.
+ * together. The wait is finite for any number of failures; 0 failures wait 0.
  *
- * Source: "Exponential backoff and jitter", AWS architecture blog; base and cap are those of the routed tools' original.
+ * Source: "Exponential backoff and jitter", AWS architecture blog; base and cap are those of the routed tools'
+ * original.
  *
- * @throws ToolError `INVALID_ARGUMENT` for options of the wrong kind or a number of failures that is none.
+ * @throws ToolError `INVALID_ARGUMENT` for options of a wrong type, or a wrong number of failures.
  */
 export function exponentialBackoff(failures: number, options: BackoffOptions = {}): number {
   if (!Number.isSafeInteger(failures) || failures < 0) throw invalidArgument('a number of failures, 0 or more', failures);
   const { baseMs, capMs, random, jitter } = checkOptions(schema, options, 'options of the backoff');
   if (failures === 0) return 0;
-  // 2^1023 is the largest power of two that a number holds; its product may still be infinite, which the cap ends.
+  // 2^1023 is the largest power of two that a number holds; the cap bounds a product that is infinite.
   const bound = Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 1_023));
   return jitter === 'none' ? bound : random() * bound;
 }

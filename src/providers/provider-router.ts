@@ -16,37 +16,37 @@ import { RouterSync } from './shared-backoff.js';
 
 export interface CallOptions {
   /**
-   * Whether the call may be made twice: readonly, or idempotent by its key.
+   * Allows the call to be made twice: it is readonly, or idempotent by its key.
    *
-   * When it is not, a failure is thrown as it is: a request without an answer may have done its work, and the next
-   * provider would do it again. Only `PROVIDER_UNAVAILABLE` says that nothing was sent.
+   * Without it, a failure is thrown as it is: a request without an answer may have done its work, and the next provider
+   * would do it again. Only `PROVIDER_UNAVAILABLE` says that nothing was sent.
    */
   readonly repeatable: boolean;
   /**
-   * Milliseconds after which the caller's signal will fire. They are shared: while another provider is in line, one gets
-   * half of what is left, and the last one the rest. @default `attemptTimeoutMs` is the only limit
+   * Milliseconds after which the caller's signal will fire. The providers share them: while another one is in line, one
+   * gets half of the rest, and the last one all of it. @default `attemptTimeoutMs` is the only limit
    */
   readonly timeoutMs?: number;
-  /** Whether the call counts as one of the tool's in `health`; a caller who judges the answer counts it itself. @default true */
+  /** Counts the call as one of the tool's in `health`; a caller that judges the answer counts it itself. @default true */
   readonly counted?: boolean;
-  /** Told when a provider is called: at most once for each of the tool. */
+  /** Called when a provider is called: at most once for each of the tool's. */
   readonly onStart?: (provider: string) => void;
-  /** Told when its work has really ended: long after the call was answered, if the provider does not stop in time. */
+  /** Called when the provider's work has really ended: long after the call was answered, if it does not stop in time. */
   readonly onEnd?: (provider: string) => void;
 }
 
-/** Turns of the queue of promises in which a provider may end that hears its signal. */
+/** Turns of the promise queue in which a provider that hears its signal may end. */
 const TURNS = 10;
 
 export interface Routed {
-  /** What the provider returned: a plain value or a result of the outcome helpers. */
+  /** The value that the provider returned: a plain value or a result of the outcome helpers. */
   readonly value: unknown;
   readonly provider: string;
   /** Every provider up to the one that answered. */
   readonly attempts: readonly Attempt[];
 }
 
-/** One provider as people and other programs see it; dates are milliseconds since 1970. */
+/** One provider as users and other programs see it; dates are milliseconds since 1970. */
 export interface ProviderSnapshot {
   /** The name; followed by a part of the configuration's digest when two providers of the tool share it. */
   readonly provider: string;
@@ -54,32 +54,35 @@ export interface ProviderSnapshot {
   readonly priority: number;
   readonly identity: string;
   readonly state: 'available' | 'backing-off' | 'half-open' | 'unhealthy';
-  /** Why it is unhealthy. */
+  /** The reason why it is unhealthy. */
   readonly reason: string | null;
-  /** Failures in a row. */
+  /** The number of failures in a row. */
   readonly failures: number;
-  /** When it is tried out; before that, calls reach it only when no other provider is usable and the backoff is not binding. */
+  /**
+   * The moment when it is tried out; before that, calls reach it only when no other provider is usable and the backoff
+   * is not binding.
+   */
   readonly backoffUntil: number | null;
   readonly lastCheck: CheckResult | null;
-  /** Its last calls, and the latest of them; health checks, and calls that tried it out after failures, are not among them. */
+  /** The latest of its calls; health checks, and calls that tried it out after failures, are not among them. */
   readonly lastCall: Sample | null;
   readonly metrics: HealthSummary;
 }
 
 /**
- * Lets the first provider of a tool that is in order answer a call.
+ * Routes each call of a tool to its first usable provider.
  *
  * Providers are tried in ascending `priority`, equal ones in the order declared. Skipped are those without credentials,
- * those whose health check says no, and those backing off: a provider that failed is left alone for
- * `exponentialBackoff(failures in a row)`, or as long as it asks for, then a single call tries it out while others still
- * pass it by. One failure is enough while another provider is usable. The last usable one is left alone only after
- * `failuresToEject` failures in a row, or when it asks for it, and a backoff from a time when another was usable does not
- * keep a call away that nobody else takes.
- * Failures are errors that are no ToolError, `TIMEOUT` and `PROVIDER_UNAVAILABLE`. A result of `fail` and any other
- * ToolError is the tool's own answer, which no other provider would better. One call calls each provider at most once.
+ * those whose health check fails, and those backing off: a provider that failed is left alone for
+ * `exponentialBackoff(failures in a row)`, or as long as it asks for, then a single call tries it out while others
+ * still pass it by. One failure is enough while another provider is usable. The last usable one is left alone only
+ * after `failuresToEject` failures in a row, or when it asks for it, and a backoff from a time when another was usable
+ * does not keep away a call that no other provider takes. Failures are errors that are no ToolError, `TIMEOUT` and
+ * `PROVIDER_UNAVAILABLE`. A result of `fail` and any other ToolError is the tool's own answer, which no other provider
+ * would better. One call calls each provider at most once.
  *
- * With a `store`, processes share who is left alone and who may try it out; calls to providers in order need no store
- * but for a first look. Without the store each process goes on with what it knows.
+ * With a `store`, processes share backoffs and the right to try a provider out; calls to healthy providers need no
+ * store but for a first look. Without the store each process goes on with what it knows.
  */
 export class ProviderRouter {
   readonly #options: ProviderRouterOptions;
@@ -89,7 +92,7 @@ export class ProviderRouter {
   readonly #labels: ReadonlyMap<ProviderSlot, string>;
   readonly #sync: RouterSync | undefined;
 
-  /** @throws ToolError `INVALID_ARGUMENT` naming the option that is wrong. */
+  /** Creates a router. @throws ToolError `INVALID_ARGUMENT` naming the wrong option. */
   constructor(options: ProviderRouterOptions) {
     requireRouterOptions(options);
     this.#options = options;
@@ -107,14 +110,15 @@ export class ProviderRouter {
   }
 
   /**
-   * Calls the first provider in order, and the next ones when it fails.
+   * Calls the first usable provider, and the next ones when it fails.
    *
-   * @throws ToolError `PROVIDERS_EXHAUSTED` when none answered: `details.attempts` says of each why, `details.retryAt`
-   * when trying again is worth it (milliseconds since 1970, or `null`); at once, without waiting for a backoff.
-   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up; `TIMEOUT` when it
-   * is a deadline that fires the signal (a `TimeoutError` or a ToolError `TIMEOUT` as its reason). Only the latter counts
-   * as a failure, of the tool and of the provider that was silent.
-   * @throws what the provider threw, when that is the tool's answer or the call must not be repeated.
+   * @throws ToolError `PROVIDERS_EXHAUSTED` when none answered: `details.attempts` has the reason for each,
+   * `details.retryAt` the moment when trying again is worth it (milliseconds since 1970, or `null`); at once, without
+   * waiting for a backoff.
+   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up; `TIMEOUT` when
+   * a deadline fires the signal (a `TimeoutError` or a ToolError `TIMEOUT` as its reason). Only the latter counts as a
+   * failure, of the tool and of the provider that was silent.
+   * @throws the provider's error, when that is the tool's answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
     requireCallOptions(options);
@@ -141,7 +145,7 @@ export class ProviderRouter {
     } catch (error) {
       // A provider that ends as soon as it hears the signal has ended with the call.
       for (let turn = 0; turn < TURNS && running > 0; turn++) await Promise.resolve();
-      // A caller who gave up says nothing of the tool.
+      // A caller that gave up says nothing about the tool.
       if (!signal?.aborted || isTimeout(signal.reason)) this.#recordCall(options, false, startedAt, running > 0);
       throw error;
     }
@@ -151,7 +155,7 @@ export class ProviderRouter {
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];
     const count = this.#slots.length;
-    // When nobody took the call, those are asked who are left alone only because another provider was usable then.
+    // If no provider took the call, those are asked that are left alone only because another was usable then.
     for (let turn = 0; turn < 2 * count; turn += 1) {
       const asLast = turn >= count;
       if (asLast && errors.length > 0) break;
@@ -165,14 +169,14 @@ export class ProviderRouter {
         continue;
       }
       if (context.signal?.aborted) {
-        // It fired while other processes were asked: the provider was not called.
+        // The signal fired while other processes were asked: the provider was not called.
         slot.abandoned(pass);
         throw abortError(context.signal);
       }
       const attemptedAt = this.#clock.elapsed();
       const result = await runAttempt(pass.provider, input, context, {
         clock: this.#clock,
-        // Time is only worth keeping for a provider that would be asked.
+        // Time is saved only for a provider that would be asked.
         timeoutMs: this.#options.attemptTimeoutMs ?? (repeatable ? share() : undefined),
         label: provider,
         onStart: () => tell(onStart, provider),
@@ -185,7 +189,7 @@ export class ProviderRouter {
       }
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
-      // A few probes of a provider that is down would hide, or outweigh, what its calls were like.
+      // A few probes of a provider that is down would hide, or outweigh, the results of its calls.
       if (pass.kind === 'call') this.#health.record({ kind: 'provider', name: this.#healthName(slot), success, latencyMs });
       this.#tell({ ...this.#facts(slot), type: 'provider-attempt', success, latencyMs, kind: pass.kind });
       if (result.status !== 'failed') {
@@ -198,13 +202,13 @@ export class ProviderRouter {
       slot.failed(pass, reason, retryAfterOf(result.error, this.#clock.now()));
       attempts[place] = Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
-      // The caller's own time may be up: then nobody waits for another provider.
+      // The caller's own time may be up: then no other provider is awaited.
       if (context.signal?.aborted || (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))) throw result.error;
     }
     throw this.#exhausted(attempts, errors);
   }
 
-  /** Half of the time that is left, if a provider after this place may need the rest; no limit otherwise. */
+  /** Returns half of the rest of the time, if a provider after this place may need the other half; no limit otherwise. */
   #shareOf(deadline: number, place: number): number | undefined {
     if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked())) return undefined;
     return Math.max(1, Math.ceil((deadline - this.#clock.elapsed()) / 2));
@@ -215,7 +219,7 @@ export class ProviderRouter {
     return Object.freeze(this.#slots.map((slot) => this.#snapshotOf(slot)));
   }
 
-  /** Tells other processes what they were not told yet, and stops listening to them. Calls can go on. */
+  /** Writes to other processes what is still pending, and stops listening to them. Calls can go on. */
   async close(): Promise<void> {
     await this.#sync?.close();
   }
@@ -244,7 +248,10 @@ export class ProviderRouter {
     return probeLeaseMs ?? (attemptTimeoutMs === undefined ? 60_000 : attemptTimeoutMs + 1_000);
   }
 
-  /** Leave to call a provider, or why it is skipped; waits for a health check that is due, and for other processes to agree to a probe. */
+  /**
+   * Returns a pass for a call, or the reason to skip the provider; waits for a health check that is due, and for other
+   * processes to agree to a probe.
+   */
   async #admit(slot: ProviderSlot, asLast: boolean, signal: AbortSignal | undefined, share: () => number | undefined): Promise<Pass | string> {
     for (let hasWaited = false; ; ) {
       const admitted = slot.admit(hasWaited, asLast);
@@ -276,8 +283,8 @@ export class ProviderRouter {
     const ends = this.#slots.flatMap(({ state }) => (state.failures > 0 && state.kind !== 'half-open' ? [this.#dateOf(state.until)] : []));
     const retryAt = ends.length === 0 ? null : Math.min(...ends);
     const found = attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') || 'none declared';
-    const advice = retryAt === null ? 'see details.attempts' : 'try again after details.retryAt';
-    return new ToolError('PROVIDERS_EXHAUSTED', `Expected one provider of ${toolName} to answer, found ${found}; ${advice}`, {
+    const advice = retryAt === null ? 'See details.attempts.' : 'Try again after details.retryAt.';
+    return new ToolError('PROVIDERS_EXHAUSTED', `Expected one provider of ${toolName} to answer, got ${found}. ${advice}`, {
       details: { attempts: Object.freeze(attempts), retryAt },
       ...(errors.length === 0 ? {} : { cause: errors.length === 1 ? errors[0] : new AggregateError(errors) }),
     });
@@ -303,7 +310,7 @@ export class ProviderRouter {
     });
   }
 
-  /** The date of a moment, for people; decisions are made by elapsed time alone. */
+  /** Returns the date of a moment, for display; decisions use elapsed time alone. */
   #dateOf(elapsed: number): number {
     return this.#clock.now() + (elapsed - this.#clock.elapsed());
   }
@@ -320,7 +327,7 @@ export class ProviderRouter {
     try {
       this.#options.onEvent?.(Object.freeze(event));
     } catch {
-      // What happened is not a listener's to stop.
+      // A listener must not stop what happened.
     }
   }
 }
@@ -330,7 +337,10 @@ export function providerHealthName(toolName: string, identity: string): string {
   return `${toolName}/${identity}`;
 }
 
-/** Whether what never rejects has settled within some time. @throws ToolError of the signal when that fires before. */
+/**
+ * Resolves to true if a promise that never rejects settles within some time. @throws ToolError of the signal if that
+ * fires first.
+ */
 function isInTime(waited: Promise<void>, clock: Clock, timeoutMs: number | undefined, signal: AbortSignal | undefined): Promise<boolean> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortError(signal));
@@ -345,7 +355,7 @@ function isInTime(waited: Promise<void>, clock: Clock, timeoutMs: number | undef
   });
 }
 
-/** Whether a tool says by its result that it failed. */
+/** Returns true for a tool's result that reports its failure. */
 function isFailure(value: unknown): boolean {
   return isToolResult(value) && value.status === 'error';
 }
@@ -354,6 +364,6 @@ function tell(listener: ((provider: string) => void) | undefined, provider: stri
   try {
     listener?.(provider);
   } catch {
-    // What happened is not a listener's to stop.
+    // A listener must not stop what happened.
   }
 }

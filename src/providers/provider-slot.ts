@@ -6,30 +6,34 @@ import type { Environment, Provider, ProviderFactory } from './provider.js';
 import { describeFailure } from './run-attempt.js';
 import type { SharedBackoff, SharedState } from './shared-backoff.js';
 
-/** What the last check said; `at` in milliseconds since 1970. */
+/** The result of the last check; `at` in milliseconds since 1970. */
 export type CheckResult = { readonly healthy: true; readonly at: number } | { readonly healthy: false; readonly at: number; readonly reason: string };
 
 /**
- * The calls' own record of a provider.
+ * The state of a provider, from its calls.
  *
  * - available: calls go to it, also after failures when no other provider was usable.
  * - backing-off: it is left alone until `until`.
- * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang, or
- *   its process may have died.
+ * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang,
+ * or
+ * its process may have died.
  */
 export interface ProviderState {
   readonly kind: 'available' | 'backing-off' | 'half-open';
-  /** Failures in a row. */
+  /** The number of failures in a row. */
   readonly failures: number;
-  /** A moment of `clock.elapsed()`; of an available provider that failed, when trying again is worth it. */
+  /** A moment of `clock.elapsed()`; for an available provider that failed, the one when trying again is worth it. */
   readonly until: number;
-  /** `true` when the backoff holds for the last usable provider too: after `failuresToEject` failures in a row, or because the service asked for it. */
+  /**
+   * Says that the backoff holds for the last usable provider too: after `failuresToEject` failures in a row, or because
+   * the service asked for it.
+   */
   readonly binding: boolean;
 }
 
 const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0, until: 0, binding: false });
 
-/** Leave to call a provider; what becomes of the call counts only while the state is the one it was given in. */
+/** A pass to call a provider; the outcome of the call counts only while the state is the one in which it was given. */
 export interface Pass {
   readonly kind: 'call' | 'probe';
   readonly provider: Provider;
@@ -45,7 +49,7 @@ export interface SlotOptions {
   readonly probeLeaseMs: number;
   readonly failuresToEject: number;
   readonly backoffMs: (failures: number) => number;
-  /** Tells whether a call could go to another provider now. */
+  /** Returns true if a call could go to another provider now. */
   readonly isOtherUsable: () => boolean;
   readonly onCheck: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
   readonly onEjected: (reason: string, failures: number, backoffMs: number) => void;
@@ -60,12 +64,12 @@ export function identityOf({ name, config = {} }: ToolProvider): string {
   return `${name}#${digestOf(config).slice(0, 16)}`;
 }
 
-/** One provider of a tool: made when needed, checked now and then, left alone while it fails. */
+/** One provider of a tool: made when needed, checked at intervals, left alone while it fails. */
 export class ProviderSlot {
   readonly spec: ToolProvider;
   readonly identity: string;
   readonly check: ActiveCheck;
-  /** What other processes know of it, when there are any. */
+  /** The state shared with other processes, if there are any. */
   shared: SharedBackoff | undefined;
   readonly #options: SlotOptions;
   readonly #config: Readonly<Record<string, unknown>>;
@@ -86,12 +90,12 @@ export class ProviderSlot {
     return this.#state;
   }
 
-  /** Tells whether calls go to the provider: it has its credentials, its check did not fail, and it is not left alone. */
+  /** Returns true if calls go to the provider: it has its credentials, its check did not fail, and it is not left alone. */
   isUsable(): boolean {
     return typeof this.provider() !== 'string' && this.#state.kind === 'available' && this.check.last?.healthy !== false;
   }
 
-  /** Tells whether a call would ask the provider now, be it only to check it or to try it out. */
+  /** Returns true if a call would ask the provider now, even if only to check it or to try it out. */
   wouldBeAsked(): boolean {
     const provider = this.provider();
     if (typeof provider === 'string' || this.#admission() === 'no') return false;
@@ -99,11 +103,11 @@ export class ProviderSlot {
   }
 
   /**
-   * Leave to call the provider now, or why not, or a check to wait for before asking again.
+   * Returns a pass to call the provider now, the reason to skip it, or a check to wait for before asking again.
    *
-   * @param hasWaited whether the caller has waited for a check: it takes what that found. A check that takes longer than
+   * @param hasWaited says that the caller has waited for a check and takes its result. A check that takes longer than
    * its interval is due again when it ends, and would hold a caller for ever.
-   * @param asLast whether no other provider takes the call: then a backoff that is not binding keeps it away no more.
+   * @param asLast says that no other provider takes the call: a backoff that is not binding then lets it through.
    */
   admit(hasWaited: boolean, asLast: boolean): Pass | string | Promise<void> {
     const provider = this.provider();
@@ -116,12 +120,12 @@ export class ProviderSlot {
     const check = hasWaited ? undefined : this.check.due(provider);
     if (check !== undefined) return check;
     if (this.check.last?.healthy === false) return this.check.last.reason;
-    // From here on, and before anybody waits for anything, this call is the only probe.
+    // From here on, before anything is awaited, this call is the only probe.
     if (kind === 'probe') this.#enter('half-open', now + this.#options.probeLeaseMs);
     return { kind, provider, state: this.#state };
   }
 
-  /** Asks whether a probe may go on: among all processes there is only one. */
+  /** Asks for permission to go on with a probe: among all processes there is only one. */
   async confirm(pass: Pass): Promise<boolean> {
     if (pass.kind === 'call' || this.shared === undefined) return true;
     const { failures, binding } = pass.state;
@@ -131,7 +135,8 @@ export class ProviderSlot {
   }
 
   succeeded(pass: Pass): void {
-    // Failures of an available provider are in a row only while nothing is answered. One that is left alone comes back by
+    // Failures of an available provider are in a row only while nothing is answered. One that is left alone comes back
+    // by
     // a call that began since: an older one says nothing of now.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
@@ -141,10 +146,10 @@ export class ProviderSlot {
     this.shared?.changed();
   }
 
-  /** @param retryAfterMs how long the service asked to be left alone, if it did. */
+  /** Records a failed call. @param retryAfterMs the time for which the service asked to be left alone, if it did. */
   failed(pass: Pass, reason: string, retryAfterMs?: number): void {
     const { kind, failures: before, binding: wasBinding } = this.#state;
-    // Many calls that were under way when the service broke have seen one failure, not many. That it asks for time is news.
+    // The many calls under way when the service broke have seen one failure, not many. A wish to be left alone is news.
     const isSame = this.#state === pass.state;
     if (!isSame && (retryAfterMs === undefined || wasBinding || kind === 'half-open')) return;
     const { clock, backoffMs, failuresToEject, isOtherUsable, onEjected } = this.#options;
@@ -158,21 +163,24 @@ export class ProviderSlot {
     this.shared?.changed();
   }
 
-  /** The call ended without a word about the service: a probe is free for the next. */
+  /** Records a call that ended without saying anything about the service: a probe is free for the next call. */
   abandoned(pass: Pass): void {
     if (this.#state !== pass.state || pass.kind === 'call') return;
     this.#enter('backing-off', this.#options.clock.elapsed());
     this.shared?.changed();
   }
 
-  /** The state as other processes read it. Failures of a provider that still takes calls here are this process's own. */
+  /**
+   * Returns the state as other processes read it. Failures of a provider that still takes calls here are this process's
+   * own.
+   */
   sharedState(): SharedState {
     const { kind, failures, until, binding } = this.#state;
     if (kind === 'available') return { kind };
     return { kind, failures, binding, durationMs: Math.max(0, until - this.#options.clock.elapsed()) };
   }
 
-  /** Takes over what another process found. */
+  /** Takes over the state that another process reported. */
   adopt(state: SharedState): void {
     const wasOut = this.#state.kind !== 'available';
     if (state.kind === 'available') {
@@ -188,13 +196,13 @@ export class ProviderSlot {
     this.#state = Object.freeze({ kind, failures, until, binding });
   }
 
-  /** How a call may go to the provider in its state. */
+  /** Returns the way in which a call may go to the provider in its state. */
   #admission(): Pass['kind'] | 'no' {
     if (this.#state.kind === 'available') return 'call';
     return this.#options.clock.elapsed() >= this.#state.until ? 'probe' : 'no';
   }
 
-  /** The provider, made now if need be; or why there is none. */
+  /** Returns the provider, made now if need be, or the reason why there is none. */
   provider(): Provider | string {
     const made = this.#made;
     const now = this.#options.clock.elapsed();
@@ -207,24 +215,24 @@ export class ProviderSlot {
       this.check.reset();
     }
     this.#missing = missing;
-    if (missing !== '') return `expected the credentials ${missing}, found none in its configuration and the environment; set them`;
+    if (missing !== '') return `expected the credentials ${missing}, got none from its configuration and the environment; set them`;
     return 'reason' in this.#made! ? this.#made.reason : this.#made!.provider;
   }
 
   #make(): { readonly provider: Provider } | { readonly reason: string; readonly at: number } {
     const { factory, env, clock } = this.#options;
     const at = clock.elapsed();
-    if (factory === undefined) return { at, reason: 'expected a factory of its name, found none; hand one over (the executor takes them as providers, a router as factories)' };
+    if (factory === undefined) return { at, reason: 'expected a factory of its name, got none; hand one over (the executor takes them as providers, a router as factories)' };
     try {
       const provider: unknown = factory(this.#config, env);
       if (isProvider(provider)) return { provider };
-      return { at, reason: `expected its factory to return a provider with a call function, found ${describeValue(provider)}` };
+      return { at, reason: `expected its factory to return a provider with a call function, got ${describeValue(provider)}` };
     } catch (error) {
       return { at, reason: `its factory failed: ${describeFailure(error)}` };
     }
   }
 
-  /** The names of required credentials that are nowhere; never their values. */
+  /** Returns the names of required credentials that are missing; never their values. */
   #missingCredentials({ requires = [] }: Provider): string {
     const isThere = (key: string) => isCredential(lookUp(this.#config, key)) || isCredential(lookUp(this.#options.env, key));
     return requires
@@ -250,13 +258,13 @@ function describeState({ kind, until, failures }: ProviderState, now: number): s
 
 interface ActiveCheckOptions {
   readonly clock: Clock;
-  /** At most one check in so many milliseconds; 0: none ever. */
+  /** The interval between two checks in milliseconds; 0 stands for no checks. */
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
 }
 
-/** Asks a provider now and then whether it can be used; callers who need the answer share one question. */
+/** Asks a provider at intervals whether it can be used; callers that need the answer share one question. */
 class ActiveCheck {
   readonly #options: ActiveCheckOptions;
   #last: CheckResult | undefined;
@@ -275,21 +283,21 @@ class ActiveCheck {
     return this.#last;
   }
 
-  /** Forgets what was found, for a provider that was made anew. */
+  /** Forgets the result, for a provider that was made again. */
   reset(): void {
     this.#last = this.#startedAt = this.#running = undefined;
   }
 
-  /** Whether a check runs, or is to be made before the provider is used. */
+  /** Returns true while a check runs, or if one is to be made before the provider is used. */
   isDue(provider: Provider): boolean {
     if (this.#running !== undefined) return true;
     const { clock, intervalMs } = this.#options;
     if (intervalMs === 0 || provider.check === undefined) return false;
-    // Counted from the start of the check: one that takes long is not asked more often.
+    // Counted from the start of the check: a long one is not repeated more often.
     return this.#startedAt === undefined || clock.elapsed() - this.#startedAt >= intervalMs;
   }
 
-  /** The check that callers should wait for: the running one, a new one when it is time, or none. Never rejects. */
+  /** Returns the check that callers should wait for: the running one, a new one when it is time, or none. Never rejects. */
   due(provider: Provider): Promise<void> | undefined {
     if (this.#running !== undefined) return this.#running;
     if (!this.isDue(provider)) return undefined;
@@ -303,7 +311,7 @@ class ActiveCheck {
   async #run(provider: Provider, startedAt: number): Promise<void> {
     const { clock, timeoutMs, onResult } = this.#options;
     const reason = await this.#ask(provider);
-    // The provider was made anew while the old one was asked.
+    // The provider was made again while the old one was asked.
     if (this.#startedAt !== startedAt) return;
     const previous = this.#last;
     const at = clock.now();
@@ -311,7 +319,7 @@ class ActiveCheck {
     onResult(this.#last, previous, Math.min(clock.elapsed() - startedAt, timeoutMs));
   }
 
-  /** Why the provider is unhealthy; `undefined` when it is healthy. */
+  /** Resolves to the reason why the provider is unhealthy; `undefined` if it is healthy. */
   #ask(provider: Provider): Promise<string | undefined> {
     const { clock, timeoutMs } = this.#options;
     return new Promise((resolve) => {
@@ -326,7 +334,7 @@ class ActiveCheck {
       };
       const answer = async () => await provider.check!(controller.signal);
       answer().then(
-        (healthy) => settle(healthy === true ? undefined : 'its health check says no'),
+        (healthy) => settle(healthy === true ? undefined : 'its health check failed'),
         (error: unknown) => settle(`its health check failed: ${describeFailure(error)}`),
       );
     });

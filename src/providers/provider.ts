@@ -5,36 +5,36 @@ export interface Provider {
   /**
    * Answers one call, with a plain value or a result of `ok`, `fail`, `askUser` or `halt`.
    *
-   * A service that says when to come back is heard: by an error with `Retry-After` among its `headers`, or by a ToolError
-   * `PROVIDER_UNAVAILABLE` with `details.retryAfterMs`.
+   * A service that says when to come back is heard: by an error with `Retry-After` among its `headers`, or by a
+   * ToolError `PROVIDER_UNAVAILABLE` with `details.retryAfterMs`.
    */
   call(input: unknown, context: ToolContext): unknown;
-  /** Whether the service can be used now; anything but `true`, an error and no answer in time count as no. */
+  /** Returns true if the service can be used now; anything else, an error and no answer in time count as false. */
   check?(signal: AbortSignal): boolean | Promise<boolean>;
-  /** Names of credentials without which the provider is not used; of names in a list of their own, one is enough. */
+  /** Names of credentials without which the provider is not used; from a nested list one is enough. */
   readonly requires?: readonly (string | readonly string[])[];
 }
 
-/** The environment that credentials are looked for in. */
+/** The environment with the credentials. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Makes a provider from the configuration declared with the tool, joined with its credentials.
  *
- * It is called when the provider is first needed, and again when credentials that were missing have come. It opens
- * nothing: connections belong into `call`.
+ * It is called when the provider is first needed, and again when missing credentials have come. It opens nothing:
+ * connections belong in `call`.
  */
 export type ProviderFactory = (config: Readonly<Record<string, unknown>>, env: Environment) => Provider;
 
-/** What became of one provider during one call. */
+/** The outcome of one provider during one call. */
 export interface Attempt {
   /** The provider's name; followed by a part of its configuration's digest when two of the tool have the same. */
   readonly provider: string;
   readonly status: 'answered' | 'failed' | 'skipped';
-  /** Why it was skipped, or how it failed. Holds no text of the service, which may quote credentials. */
+  /** The reason why it was skipped, or how it failed. Holds no text of the service, which may quote credentials. */
   readonly reason?: string;
-  /** How long the attempt took, in milliseconds; missing for skipped providers. */
+  /** The duration of the attempt in milliseconds; missing for skipped providers. */
   readonly latencyMs?: number;
-  /** Whether the call tried out a provider whose backoff had ended. */
+  /** Marks a call that tried out a provider whose backoff had ended. */
   readonly probe?: true;
 }

@@ -12,20 +12,20 @@ type Table<T> = ReadonlyMap<string, T> | Readonly<Record<string, T>>;
 
 export interface ProviderRouterOptions {
   readonly toolName: string;
-  /** As declared with the tool; two of the same name and configuration are one. */
+  /** The providers as declared with the tool; two of the same name and configuration are one. */
   readonly providers: readonly ToolProvider[];
-  /** What makes the providers, by name. */
+  /** The factories of the providers, by name. */
   readonly factories: Table<ProviderFactory>;
   /** Credentials by the names of providers; they are joined with the declared configuration and never shown. */
   readonly config?: Table<Readonly<Record<string, unknown>>>;
-  /** Where required credentials are looked for too. @default process.env */
+  /** The environment that may also hold required credentials. @default process.env */
   readonly env?: Environment;
   readonly clock?: Clock;
-  /** For the jitter of backoffs. @default Math.random */
+  /** Returns random numbers for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
-  /** What several processes share: who is left alone, and who may try it out. */
+  /** The store in which several processes share backoffs and the right to try a provider out. */
   readonly store?: StateStore;
-  /** Where calls are counted. @default a RollingHealth of the router's own */
+  /** The log that counts calls. @default a RollingHealth of the router's own */
   readonly health?: HealthLog;
   readonly onEvent?: (event: ToolEvent) => void;
   /** Milliseconds that a health check may take. @default 5000 */
@@ -36,13 +36,13 @@ export interface ProviderRouterOptions {
   readonly probeLeaseMs?: number;
   /** Failures in a row after which a provider is left alone even when no other is usable; otherwise one is enough. @default 5 */
   readonly failuresToEject?: number;
-  /** Of the backoff, as in `exponentialBackoff`. @default 1000 */
+  /** The base of the backoff, as in `exponentialBackoff`. @default 1000 */
   readonly baseMs?: number;
-  /** @default 60_000 */
+  /** The longest backoff. @default 60_000 */
   readonly capMs?: number;
 }
 
-/** What people who run tools may set of how their providers are called. */
+/** The routing options that operators may set. */
 export type RoutingOptions = Pick<ProviderRouterOptions, 'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'probeLeaseMs' | 'failuresToEject' | 'baseMs' | 'capMs'>;
 
 const table = <T>() => z.custom<Table<T>>((value) => value instanceof Map || isPlainObject(value), 'a Map or a plain object');
@@ -73,17 +73,17 @@ const routerSchema = z.strictObject({
 const routingSchema = z.strictObject(routingShape);
 const callSchema = z.strictObject({ repeatable: z.boolean(), counted: z.boolean().optional(), timeoutMs: milliseconds().optional(), onStart: aFunction().optional(), onEnd: aFunction().optional() });
 
-/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+/** Checks the options of a router. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireRouterOptions(options: ProviderRouterOptions): void {
   checkOptions(routerSchema, options, 'options of the router');
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+/** Checks the options of routing. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireRoutingOptions(options: unknown): void {
   checkOptions(routingSchema, options, 'options of routing');
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+/** Checks the options of a call. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireCallOptions(options: unknown): void {
   checkOptions(callSchema, options, 'options of the call');
 }

@@ -5,7 +5,7 @@ import type { ToolContext } from '../tool/metadata/tool-options.js';
 import type { Provider } from './provider.js';
 
 /**
- * How one attempt ended.
+ * The end of one attempt.
  *
  * - answered: with a value, among them the tool's own `fail`.
  * - refused: the tool threw what is its answer, such as `INVALID_INPUT`; another provider would say the same.
@@ -22,14 +22,14 @@ export interface AttemptOptions {
   readonly clock: Clock;
   /** Milliseconds after which the attempt has failed; without it the attempt may take any time. */
   readonly timeoutMs?: number | undefined;
-  /** For messages. */
+  /** The name of the provider in messages. */
   readonly label: string;
   /** Called when the provider is called, and when its function has really ended: that may be long after the attempt. */
   readonly onStart: () => void;
   readonly onEnd: () => void;
 }
 
-/** Milliseconds for which a service is left alone at most because it asks for it; then it is tried out. */
+/** The most milliseconds for which a service is left alone because it asks for it; then it is tried out. */
 export const MOST_RETRY_AFTER_MS = 600_000;
 
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
@@ -37,7 +37,7 @@ const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 /**
  * Lets a provider answer once; never rejects.
  *
- * It ends with the caller's signal or its time even when the provider ignores both; what comes later is dropped. The
+ * It ends with the caller's signal or its time even when the provider ignores both; a later result is dropped. The
  * signal must not have fired before.
  */
 export function runAttempt(provider: Provider, input: unknown, context: ToolContext, { clock, timeoutMs, label, onStart, onEnd }: AttemptOptions): Promise<AttemptResult> {
@@ -56,12 +56,12 @@ export function runAttempt(provider: Provider, input: unknown, context: ToolCont
     });
     if (timeoutMs !== undefined) {
       stopTimer = clock.after(timeoutMs, () => {
-        const error = new ToolError('TIMEOUT', `Expected an answer of ${label} within ${timeoutMs} ms, found none`);
+        const error = new ToolError('TIMEOUT', `Expected an answer of ${label} within ${timeoutMs} ms, got none. Try again, or allow more time.`);
         settle({ status: 'failed', error });
         controller.abort(error);
       });
     }
-    // In a function of its own, so that what is thrown at once is a rejection like others.
+    // A function of its own turns an exception into a rejection.
     const answer = async (): Promise<unknown> => await provider.call(input, { ...context, signal: controller.signal });
     onStart();
     answer().then(
@@ -78,44 +78,47 @@ export function runAttempt(provider: Provider, input: unknown, context: ToolCont
 }
 
 /**
- * Whether an error speaks of the service and not of the call, so that it may be gone a moment later or with another
- * service: errors that are no ToolError, `PROVIDER_UNAVAILABLE` and `TIMEOUT`.
+ * Returns true for an error of the service and not of the call, which may not recur later or with another service:
+ * errors that are no ToolError, `PROVIDER_UNAVAILABLE` and `TIMEOUT`.
  *
- * Every other ToolError is the tool's own answer. `EXECUTION_FAILED` too: it is what a tool's `fail` becomes as an outcome.
+ * Every other ToolError is the tool's own answer. `EXECUTION_FAILED` too: a tool's `fail` becomes one as an outcome.
  */
 export function isTransient(error: unknown): boolean {
   return !isToolError(error) || TRANSIENT.includes(error.code);
 }
 
-/** A caller who gives up says nothing of the service; a deadline that passed while the service was silent does. */
+/**
+ * Returns the result of an abort: a caller that gives up says nothing about the service; a deadline that passed in its
+ * silence does.
+ */
 function resultOfAbort(signal: AbortSignal): AttemptResult {
   return { status: isTimeout(signal.reason) ? 'failed' : 'aborted', error: abortError(signal) };
 }
 
-/** A deadline's own reason, as the platform's `AbortSignal.timeout` and this library's errors give it. */
+/** Returns true for the reason of a deadline, from the platform's `AbortSignal.timeout` or this library's errors. */
 export function isTimeout(reason: unknown): boolean {
   return isToolError(reason, 'TIMEOUT') || (reason instanceof DOMException && reason.name === 'TimeoutError');
 }
 
-/** The error that a caller who gave up, or whose time is up, is told. */
+/** Returns the error for a caller that gave up, or whose time is up. */
 export function abortError(signal: AbortSignal): ToolError {
   if (isToolError(signal.reason)) return signal.reason;
-  if (isTimeout(signal.reason)) return new ToolError('TIMEOUT', 'Expected an answer within the time of the call, found none; give it more time', { cause: signal.reason });
-  return new ToolError('ABORTED', 'Expected the call to end, found that its caller had given it up', { cause: signal.reason });
+  if (isTimeout(signal.reason)) return new ToolError('TIMEOUT', 'Expected an answer within the time of the call, got none. Allow it more time.', { cause: signal.reason });
+  return new ToolError('ABORTED', 'Expected the call to end, got an abort from its caller.', { cause: signal.reason });
 }
 
-/** An error in a few words that hold no text of the service: its messages may quote keys, addresses and paths. */
+/** Returns an error in a few words without text of the service: its messages may quote keys, addresses and paths. */
 export function describeFailure(error: unknown): string {
   if (isToolError(error)) return error.code;
-  if (!(error instanceof Error)) return 'threw something that is no error';
+  if (!(error instanceof Error)) return 'threw a value that is no error';
   const code: unknown = (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code;
   const isName = (text: unknown): text is string => typeof text === 'string' && /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(text);
   return [isName(error.name) ? error.name : 'Error', ...(isName(code) ? [code] : [])].join(' ');
 }
 
 /**
- * Milliseconds for which a service asks to be left alone by the error of a call: `details.retryAfterMs` of a ToolError, or
- * the header `Retry-After` on the error, its response or its cause; `undefined` when it says nothing of that kind.
+ * Returns the milliseconds for which a service asks to be left alone by the error of a call: `details.retryAfterMs` of
+ * a ToolError, or the header `Retry-After` on the error, its response or its cause; `undefined` if it does not ask.
  *
  * @param now milliseconds since 1970, for headers that name a date.
  */
@@ -132,7 +135,7 @@ export function retryAfterOf(error: unknown, now: number): number | undefined {
     }
     return cause === undefined || cause === error ? undefined : retryAfterOf(cause, now);
   } catch {
-    // What services throw may have getters that throw, or causes without an end.
+    // Errors of services may have getters that throw, or endless causes.
     return undefined;
   }
 }

@@ -3,13 +3,16 @@ import { storeKey } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
 import { MOST_RETRY_AFTER_MS } from './run-attempt.js';
 
-/** What processes tell each other of a provider; durations by the store's clock, because their own differ. Each judges by its own other providers. */
+/**
+ * The state of a provider that processes share; durations count by the store's clock, because their own differ. Each
+ * process judges by its own other providers.
+ */
 export type SharedState =
   | { readonly kind: 'available' }
   | {
       readonly kind: 'backing-off' | 'half-open';
       readonly failures: number;
-      /** Of the backoff, or of the lease of the call that tries the provider out. */
+      /** The duration of the backoff, or of the lease of the call that tries the provider out. */
       readonly durationMs: number;
       readonly binding: boolean;
     };
@@ -18,9 +21,9 @@ export type SharedState =
 export interface SharedProvider {
   readonly identity: string;
   shared: SharedBackoff | undefined;
-  /** The state here and now. */
+  /** Returns the state here and now. */
   sharedState(): SharedState;
-  /** Hears of a state that another process brought about. */
+  /** Takes over a state that another process reported. */
   adopt(state: SharedState): void;
 }
 
@@ -29,25 +32,26 @@ export interface RouterSyncOptions {
   readonly clock: Clock;
   readonly toolName: string;
   readonly slots: readonly SharedProvider[];
-  /** Tells this process from all others. */
+  /** The name that tells this process from all others. */
   readonly writer: string;
-  /** Milliseconds that no backoff and no lease exceeds, whatever the store says; a service may ask for more. */
+  /** The upper bound of every backoff and lease in milliseconds, whatever the store says; a service may ask for more. */
   readonly mostMs: number;
 }
 
-/** How long a state is remembered that nobody changes; after it the provider counts as available. */
+/** The time for which a state is remembered without a change; after it the provider counts as available. */
 const KEEP_MS = 600_000;
-/** How often a provider that is left alone is looked after. */
+/** The interval at which the state of a provider that is left alone is read. */
 const LOOK_MS = 1_000;
-/** A lost race means that another process was faster, whose state is then taken over. */
+/** The attempts at a write. A lost race means that another process was faster, whose state is then taken over. */
 const MOST_RACES = 5;
 
 /**
- * Agrees with other processes on the state of one provider, as one text in the store that only changes by `compareAndSet`.
+ * Agrees with other processes on the state of one provider, as one text in the store that only changes by
+ * `compareAndSet`.
  *
- * Every text is written once only, so that whoever holds the last one and replaces it, has seen all that happened:
- * of many processes that try to turn the same backoff into a probe, exactly one succeeds. The text of a probe ends by
- * itself, for processes die. What the store cannot be told stays to be told; meanwhile this process goes on alone.
+ * Every text is written only once, so that a process that replaces the last one has seen all that happened: if many try
+ * to turn the same backoff into a probe, exactly one succeeds. The text of a probe expires by itself, because processes
+ * die. A state that the store does not take stays pending; meanwhile this process goes on alone.
  */
 export class SharedBackoff {
   readonly #options: RouterSyncOptions;
@@ -68,19 +72,22 @@ export class SharedBackoff {
     this.#key = key;
   }
 
-  /** The state here has changed: tells the others, in the background. */
+  /** Writes the changed state to the store, in the background. */
   changed(): void {
     this.#toWrite = true;
     void this.#work();
   }
 
-  /** The state may have changed elsewhere, or the store is back: reads it, or tells what it has not been told. Never rejects. */
+  /** Reads the state, which may have changed elsewhere, or writes what is pending when the store is back. Never rejects. */
   refresh(): Promise<void> {
     this.#toRead = true;
     return this.#work();
   }
 
-  /** Reads when that was not done in the last second: the process that should have told of a change may have died before. */
+  /**
+   * Reads if the last second passed without reading: the process that should have announced a change may have died
+   * before.
+   */
   look(): void {
     const now = this.#options.clock.elapsed();
     if (now - this.#readAt < LOOK_MS) return;
@@ -96,7 +103,8 @@ export class SharedBackoff {
   /**
    * Asks for the right to try the provider out.
    *
-   * `true`: it is granted, or there is no store to ask. Otherwise another process was faster, and its state has been adopted.
+   * Resolves to true if it is granted, or there is no store to ask. Otherwise another process was faster, and its state
+   * has been adopted.
    */
   claim(probe: Exclude<SharedState, { kind: 'available' }>): Promise<boolean> {
     return this.#alone(() => this.#claim(probe)).catch(() => true);
@@ -108,7 +116,7 @@ export class SharedBackoff {
       if (await this.#replace(next, probe.durationMs)) return true;
       const found = await this.#read();
       this.#known = found.text;
-      // Nothing: its time ran out, or the store lost it. Whoever writes first may try.
+      // The state has expired, or the store lost it. The first process to write may try.
       if (found.state === undefined) continue;
       this.#adopt(found.state);
       break;
@@ -116,9 +124,9 @@ export class SharedBackoff {
     return false;
   }
 
-  /** Does what is to be done, once, however often it is asked for meanwhile. */
+  /** Does the pending work once, however often it is asked for meanwhile. */
   #work(): Promise<void> {
-    // While the store is gone, `toWrite` stays for when it is back; what was to be read is read then.
+    // While the store is gone, `toWrite` stays for its return; the state is then read again.
     return (this.#working ??= this.#alone(() => this.#workOff()).catch(() => {}));
   }
 
@@ -136,12 +144,12 @@ export class SharedBackoff {
         }
       }
     } finally {
-      // In the same step as the last look at what is to be done: what is asked for a moment later starts work anew.
+      // In the same step as the last look at the pending work: a later request starts again.
       this.#working = undefined;
     }
   }
 
-  /** One operation after the other: two that overlap would each undo what the other knows of the store. */
+  /** Runs one operation after the other: two that overlap would each undo what the other knows of the store. */
   #alone<T>(task: () => Promise<T>): Promise<T> {
     const result = this.#last.then(task);
     this.#last = result.catch(() => {});
@@ -150,7 +158,7 @@ export class SharedBackoff {
 
   async #reread(): Promise<void> {
     const { text, state } = await this.#read();
-    // What is to be written decides itself what becomes of what others wrote.
+    // A pending write decides itself about the states that others wrote.
     if (this.#toWrite || text === this.#known || state === undefined) return;
     this.#known = text;
     this.#adopt(state);
@@ -163,16 +171,17 @@ export class SharedBackoff {
       if (await this.#replace(this.#encode(own, at), KEEP_MS)) return;
       const { text, state } = await this.#read();
       this.#known = text;
-      // Two processes that fail together have seen one failure; a provider that answered here is available, whatever others saw before.
+      // Two processes that fail together have seen one failure; a provider that answered here is available, whatever
+      // others saw before.
       if (state === undefined || state.kind === 'available' || own.kind === 'available') continue;
-      // A backoff that the service asked for is not lost to a failure without a word.
+      // A backoff that the service asked for outlasts a failure without such a wish.
       if (own.binding && !state.binding) continue;
       this.#adopt(state);
       return;
     }
   }
 
-  /** Takes over what others wrote; with it, what was still to be written is out of date. */
+  /** Takes over a state of others, which makes a pending write obsolete. */
   #adopt(state: SharedState): void {
     this.#toWrite = false;
     this.#slot.adopt(state);
@@ -181,7 +190,7 @@ export class SharedBackoff {
   async #replace(next: string, ttlMs: number): Promise<boolean> {
     if (!(await this.#options.store.compareAndSet(this.#key, this.#known, next, { ttlMs }))) return false;
     this.#known = next;
-    // Who does not hear of it, finds out at the next look.
+    // A process that misses the message finds out at its next look.
     await this.#options.store.publish(PROVIDER_CHANNEL, JSON.stringify([this.#options.writer, this.#key])).catch(() => {});
     return true;
   }
@@ -198,19 +207,19 @@ export class SharedBackoff {
 
 interface StoredState {
   readonly text: string | undefined;
-  /** `undefined` without a text. */
+  /** The state; `undefined` without a text. */
   readonly state: SharedState | undefined;
 }
 
-/** The channel on which routers tell which key has changed. */
+/** The channel on which routers announce the key that has changed. */
 export const PROVIDER_CHANNEL = 'providers';
 
-/** Under which key the state of a provider is shared: the one of its health's name. */
+/** Returns the key under which the state of a provider is shared: the one of its health's name. */
 export function providerKey(name: string): string {
   return storeKey('provider', name);
 }
 
-/** Reads the state of a provider, with the time that has passed since it was written taken off. */
+/** Reads the state of a provider, less the time that has passed since it was written. */
 export async function readProviderState(store: StateStore, key: string, mostMs: number): Promise<StoredState> {
   const text = await store.get(key);
   if (text === undefined) return { text, state: undefined };
@@ -220,7 +229,7 @@ export async function readProviderState(store: StateStore, key: string, mostMs: 
   return { text, state: { ...state, durationMs: Math.max(0, state.durationMs - passedMs) } };
 }
 
-/** The store's time; `undefined` where it does not tell: durations then count from when they are read. */
+/** Returns the store's time; `undefined` if it does not tell: durations then count from when they are read. */
 async function timeOf(store: StateStore): Promise<number | undefined> {
   try {
     return (await store.now()).time;
@@ -229,7 +238,10 @@ async function timeOf(store: StateStore): Promise<number | undefined> {
   }
 }
 
-/** The state of a text; one that cannot be read, of another version or damaged, is available: it locks nobody out. */
+/**
+ * Returns the state in a text; an unreadable one, of another version or damaged, counts as available, so that it locks
+ * no call out.
+ */
 function decode(text: string, mostMs: number): { readonly state: SharedState; readonly at?: number } {
   try {
     const { v, kind, failures, durationMs, binding, at } = JSON.parse(text) as Record<string, unknown>;
@@ -239,18 +251,18 @@ function decode(text: string, mostMs: number): { readonly state: SharedState; re
       return typeof at === 'number' ? { state, at } : { state };
     }
   } catch {
-    // See above.
+    // An unreadable state counts as available.
   }
   return { state: { kind: 'available' } };
 }
 
-/** How often listening is tried that was refused. */
+/** The interval at which a refused subscription is tried again. */
 const LISTEN_AGAIN_MS = 1_000;
 
 /** Joins the providers of one tool with those of the same tool in other processes. */
 export class RouterSync {
   readonly #options: RouterSyncOptions;
-  /** By the keys of the store. */
+  /** The shared states, by the keys of the store. */
   readonly #parts: ReadonlyMap<string, SharedBackoff>;
   #ready: Promise<void> | undefined;
   #ends: (() => void | Promise<void>)[] = [];
@@ -260,7 +272,7 @@ export class RouterSync {
 
   constructor(options: RouterSyncOptions) {
     this.#options = options;
-    // With the tool's name: providers of two tools that happen to be called alike are not one service.
+    // With the tool's name: providers of two tools that happen to share a name are not one service.
     const parts = options.slots.map((slot): [string, SharedBackoff] => {
       const key = providerKey(`${options.toolName}/${slot.identity}`);
       return [key, (slot.shared = new SharedBackoff(options, slot, key))];
@@ -271,12 +283,12 @@ export class RouterSync {
   /** Settles when other processes have been heard once, or cannot be; never rejects. */
   ready(): Promise<void> {
     if (this.#ready === undefined) return (this.#ready = this.#start());
-    // A store can refuse to be listened to for a moment without ever calling itself unavailable.
+    // A store can refuse a subscription for a moment without ever calling itself unavailable.
     if (this.#listening === undefined && this.#options.clock.elapsed() - this.#triedAt >= LISTEN_AGAIN_MS) void this.#refresh();
     return this.#ready;
   }
 
-  /** Tells what is still to be told, and stops listening. */
+  /** Writes what is still pending, and stops listening. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#parts.values()].map((part) => part.settled()));
@@ -289,7 +301,7 @@ export class RouterSync {
     await this.#refresh();
   }
 
-  /** Listens, and only then reads: what changes between the two is heard. */
+  /** Listens first and then reads, so that no change between the two is missed. */
   async #refresh(): Promise<void> {
     await this.#listen();
     await Promise.all([...this.#parts.values()].map((part) => part.refresh()));
@@ -299,7 +311,7 @@ export class RouterSync {
     if (this.#closed) return;
     this.#triedAt = this.#options.clock.elapsed();
     this.#listening ??= this.#subscribe();
-    // Tried again when the store is back, and with later calls.
+    // The next attempt comes when the store is back, and with later calls.
     await this.#listening.catch(() => (this.#listening = undefined));
     if (this.#closed) await this.close();
   }
@@ -313,7 +325,7 @@ export class RouterSync {
       const [writer, key] = JSON.parse(message) as readonly unknown[];
       if (writer !== this.#options.writer) void this.#parts.get(String(key))?.refresh();
     } catch {
-      // A message of another program.
+      // The message came from another program.
     }
   }
 }

@@ -4,12 +4,12 @@ import type { ToolMetadata } from '../tool/metadata/tool-metadata.js';
 
 type Axes = Pick<ToolMetadata, 'accessMode' | 'dangerLevel' | 'executionCategory' | 'priority' | 'requiresConsent'>;
 
-/** Whether a person's yes is needed before every call: it writes, is dangerous, or asks for consent. */
+/** Returns true for a tool whose every call needs approval: it writes, is dangerous, or requires consent. */
 export function requiresApproval(tool: Axes): boolean {
   return isWriting(tool.accessMode) || isDangerous(tool.dangerLevel) || tool.requiresConsent;
 }
 
-/** The sets that used to be hand-kept lists of names, each as the rule that derives it. */
+/** The sets that used to be lists of names kept by hand, each as the rule that derives it. */
 export const DERIVED_SETS = {
   write: (tool: Axes) => isWriting(tool.accessMode),
   idempotent: (tool: Axes) => tool.accessMode === AccessMode.READONLY,

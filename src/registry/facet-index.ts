@@ -5,10 +5,10 @@ const NO_ENTRIES: readonly ToolEntry[] = Object.freeze([]);
 const NO_NAMES: ReadonlySet<string> = new ImmutableSet<string>();
 
 /**
- * Which tools have which value of one property.
+ * An index of tools by the value of one property.
  *
- * Asking is one map look-up, however many tools there are: answers are immutable snapshots, made when a value is first
- * asked for after a change and then shared by everyone who asks.
+ * A query is one map look-up, however many tools there are: answers are immutable snapshots, made when a value is first
+ * asked for after a change and then shared by all callers.
  */
 export class FacetIndex<Value> {
   readonly #buckets = new Map<Value, Bucket>();
@@ -55,7 +55,7 @@ export class FacetIndex<Value> {
   }
 }
 
-/** The entries with one value. Most keywords have one tool, so a set is made for the second. */
+/** The entries with one value. Most keywords have one tool, so a set is made only for the second. */
 class Bucket {
   #members: ToolEntry | Set<ToolEntry>;
   #entries: readonly ToolEntry[] | undefined;
@@ -75,7 +75,7 @@ class Bucket {
     this.#forget();
   }
 
-  /** A bucket that would be empty is dropped by its owner instead. */
+  /** Removes an entry; a bucket that would be empty is dropped by its owner instead. */
   remove(entry: ToolEntry): void {
     if (this.#members instanceof Set) this.#members.delete(entry);
     this.#forget();

@@ -1,4 +1,4 @@
-/** What the set operations accept: any set, or a map's keys. */
+/** A value that the set operations accept: any set, or a map's keys. */
 interface SetLike<T> {
   readonly size: number;
   has(value: T): boolean;
@@ -6,7 +6,7 @@ interface SetLike<T> {
 }
 
 /**
- * A set that nobody can change, not even through `Set.prototype.add.call`.
+ * A set that cannot be changed, not even through `Set.prototype.add.call`.
  *
  * It can be handed out without copying, and iterates in the order it was made with. As JSON it is a list.
  */
@@ -39,7 +39,7 @@ export class ImmutableSet<T> implements ReadonlySet<T> {
     for (const value of this) visit(value, value, this);
   }
 
-  /** This set without one value, in constant time and space. */
+  /** Returns this set without one value, in constant time and space. */
   without(value: T): ImmutableSet<T> {
     return new ImmutableSet(this, [value]);
   }
@@ -64,7 +64,7 @@ export class ImmutableSet<T> implements ReadonlySet<T> {
     return [...this];
   }
 
-  /** How consoles show it. */
+  /** Returns the form that consoles show. */
   [Symbol.for('nodejs.util.inspect.custom')](): ReadonlySet<T> {
     return new Set(this);
   }

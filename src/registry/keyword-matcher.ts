@@ -5,7 +5,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { FacetIndex } from './facet-index.js';
 import { MatchingMetrics } from './matching-metrics.js';
 
-/** Which tools have which keywords, and whose keywords are in a text. */
+/** An index of keywords that finds the tools, names and categories whose keywords are in a text. */
 export class KeywordMatcher {
   readonly metrics = new MatchingMetrics();
   readonly keywords = new FacetIndex<string>((entry) => entry.keywords);
@@ -14,7 +14,7 @@ export class KeywordMatcher {
   readonly #mandatoryIndex = new KeywordIndex();
   readonly #now: () => number;
 
-  /** @param now milliseconds, for the metrics. */
+  /** @param now returns milliseconds, for the metrics. */
   constructor(now: () => number) {
     this.#now = now;
   }

@@ -1,6 +1,6 @@
 import { compareText } from '../core/plain-data.js';
 
-/** How often something was hit. */
+/** The number of hits of a keyword or category. */
 export interface HitCount {
   readonly name: string;
   readonly hits: number;
@@ -9,7 +9,7 @@ export interface HitCount {
 const TOP_KEYWORDS = 10;
 const TOP_CATEGORIES = 5;
 
-/** What a registry's keyword matching was asked, and how well it could answer; as JSON, the figures. */
+/** The counts of a registry's keyword matching, and how well it could answer; as JSON, the figures. */
 export class MatchingMetrics {
   #queries = 0;
   #matches = 0;
@@ -19,17 +19,17 @@ export class MatchingMetrics {
   readonly #keywordHits = new Map<string, number>();
   readonly #categoryHits = new Map<string, number>();
 
-  /** How many texts were matched. */
+  /** The number of texts that were matched. */
   get queries(): number {
     return this.#queries;
   }
 
-  /** How many results they had together. */
+  /** The number of results that they had together. */
   get matches(): number {
     return this.#matches;
   }
 
-  /** How many texts matched nothing. */
+  /** The number of texts that matched nothing. */
   get emptyResults(): number {
     return this.#emptyResults;
   }
@@ -39,7 +39,7 @@ export class MatchingMetrics {
     return this.#queries === 0 ? 0 : this.#totalTimeMs / this.#queries;
   }
 
-  /** The ten keywords found most often, each counted once a text. */
+  /** The ten keywords found most often, each counted once per text. */
   get topKeywords(): readonly HitCount[] {
     return top(this.#keywordHits, TOP_KEYWORDS);
   }
@@ -56,7 +56,7 @@ export class MatchingMetrics {
     this.#categoryHits.clear();
   }
 
-  /** Called by the registry after each matched text. */
+  /** Counts one matched text; called by the registry. */
   recordQuery(results: number, keywords: ReadonlySet<string>, timeMs: number): void {
     this.#queries += 1;
     this.#matches += results;
@@ -65,7 +65,7 @@ export class MatchingMetrics {
     for (const keyword of keywords) this.#keywordHits.set(keyword, (this.#keywordHits.get(keyword) ?? 0) + 1);
   }
 
-  /** Called by the registry after each detection. */
+  /** Counts one detection of categories; called by the registry. */
   recordCategories(categories: Iterable<string>): void {
     for (const category of categories) this.#categoryHits.set(category, (this.#categoryHits.get(category) ?? 0) + 1);
   }

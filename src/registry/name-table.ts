@@ -2,9 +2,9 @@ import { ToolError } from '../core/errors.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /**
- * Which entry a name or alias means.
+ * A table of names and aliases with their entries.
  *
- * A tool's own name always wins over another tool's alias. Where tools share an alias (possible only by replacing), the
+ * A tool's own name always wins over another tool's alias. If tools share an alias (possible only by replacing), the
  * latest has it, and the earlier gets it back when the latest goes.
  */
 export class NameTable {
@@ -15,17 +15,17 @@ export class NameTable {
     return this.#entries.size;
   }
 
-  /** In registration order. */
+  /** Returns the entries in registration order. */
   entries(): IterableIterator<ToolEntry> {
     return this.#entries.values();
   }
 
-  /** By own name only. */
+  /** Returns the tool with this own name. */
   named(name: string): ToolEntry | undefined {
     return this.#entries.get(name);
   }
 
-  /** By own name or alias. */
+  /** Returns the tool with this own name or alias. */
   resolve(name: string): ToolEntry | undefined {
     return this.#entries.get(name) ?? this.#aliases.get(name)?.at(-1);
   }
@@ -55,7 +55,7 @@ export class NameTable {
   /**
    * Checks that new entries clash with nothing here and not with each other.
    *
-   * @throws ToolError `DUPLICATE_TOOL` naming the first clash and who has the name.
+   * @throws ToolError `DUPLICATE_TOOL` naming the first clash and the tool that has the name.
    */
   assertFree(added: readonly ToolEntry[]): void {
     const batch = new Map<string, string>();
@@ -65,7 +65,7 @@ export class NameTable {
         const owner = this.resolve(name)?.name ?? batch.get(name);
         if (owner === undefined) continue;
         const who = owner === entry.name ? `a tool "${name}" there already` : `"${name}" of tool "${entry.name}" taken by tool "${owner}"`;
-        throw new ToolError('DUPLICATE_TOOL', `Expected a name or alias that is free, found ${who}. Register each tool once, rename one, or pass {replace: true}`, {
+        throw new ToolError('DUPLICATE_TOOL', `Expected a name or alias that is free, got ${who}. Register each tool once, rename one, or pass {replace: true}.`, {
           details: { name, tool: entry.name, takenBy: owner },
         });
       }

@@ -3,7 +3,7 @@ import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js'
 import { isAvailable } from './tool-filter.js';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
 
-/** How many tools a registry has, by every axis and derived set. */
+/** The number of tools in a registry, by every axis and derived set. */
 export interface RegistrySummary {
   readonly revision: number;
   readonly tools: number;
@@ -24,7 +24,7 @@ export function summarize(entries: readonly ToolEntry[], revision: number): Regi
   const counts = (known: readonly string[], valuesOf: (entry: ToolEntry) => readonly string[]): Record<string, number> => {
     const count = new Map(known.map((value) => [value, 0]));
     for (const entry of entries) for (const value of valuesOf(entry)) count.set(value, (count.get(value) ?? 0) + 1);
-    // Not by assignment: a category may be called `__proto__`.
+    // A category may be called `__proto__`, which an assignment would not add.
     return Object.fromEntries(count);
   };
   const priorityNames = Object.keys(Priority);

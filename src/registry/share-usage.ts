@@ -3,32 +3,32 @@ import type { Usage, UsageData } from '../search/usage-history.js';
 import type { StateStore } from '../state/state-store.js';
 
 export interface ShareUsageOptions {
-  /** How often processes tell each other, in milliseconds. @default 2,000 */
+  /** The interval at which processes exchange their usage, in milliseconds. @default 2,000 */
   readonly intervalMs?: number;
   readonly clock?: Clock;
 }
 
 /** Usage that is shared until it is closed. */
 export interface SharedUsage {
-  /** Tells and learns now. Never rejects: without the store, or when it holds no usage, the process goes on with its own. */
+  /** Writes and reads now. Never rejects: without the store, or when it holds no usage, the process goes on with its own. */
   sync(): Promise<void>;
-  /** Tells once more what was learnt, and ends. */
+  /** Writes once more what was learnt, and stops. */
   close(): Promise<void>;
 }
 
 const KEY = 'usage';
 const USUAL_INTERVAL_MS = 2_000;
-/** Characters of JSON: a text of a store is at most 1 MiB, and a character at most 3 bytes. */
+/** The largest text in characters of JSON: a text of a store is at most 1 MiB, and a character at most 3 bytes. */
 const LONGEST = 2 ** 20 / 3;
-/** Every lost race was won by another process, whose usage is then learnt. */
+/** The attempts at a write. Every lost race was won by another process, whose usage is then learnt. */
 const MOST_RACES = 10;
 
 /**
  * Shares what a registry learns from use with all processes on a store.
  *
- * Each reads what all know, merges it with its own, and writes the union. Merging twice changes nothing and the order does
- * not matter, so no use is counted double, whatever fails in between; of two votes on one request the stronger counts. What
- * does not fit into the store is left out, the oldest requests first.
+ * Each reads what all know, merges it with its own, and writes the union. Merging twice changes nothing and the order
+ * does not matter, so no use is counted double, whatever fails in between; of two votes on one request the stronger
+ * counts. What does not fit into the store is left out, the oldest requests first.
  */
 export function shareUsage(usage: Usage, store: StateStore, { intervalMs = USUAL_INTERVAL_MS, clock = systemClock }: ShareUsageOptions = {}): SharedUsage {
   let cancel = () => {};
@@ -57,12 +57,12 @@ export function shareUsage(usage: Usage, store: StateStore, { intervalMs = USUAL
   };
 }
 
-/** What is no usage is not learnt; the next write replaces it. */
+/** Learns from a text that holds usage; any other is ignored and replaced by the next write. */
 function learn(usage: Usage, text: string): void {
   try {
     usage.merge(JSON.parse(text) as UsageData);
   } catch {
-    // Written by another version, or by somebody else.
+    // Written by another version or another program.
   }
 }
 

@@ -29,12 +29,12 @@ const filterSchema = z.strictObject({
 } satisfies FieldsOf<ToolFilter>);
 
 /**
- * Which tools are meant: every given condition must hold, and a list holds when one of its values does.
+ * A filter of tools: every given condition must hold, and a list holds when one of its values does.
  *
  * The same object serves wherever tools are narrowed down.
  */
 export interface ToolFilter {
-  /** Own names, not aliases. */
+  /** The own names of tools, not aliases. */
   readonly name?: string | readonly string[];
   readonly priority?: Priority | readonly Priority[];
   readonly accessMode?: AccessMode | readonly AccessMode[];
@@ -47,18 +47,18 @@ export interface ToolFilter {
   readonly stage?: string | readonly string[];
   readonly taskType?: string | readonly string[];
   readonly capability?: string | readonly string[];
-  /** Derived sets, such as `write` or `requiringApproval`. */
+  /** The derived sets, such as `write` or `requiringApproval`. */
   readonly derived?: DerivedSet | readonly DerivedSet[];
-  /** At most this dangerous. */
+  /** The maximum danger level. */
   readonly maxDanger?: DangerLevel;
-  /** At most this dear. */
+  /** The maximum cost tier. */
   readonly maxCostTier?: CostTier;
-  /** Whether the tool's availability check passes now. */
+  /** The present result of the tool's availability check. */
   readonly available?: boolean;
 }
 
 /**
- * A function that says whether a tool passes a filter.
+ * Returns a function that tells whether a tool passes a filter.
  *
  * @throws ToolError `INVALID_ARGUMENT` for unknown conditions and values: a misspelt filter that let everything through
  * would be worse than an error.
@@ -83,10 +83,10 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
   return (entry) => tests.every((test) => test(entry));
 }
 
-/** The field that each condition looks at. */
+/** The field that each condition reads. */
 const FIELD_OF: ReadonlyMap<string, string> = new Map([...Object.entries<ToolField>(TOOL_FIELDS).flatMap(([name, { filter }]) => (filter === undefined ? [] : [[filter.condition, name] as const])), ['capability', 'capabilities']]);
 
-/** Whether a tool can be used now: it has no availability check, or its check says yes. A check that throws says no. */
+/** Returns true if a tool can be used now: it has no availability check, or the check passes. A check that throws fails. */
 export function isAvailable(entry: ToolEntry): boolean {
   if (entry.available === undefined) return true;
   try {

@@ -23,18 +23,18 @@ import { summarize, type RegistrySummary } from './registry-summary.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 
 export interface RegisterOptions {
-  /** Whether tools of the same name are replaced instead of being an error. @default false */
+  /** Replaces tools of the same name instead of throwing. @default false */
   readonly replace?: boolean;
 }
 
 export interface SearchOptions {
-  /** At most so many results. @default 10 */
+  /** The maximum number of results. @default 10 */
   readonly limit?: number;
-  /** Only tools that pass; as a filter object, or as a function of the entry. */
+  /** The tools that may be in the results: a filter object, or a function of the entry. */
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
 }
 
-/** `Infinity` is a number here: all of them. */
+/** A number; `Infinity` is allowed and means all. */
 const aNumber = z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
 const SCORED_OPTIONS = z.strictObject({ minScore: aNumber.default(0), maxResults: aNumber.default(Infinity) });
 const SEARCH_OPTIONS = z.strictObject({
@@ -42,7 +42,7 @@ const SEARCH_OPTIONS = z.strictObject({
   filter: z.union([aFunction<(entry: ToolEntry) => boolean>(), z.custom<ToolFilter>(isPlainObject)], 'a filter or a function').optional(),
 } satisfies FieldsOf<SearchOptions>);
 
-/** A tool that was used for a request, and whether it served. */
+/** A tool that was used for a request, and whether it succeeded. */
 export interface ToolUse {
   readonly text: string;
   /** The tool's name or alias. */
@@ -50,7 +50,7 @@ export interface ToolUse {
   readonly outcome: UseOutcome;
 }
 
-/** What one step changed: names of tools, in the order of the change. */
+/** The names of the tools that one step changed, in the order of the change. */
 export interface RegistryChange {
   readonly revision: number;
   readonly added: readonly string[];
@@ -59,21 +59,21 @@ export interface RegistryChange {
 }
 
 export interface RegistryOptions {
-  /** Milliseconds from any start, for `metrics`. @default performance.now */
+  /** The clock of `metrics`, in milliseconds from any start. @default performance.now */
   readonly now?: () => number;
-  /** Words of one's own trade that search takes for each other. */
+  /** The words of a trade that search takes for each other. */
   readonly relatedWords?: RelatedWordsOptions;
 }
 
 /**
- * Holds tools and answers what is asked of their metadata.
+ * A registry that holds tools and answers all questions about their metadata.
  *
  * Every `getBy…` and `get…Tools` is an index look-up whose time does not depend on the number of tools. Answers are
- * frozen lists and immutable sets in registration order; a later change does not alter them. Categories, keywords,
- * stages and task types are asked for in any case.
+ * frozen lists and immutable sets in registration order; a later change does not alter them. The case of categories,
+ * keywords, stages and task types does not matter.
  */
 export class ToolMetadataRegistry implements Iterable<ToolEntry> {
-  /** What keyword matching was asked so far. */
+  /** The counts of keyword matching so far. */
   readonly metrics: MatchingMetrics;
 
   readonly #names = new NameTable();
@@ -90,7 +90,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #matcher: KeywordMatcher;
   readonly #search: SearchIndex;
   readonly #listeners = new Listeners<RegistryChange>();
-  /** Answers that take more than one look-up; forgotten with every change. */
+  /** The answers that take more than one look-up; forgotten with every change. */
   readonly #answers = new Map<string, ImmutableSet<string>>();
   #revision = 0;
 
@@ -100,12 +100,12 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     this.#search = new SearchIndex(options.relatedWords);
   }
 
-  /** What was learnt from `recordUse`: to be exported, merged from elsewhere, or forgotten. */
+  /** The usage learnt from `recordUse`: to be exported, merged with that of others, or forgotten. */
   get usage(): Usage {
     return this.#search.usage;
   }
 
-  /** How many changes there were; equal revisions of one registry mean equal content. */
+  /** The number of changes so far; equal revisions of one registry mean equal content. */
   get revision(): number {
     return this.#revision;
   }
@@ -149,7 +149,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return entries;
   }
 
-  /** Removes a tool by its own name; says whether there was one. */
+  /** Removes a tool by its own name; returns true if there was one. */
   unregister(name: string): boolean {
     const entry = this.#names.named(name);
     if (entry === undefined) return false;
@@ -158,7 +158,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return true;
   }
 
-  /** Calls the listener after every change, until the returned function is called. What a listener throws is ignored. */
+  /** Calls the listener after every change, until the returned function is called. Its exceptions are ignored. */
   onChange(listener: (change: RegistryChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
     return this.#listeners.add(listener);
@@ -169,7 +169,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#names.resolve(name);
   }
 
-  /** Like `get`, but @throws ToolError `TOOL_NOT_FOUND` with names that look alike. */
+  /** Returns the entry as `get` does. @throws ToolError `TOOL_NOT_FOUND` with names that look alike. */
   require(name: string): ToolEntry {
     const entry = this.#names.resolve(name);
     if (entry !== undefined) return entry;
@@ -178,12 +178,12 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a registered tool, got ${describeValue(name)}. ${hint}`, { details: { name: String(name).slice(0, 128), suggestions } });
   }
 
-  /** Whether a name or alias is known. */
+  /** Returns true for a known name or alias. */
   has(name: string): boolean {
     return this.#names.resolve(name) !== undefined;
   }
 
-  /** Whether a tool is registered and its availability check, if it has one, passes now. */
+  /** Returns true if a tool is registered and its availability check, if it has one, passes now. */
   isAvailable(name: string): boolean {
     const entry = this.#names.resolve(name);
     return entry !== undefined && isAvailable(entry);
@@ -243,19 +243,19 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#taskType.names(normalizeLabel(taskType));
   }
 
-  /** Tools whose calls may run beside each other: readonly ones of category read_only, compute or network. */
+  /** Tools whose calls may run in parallel: readonly ones of category read_only, compute or network. */
   getParallelizableTools(): ReadonlySet<string> {
     return this.#derived.names('parallelizable');
   }
 
   /**
-   * The other tools that may not run at the same time as this one, by the stricter of category and access mode; for an
-   * unknown name all, as nothing is known of it. A read and a write do not conflict: plans only keep their order.
+   * The other tools that may not run at the same time as this one, by the stricter of category and access mode; all
+   * tools for an unknown name. A read and a write do not conflict: plans only keep their order.
    */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
     if (entry === undefined) return this.#answer('all', () => this.#names.names());
-    // One set per category and not per tool: a list of its own for each of many tools would be quadratic in memory.
+    // One set per category, not per tool: separate lists for many tools would take quadratic memory.
     const category = concurrencyOf(entry);
     const conflicting = conflictingCategories(category);
     const others = this.#answer(`conflicts of ${category}`, () => [...this].filter((other) => conflicting.includes(concurrencyOf(other))).map(({ name }) => name));
@@ -267,15 +267,15 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#derived.names('dangerous');
   }
 
-  /** Tools that write, are dangerous, or ask for consent. */
+  /** Tools that write, are dangerous, or require consent. */
   getToolsRequiringApproval(): ReadonlySet<string> {
     return this.#derived.names('requiringApproval');
   }
 
   /**
-   * Whether a person must say yes before a call of this tool.
+   * Returns true if a call of this tool needs approval.
    *
-   * Takes names as models write them: aliases count as their tool, and an unknown name needs a yes.
+   * Takes names as models write them: aliases count as their tool, and an unknown name needs approval.
    */
   requiresApproval(name: string): boolean {
     const entry = this.#names.resolve(name);
@@ -310,11 +310,11 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** The keywords of all tools of a category. */
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
-    if (entries.length === 0) return new ImmutableSet<string>(); // Remembering answers to any text would grow without bound.
+    if (entries.length === 0) return new ImmutableSet<string>(); // The answers for arbitrary texts are not kept: they would grow without bound.
     return this.#answer(`keywords of ${normalizeLabel(category)}`, () => sorted(entries.flatMap(({ keywords }) => keywords)));
   }
 
-  /** The categories of the tools that have a keyword in the text. */
+  /** The categories of the tools with a keyword in the text. */
   detectCategoriesFromText(text: string): ReadonlySet<string> {
     return this.#matcher.categories(requireText(text));
   }
@@ -329,19 +329,22 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#matcher.scored(requireText(text), minScore, maxResults);
   }
 
-  /** The tools that must be offered for the text, because one of their mandatory keywords is in it. */
+  /** The tools that must be offered for the text because it has one of their mandatory keywords. */
   getToolsMatchingMandatoryKeywords(text: string): ReadonlySet<string> {
     return this.#matcher.mandatory(requireText(text));
   }
 
-  /** The tools that fit a request best, by everything known of them; see docs/search-and-scoring.md. */
+  /** The tools that fit a request best, by all their metadata; see docs/search-and-scoring.md. */
   search(text: string, options: SearchOptions = {}): readonly SearchResult[] {
     const { limit, filter } = checkOptions(SEARCH_OPTIONS, options, 'options of search');
     const accept = typeof filter === 'object' ? compileFilter(filter) : filter;
     return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit), accept));
   }
 
-  /** Lets a request and the tool that served it, or failed to, vote on later requests like it. @throws ToolError `TOOL_NOT_FOUND`. */
+  /**
+   * Records that a tool served a request, or failed to: it votes on similar requests later. @throws ToolError
+   * `TOOL_NOT_FOUND`.
+   */
   recordUse(use: ToolUse): void {
     if (!isPlainObject(use)) throw invalidArgument('{ text, toolName, outcome }', use);
     const { text, toolName, outcome } = use;

@@ -4,19 +4,22 @@ import { describeValue } from '../core/plain-data.js';
 import { textOf } from '../search/inverted-index.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** Turns texts into vectors that lie close together where the texts mean about the same. */
+/** An embedder turns texts into vectors that lie close together when the texts mean about the same. */
 export interface Embedder {
-  /** Returns one vector for each text, in their order and all of one length. The signal says that nobody waits any longer. */
+  /**
+   * Returns one vector for each text, in their order and all of one length. The signal fires when the answer is no
+   * longer needed.
+   */
   embed(texts: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<readonly (readonly number[] | Float32Array | Float64Array)[]>;
 }
 
-/** What is needed of `embedMany` of the AI SDK: described here, so that nothing of that package is imported. */
+/** The part of the AI SDK's `embedMany` that is used, described here so that nothing of that package is imported. */
 export type EmbedMany<Model> = (options: { model: Model; values: string[]; abortSignal?: AbortSignal }) => PromiseLike<{ readonly embeddings: readonly (readonly number[])[] }>;
 
 /**
- * An embedder that asks a model through `embedMany` of the AI SDK: `embedderOf(embedMany, model)`.
+ * Returns an embedder that asks a model through `embedMany` of the AI SDK: `embedderOf(embedMany, model)`.
  *
- * Make it once: what is known of tools is kept with the embedder.
+ * Make it once: the vectors of tools are kept with the embedder.
  */
 export function embedderOf<Model>(embedMany: EmbedMany<Model>, model: Model): Embedder {
   return Object.freeze<Embedder>({
@@ -24,37 +27,37 @@ export function embedderOf<Model>(embedMany: EmbedMany<Model>, model: Model): Em
   });
 }
 
-/** How alike the meanings of the request and each of the tools are: the cosine of their vectors, from −1 to 1, to six places. */
+/** The similarities of the request to each of the tools: the cosine of their vectors, from −1 to 1, to six places. */
 export type Similarities = readonly number[];
-/** Of length 1, or 0 where all numbers are 0. */
+/** A vector of length 1, or 0 if all its numbers are 0. */
 type Vector = Float32Array;
 
-/** Texts of one call: what providers commonly take at once. */
+/** Texts of one call: providers commonly take as many at once. */
 const BATCH = 100;
 /** Tools kept for one embedder, and so the most that can be compared: 150 MB of vectors of 1,536 numbers. */
 const MOST_TOOLS = 25_000;
 /** Numbers of one vector: twice what the largest models give. */
 const LONGEST_VECTOR = 8_192;
-/** What differs by less is noise of single precision, and must not decide who comes first. */
+/** The precision of scores: smaller differences are noise of single precision, and must not decide the order. */
 const PRECISION = 1e6;
 
-/** Per embedder the vectors of tools by their digests, the earliest first. */
+/** The vectors of tools by embedder and digest, the earliest first. */
 const known = new WeakMap<Embedder, Map<string, Vector>>();
 
 /**
- * Asks for the vectors of the request and of the tools that are not known yet, in batches one after the other.
+ * Asks for the vectors of the request and of the tools that have none yet, in batches one after the other.
  *
- * Every batch that arrives is kept, so a call that is stopped in the middle is not lost: the next one goes on from there.
+ * Every batch that arrives is kept, so a call that is stopped half-way is not lost: the next one goes on from there.
  *
  * @throws ToolError `LIMIT_EXCEEDED` for too many tools, `EXECUTION_FAILED` for an answer that cannot be used; and
  * whatever the embedder throws.
  */
 export async function similaritiesOf(text: string, entries: readonly ToolEntry[], embedder: Embedder, signal: AbortSignal): Promise<Similarities> {
-  if (entries.length > MOST_TOOLS) throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MOST_TOOLS} tools to embed, found ${entries.length}. Narrow them down with a filter`);
+  if (entries.length > MOST_TOOLS) throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MOST_TOOLS} tools to embed, got ${entries.length}. Narrow them down with a filter.`);
   let kept = known.get(embedder);
   if (kept === undefined) known.set(embedder, (kept = new Map<string, Vector>()));
 
-  // Beside `kept`, which other calls change meanwhile.
+  // A copy, because other calls change `kept` meanwhile.
   const vectors = new Map(entries.flatMap(({ digest }) => (kept.has(digest) ? [[digest, kept.get(digest)!] as const] : [])));
   const request = 'the request';
   const wanted = [request, ...entries.filter(({ digest }) => !vectors.has(digest))] as const;
@@ -69,8 +72,8 @@ export async function similaritiesOf(text: string, entries: readonly ToolEntry[]
       asked = answer[0]!;
       const { length } = asked;
       if ([...vectors.values()].some((vector) => vector.length !== length)) {
-        kept.clear(); // Another model answers now: what the one before said cannot be compared.
-        throw unusable('vectors of as many numbers as before (the tools will be embedded anew)', `one of ${length}`);
+        kept.clear(); // Another model answers now: its vectors cannot be compared with those kept.
+        throw unusable('vectors of as many numbers as before (the tools will be embedded again)', `one of ${length}`);
       }
     }
     for (const [index, each] of batch.entries()) {
@@ -90,13 +93,13 @@ function keep(kept: Map<string, Vector>, digest: string, vector: Vector): void {
   }
 }
 
-/** What search reads of a tool, a line for each field. */
+/** The text of a tool that search reads, a line for each field. */
 function textToEmbed(entry: ToolEntry): string {
   const lines = textOf(entry).map((pieces) => pieces.filter((piece) => piece !== '').join(', '));
   return readable(lines.filter((line) => line !== '').join('\n'));
 }
 
-/** As much of a text as is read, without halves of characters: services refuse those. */
+/** Cuts a text at the length that is read, never within a character: services refuse halves. */
 function readable(text: string): string {
   return text.slice(0, LIMITS.queryLength).replace(/\p{Surrogate}/gu, '\uFFFD');
 }
@@ -112,7 +115,7 @@ function toVectors(answer: unknown, count: number, length: number | undefined): 
   });
 }
 
-/** Returns whether a value is a list or a typed array, of whatever. */
+/** Returns true for a list or typed array of any values. */
 function isVector(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
@@ -122,7 +125,7 @@ function unit(vector: ArrayLike<unknown>): Vector {
     if (typeof value !== 'number' || !Number.isFinite(value)) throw unusable('vectors of finite numbers', describeValue(value));
     return value;
   });
-  // Brought near 1 first: squares of very large and very small numbers cannot be held.
+  // Scaled to about 1 first: squares of very large and very small numbers overflow.
   const largest = numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   if (largest === 0) return new Float32Array(numbers.length);
   const scaled = numbers.map((value) => value / largest);
@@ -137,5 +140,5 @@ function cosine(a: Vector, b: Vector): number {
 }
 
 function unusable(expected: string, found: string): ToolError {
-  return new ToolError('EXECUTION_FAILED', `Expected of the embedder ${expected}, found ${found}`);
+  return new ToolError('EXECUTION_FAILED', `Expected ${expected} from the embedder, got ${found}.`);
 }

@@ -1,13 +1,13 @@
 import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../tool/render/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** A tool that wants a place in the prompt. */
+/** A tool that may get a place in the prompt. */
 export interface Candidate {
   readonly entry: ToolEntry;
   readonly guaranteed: boolean;
-  /** Set for tools that are only there because there is room. */
+  /** Marks a tool that is only offered because there is room. */
   readonly isFiller: boolean;
-  /** Set for tools that keep the level they had: their bytes must not change. */
+  /** The level of a tool that keeps it, because its bytes must not change. */
   readonly fixedLevel?: SchemaLevel;
 }
 
@@ -15,16 +15,17 @@ export interface Fitted<C extends Candidate> {
   readonly kept: readonly { readonly candidate: C; readonly level: SchemaLevel; readonly tokens: number }[];
   readonly dropped: readonly C[];
   readonly tokens: number;
-  /** Whether what is kept is within the budget; not so when even the guaranteed exceed it. */
+  /** Says that the kept tools are within the budget; false when even the guaranteed ones exceed it. */
   readonly fits: boolean;
 }
 
 /**
  * Gives each candidate a level so that all together stay within a budget.
  *
- * Fillers are left out first, the last of them before the others. Then later ones give way: they are shown at the compact
- * level, then as stubs, and only then left out, never a guaranteed one. A level that would cost as much as the one above is skipped. What is freed in the end goes to the first. Candidates with a fixed level are not shown at another;
- * they are left out, the last first, only for a guaranteed one.
+ * Fillers are left out first, the last of them before the others. Then later ones give way: they are shown at the
+ * compact level, then as stubs, and only then left out, never a guaranteed one. A level that would cost as much as the
+ * one above is skipped. What is freed in the end goes to the first. Candidates with a fixed level are not shown at
+ * another; they are left out, the last first, only for a guaranteed one.
  */
 export function fitBudget<C extends Candidate>(candidates: readonly C[], budget: number, countTokens: (text: string) => number): Fitted<C> {
   const counted = new Map<RenderedTool, number>();
@@ -61,7 +62,7 @@ export function fitBudget<C extends Candidate>(candidates: readonly C[], budget:
   for (const level of ['compact', 'stub'] as const) {
     for (const each of [...kept].reverse()) {
       if (tokens <= budget) break;
-      // A summary may be longer than the description that it stands for.
+      // A summary may be longer than the description that it replaces.
       if (each.candidate.fixedLevel === undefined && isLower(level, each.level) && cost(each.candidate, level) < each.tokens) setLevel(each, level);
     }
   }

@@ -4,30 +4,30 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { DropReason } from './selection.js';
 import type { SelectionLimits } from './selection-request.js';
 
-/** Why a tool may not be offered. */
+/** The reason why a tool may not be offered. */
 export interface Refusal {
   readonly reason: DropReason;
   readonly explanation: string;
 }
 
-/** Says of any tool whether limits forbid it; `undefined` means that it may be offered. */
+/** Returns the refusal of a tool that the limits forbid; `undefined` for one that may be offered. */
 export type Permission = (entry: ToolEntry) => Refusal | undefined;
 
-/** The limits, also as a schema gives them. */
+/** The limits, also in the form that the schema returns. */
 type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
 
 /**
- * Compiles limits, in their order of power: exclusion, availability, then danger, access, cost and the filter.
+ * Compiles limits, in their order of precedence: exclusion, availability, then danger, access, cost and the filter.
  *
- * A permission is for one answer: of each tool it asks once, so that an availability check that changes its mind does not
- * make the answer contradict itself, and it takes names as the registry has them now.
+ * A permission is for one answer: it asks about each tool once, so that an availability check that changes its result
+ * does not make the answer contradict itself, and it takes names as the registry has them now.
  */
 export function compilePermission(registry: ToolMetadataRegistry, { exclude = [], maxDanger, maxCostTier, accessModes, filter }: Limits): Permission {
-  // By their own name: an alias in `exclude` means its tool, and a tool excluded by name stays so under its aliases.
+  // By own names: an alias in `exclude` means its tool, and a tool excluded by name stays so under its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
   const tests: ((entry: ToolEntry) => Refusal | undefined)[] = [
     (entry) => (excluded.has(entry.name) ? { reason: 'excluded', explanation: 'excluded by the request' } : undefined),
-    (entry) => (isAvailable(entry) ? undefined : { reason: 'unavailable', explanation: 'its availability check says no' }),
+    (entry) => (isAvailable(entry) ? undefined : { reason: 'unavailable', explanation: 'its availability check fails' }),
   ];
   const condition = (reason: DropReason, condition: ToolFilter, explain: (entry: ToolEntry) => string) => {
     const passes = compileFilter(condition);

@@ -10,30 +10,39 @@ import { similaritiesOf, type Embedder, type Similarities } from './embedder.js'
 import type { Ranking } from './selection-request.js';
 
 export interface HybridOptions {
-  /** The same object every time: what it said of tools is kept with it. */
+  /** The embedder; pass the same object every time, as the vectors of tools are kept with it. */
   readonly embedder: Embedder;
-  /** At most so many tools. @default 50 */
+  /** The maximum number of tools. @default 50 */
   readonly limit?: number;
-  /** How long the embedder may take in all. @default 1000 */
+  /** The time that the embedder may take in all, in milliseconds. @default 1000 */
   readonly timeoutMs?: number;
-  /** Only tools that pass are embedded and ranked. */
+  /** The tools that are embedded and ranked. */
   readonly filter?: SearchOptions['filter'];
-  /** Says that the answer is no longer wanted. */
+  /** A signal that fires when the answer is no longer wanted. */
   readonly signal?: AbortSignal;
   /** Calls back after so many milliseconds, unless the returned function is called before. @default setTimeout */
   readonly startTimer?: (callback: () => void, milliseconds: number) => () => void;
 }
 
 export interface HybridRanking {
-  /** Best first, for `selectTools({ranking})`. */
+  /** The ranking, best first, for `selectTools({ranking})`. */
   readonly ranking: Ranking;
-  /** Why the ranking is the registry's own search alone; its `cause` is what the embedder threw. Missing when all went well. */
+  /**
+   * The reason why the ranking is the registry's own search alone; its `cause` is the embedder's error. Missing if all
+   * went well.
+   */
   readonly degraded?: ToolError;
 }
 
-/** So many of the best of each ranking are fused, whatever the limit: fewer results are the first of more. */
+/**
+ * The number of best tools of each ranking that are fused, whatever the limit: a smaller limit returns the first of the
+ * same results.
+ */
 const FUSED = 60;
-/** How much similarity counts beside search, in standard deviations: the most at which static word vectors cost no measured set half a point. */
+/**
+ * The weight of similarity beside search, in standard deviations: the largest at which static word vectors cost no
+ * measured set half a point.
+ */
 const SIMILARITY_WEIGHT = 0.3;
 
 const optionsSchema = z.strictObject({
@@ -71,7 +80,7 @@ export async function rankHybrid(registry: ToolMetadataRegistry, text: string, o
   const { limit, filter, ...asked } = checkOptions(optionsSchema, options, 'options of rankHybrid');
   if (asked.signal?.aborted) throw abortedBy(asked.signal);
   const accept = typeof filter === 'object' ? compileFilter(filter) : (filter ?? (() => true));
-  // Both rankings are of the tools there are now, whoever comes and goes while the embedder works.
+  // Both rankings are of the same tools, even if tools come and go while the embedder works.
   const hits = registry.search(text, { limit: Math.max(limit, FUSED), filter: accept });
   const lexical = hits.map(({ toolName, score, explanation }): Placed => ({ entry: registry.require(toolName), score, explanation }));
   const entries = [...registry].filter(accept);
@@ -85,7 +94,7 @@ export async function rankHybrid(registry: ToolMetadataRegistry, text: string, o
   }
 }
 
-/** Joins the hits of search and the tools nearest to the request; what points nowhere or away from it is not near. */
+/** Joins the hits of search and the tools nearest to the request; a tool whose cosine is 0 or below is not near. */
 function fuse(hits: readonly Placed[], entries: readonly ToolEntry[], similarities: Similarities): readonly Placed[] {
   const cosines = new Map(entries.map((entry, index) => [entry, similarities[index]!]));
   const similar = Array.from(cosines, ([entry, score]): Placed => ({ entry, score, explanation: `similar in meaning (${score.toFixed(2)})` })).filter(({ score }) => score > 0);
@@ -118,7 +127,7 @@ function toRanking(placed: readonly Placed[], limit: number): Ranking {
 
 type Deadline = Pick<CheckedOptions, 'timeoutMs' | 'signal' | 'startTimer'>;
 
-/** Waits for work until the deadline or the caller's signal. Then the work is told to stop, and nobody hears of it again. */
+/** Waits for work until the deadline or the caller's signal. Then the work is told to stop, and its result is ignored. */
 async function beforeDeadline<T>(work: (stop: AbortSignal) => Promise<T>, { timeoutMs, signal, startTimer }: Deadline): Promise<T> {
   const stop = new AbortController();
   let giveUp: (error: ToolError) => void = () => undefined;
@@ -129,7 +138,7 @@ async function beforeDeadline<T>(work: (stop: AbortSignal) => Promise<T>, { time
     };
   });
   const onAbort = () => giveUp(abortedBy(signal));
-  const stopTimer = startTimer(() => giveUp(new ToolError('TIMEOUT', `Expected the embedder to answer within ${timeoutMs} ms`)), timeoutMs);
+  const stopTimer = startTimer(() => giveUp(new ToolError('TIMEOUT', `Expected the embedder to answer within ${timeoutMs} ms, got nothing in time. Raise timeoutMs.`)), timeoutMs);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([work(stop.signal), stopped]);
@@ -144,12 +153,12 @@ function startTimeout(callback: () => void, milliseconds: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** What an embedder throws may name addresses and keys: it is kept as the cause and not repeated. */
+/** The error behind a degraded ranking. The embedder's own may name addresses and keys: it is the cause and not repeated. */
 function degradation(error: unknown): ToolError {
   const isOurs = isToolError(error, 'TIMEOUT') || isToolError(error, 'LIMIT_EXCEEDED') || isToolError(error, 'EXECUTION_FAILED');
-  return isOurs ? error : new ToolError('EXECUTION_FAILED', 'Expected vectors of the embedder, which failed; see the cause', { cause: error });
+  return isOurs ? error : new ToolError('EXECUTION_FAILED', 'Expected vectors from the embedder, got an error. See its cause.', { cause: error });
 }
 
 function abortedBy(signal: AbortSignal | undefined): ToolError {
-  return new ToolError('ABORTED', 'Expected to rank tools, found that the caller no longer wants them', { cause: signal?.reason });
+  return new ToolError('ABORTED', 'Expected to rank tools, got an abort from the caller.', { cause: signal?.reason });
 }

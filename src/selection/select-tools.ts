@@ -10,12 +10,12 @@ import { compilePermission, type Permission } from './permission.js';
 import { checkRequest, type CheckedRequest, type SelectionRequest } from './selection-request.js';
 import type { DroppedTool, DropReason, SelectedTool, Selection, SelectionReason } from './selection.js';
 
-/** Hits that score less than this share of the best are not worth a place in the prompt. */
+/** The least share of the best score with which a hit is worth a place in the prompt. */
 const LEAST_RELEVANCE = 0.2;
-/** Forbidden tools are reported when they would have been among so many times `maxTools` of the best hits. */
+/** The range in which forbidden tools are reported: among this many times `maxTools` of the best hits. */
 const REPORTED = 2;
 
-/** A tool that may be chosen, and why. */
+/** A tool that may be chosen, with the reason. */
 interface Wish extends Candidate {
   readonly reason: SelectionReason;
   readonly score: number;
@@ -23,16 +23,17 @@ interface Wish extends Candidate {
 }
 
 /**
- * Chooses the tools that a model sees for a request, and says of each why, and why others are not among them.
+ * Chooses the tools that a model sees for a request, with the reason for each and for those left out.
  *
  * Limits win over everything. Then `include`, CRITICAL tools and those with a mandatory keyword in the text are
  * guaranteed, whatever the stage. Then come the tools that the request's words hit, best first, within the stage and
- * task type; then HIGH tools that declare the stage or task type without being hit, and MEDIUM ones where nothing is hit.
- * Places and tokens that remain go to the other HIGH tools within the stage and task type. LOW tools are chosen only when
- * they are hit. There may be fewer than `maxTools`, or none at all.
+ * task type; then HIGH tools that declare the stage or task type without being hit, and MEDIUM ones where nothing is
+ * hit. Places and tokens that remain go to the other HIGH tools within the stage and task type. LOW tools are chosen
+ * only when they are hit. There may be fewer than `maxTools`, or none at all.
  *
- * With `previous`, its tools come first, at their place and level; only new ones are added behind, and only they give way
- * to the budget. HIGH tools that took what remained are not carried over: they stay last. Equal requests give equal bytes.
+ * With `previous`, its tools come first, at their place and level; only new ones are added behind, and only they give
+ * way to the budget. HIGH tools that took what remained are not carried over: they stay last. Equal requests give equal
+ * bytes.
  *
  * @throws ToolError `INVALID_ARGUMENT` for a request with wrong or unknown parts.
  */
@@ -64,11 +65,11 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   return result(asked, fitted, dropped, undefined);
 }
 
-/** Why tools were left out, by name. One may be passed over for one reason before another decides: the last one counts. */
+/** The reasons why tools were left out, by name. If there are several for a tool, the last one counts. */
 type Dropped = Map<string, DroppedTool>;
 
 interface Wishes {
-  /** In the order of preference: guaranteed, hits, then the rest. */
+  /** The tools that may be chosen, in the order of preference: guaranteed, hits, then the rest. */
   readonly wishes: ReadonlyMap<string, Wish>;
   readonly dropped: Dropped;
   readonly scoreOf: (entry: ToolEntry) => number;
@@ -78,7 +79,7 @@ interface Wishes {
 interface Hit {
   readonly entry: ToolEntry;
   readonly score: number;
-  /** The part of the score that past use gave; not counted when the relevance of others is judged by the best. */
+  /** The part of the score that past use gave; the best score, by which the relevance of others is judged, leaves it out. */
   readonly usage: number;
   readonly explanation: string | undefined;
 }
@@ -98,23 +99,23 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
     else drop(dropped, entry.name, refusal.reason, refusal.explanation, scoreOf(entry));
   };
 
-  // Also those that should be excluded: a misspelt exclusion excludes nothing.
+  // Unknown exclusions are reported too: a misspelt one excludes nothing.
   for (const name of [...asked.include, ...asked.exclude]) if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
   for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
 
-  const offered = hits.filter(({ entry }) => refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined);
-  // Scores below 0 have no zero to take a share from: then the number of tools decides alone.
+  const offered = hits.filter(({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined);
+  // Scores below 0 have no zero to take a share of: then only the number of tools decides.
   const isShare = asked.ranking?.every(({ score }) => score >= 0) ?? true;
   const best = offered.reduce((most, { score, usage }) => Math.max(most, score - Math.max(0, usage)), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
     if (wishes.has(entry.name)) continue;
     const irrelevant = isShare && best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
-    const refusal = refusalOf(entry) ?? misfitOf(entry, asked) ?? irrelevant;
+    const refusal = refusalOf(entry) ?? mismatchOf(entry, asked) ?? irrelevant;
     if (refusal !== undefined) drop(dropped, entry.name, refusal.reason, refusal.explanation, score);
     else wish(entry, 'search', `hit ${rank + 1} for the request${explanation ? `: ${explanation}` : ''}`);
   }
-  for (const [reason, entry] of unhit(registry, asked, hits.length > 0)) wish(entry, reason, reason === 'stage' ? `it is for the stage ${asked.stage}` : `it is for the task type ${asked.taskType}`);
-  const high = [...registry.getByPriority(Priority.HIGH)].filter((entry) => misfitOf(entry, asked) === undefined);
+  for (const [reason, entry] of relatedTools(registry, asked, hits.length > 0)) wish(entry, reason, reason === 'stage' ? `it is for the stage ${asked.stage}` : `it is for the task type ${asked.taskType}`);
+  const high = [...registry.getByPriority(Priority.HIGH)].filter((entry) => mismatchOf(entry, asked) === undefined);
   for (const entry of high.sort((a, b) => scoreOf(b) - scoreOf(a) || compareText(a.name, b.name))) wish(entry, 'high_priority', 'its priority is high, and there is room');
   return { wishes, dropped, scoreOf, refusalOf };
 }
@@ -125,7 +126,10 @@ interface Guaranteed {
   readonly explanation: string;
 }
 
-/** The tools that are offered unless a limit forbids them: as included, then by name, whatever the order of registration. */
+/**
+ * Returns the tools that are offered unless a limit forbids them: included ones in their order, then by name, whatever
+ * the order of registration.
+ */
 function guaranteedOf(registry: ToolMetadataRegistry, { include, text }: CheckedRequest): readonly Guaranteed[] {
   const included = include.flatMap((name) => registry.get(name) ?? []);
   const critical = [...registry.getByPriority(Priority.CRITICAL)].sort((a, b) => compareText(a.name, b.name));
@@ -138,7 +142,7 @@ function guaranteedOf(registry: ToolMetadataRegistry, { include, text }: Checked
   ];
 }
 
-/** The hits that may be offered, and among them those that may not, as far as they are worth reporting. */
+/** Returns the hits that may be offered and, as far as they are worth reporting, those that may not. */
 function searchHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refusalOf: Permission, guaranteed: readonly Guaranteed[]): readonly Hit[] {
   const wanted = Math.max(1, asked.maxTools) * REPORTED;
   const results = new Map<string, SearchResult>();
@@ -149,15 +153,15 @@ function searchHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refus
   };
   if (search(wanted) === wanted) {
     const coming = new Set(guaranteed.map(({ entry }) => entry.name));
-    search(wanted, (entry) => !coming.has(entry.name) && refusalOf(entry) === undefined && misfitOf(entry, asked) === undefined);
-    // Those that come without being hit, for their score.
+    search(wanted, (entry) => !coming.has(entry.name) && refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined);
+    // Tools offered without being hit, ranked for their score.
     const named = new Set([...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter((name) => !results.has(name)));
     if (named.size > 0) search(named.size, ({ name }) => named.has(name));
   }
   return [...results.values()].map(({ toolName, score, usage, explanation }) => ({ entry: registry.require(toolName), score, usage, explanation })).sort(byRelevance);
 }
 
-/** The hits of a ranking made elsewhere, each tool once: whoever made it may know tools by an alias, or some no longer here. */
+/** Returns the hits of a ranking made elsewhere, each tool once: it may hold aliases, or tools that are gone. */
 function rankedHits(registry: ToolMetadataRegistry, ranking: NonNullable<CheckedRequest['ranking']>, dropped: Dropped): readonly Hit[] {
   const hits = new Map<ToolEntry, Hit>();
   for (const { toolName, score, explanation } of ranking) {
@@ -168,40 +172,40 @@ function rankedHits(registry: ToolMetadataRegistry, ranking: NonNullable<Checked
   return [...hits.values()].sort(byRelevance);
 }
 
-/** Best first; at equal scores by priority, then in the order there was. */
+/** Orders the best first; at equal scores by priority, then in the given order. */
 function byRelevance(a: Hit, b: Hit): number {
   return b.score - a.score || a.entry.priority - b.entry.priority;
 }
 
 const IRRELEVANT = { reason: 'relevance', explanation: 'fits far less than the best' } as const;
 
-/** Why a tool is not for the stage or task type; tools that name none are for all. */
-function misfitOf({ stages, taskTypes }: ToolEntry, { stage, taskType }: CheckedRequest): { reason: DropReason; explanation: string } | undefined {
+/** Returns the reason why a tool is not for the stage or task type; tools that name none are for all. */
+function mismatchOf({ stages, taskTypes }: ToolEntry, { stage, taskType }: CheckedRequest): { reason: DropReason; explanation: string } | undefined {
   if (stage !== undefined && stages.length > 0 && !stages.includes(stage)) return { reason: 'stage', explanation: `it is for the stages ${stages.join(', ')}` };
   if (taskType !== undefined && taskTypes.length > 0 && !taskTypes.includes(taskType)) return { reason: 'task_type', explanation: `it is for the task types ${taskTypes.join(', ')}` };
   return undefined;
 }
 
 /**
- * Tools that declare the stage or task type, HIGH before MEDIUM, then by name.
+ * Returns the tools that declare the stage or task type, HIGH before MEDIUM, then by name.
  *
- * HIGH tools are for most tasks. MEDIUM ones are for tasks they are relevant to: where the request's words hit any tool,
- * those that they do not hit would only cost the prompt. LOW ones must be asked for.
+ * HIGH tools are for most tasks. MEDIUM ones are for tasks they are relevant to: if the request's words hit any tool,
+ * those without a hit would only cost the prompt. LOW ones must be asked for.
  */
-function* unhit(registry: ToolMetadataRegistry, asked: CheckedRequest, isHit: boolean): Generator<['stage' | 'task_type', ToolEntry]> {
+function* relatedTools(registry: ToolMetadataRegistry, asked: CheckedRequest, isHit: boolean): Generator<['stage' | 'task_type', ToolEntry]> {
   const order = (entries: readonly ToolEntry[]) =>
     entries
-      .filter((entry) => entry.priority <= (isHit ? Priority.HIGH : Priority.MEDIUM) && misfitOf(entry, asked) === undefined)
+      .filter((entry) => entry.priority <= (isHit ? Priority.HIGH : Priority.MEDIUM) && mismatchOf(entry, asked) === undefined)
       .sort((a, b) => a.priority - b.priority || compareText(a.name, b.name));
   if (asked.stage !== undefined) for (const entry of order(registry.getByStage(asked.stage))) yield ['stage', entry];
   if (asked.taskType !== undefined) for (const entry of order(registry.getByTaskType(asked.taskType))) yield ['task_type', entry];
 }
 
-/** The tools of the selection before that may still be offered, as they were. */
+/** Returns the tools of the previous selection that may still be offered, as they were. */
 function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wishes, dropped, scoreOf, refusalOf }: Wishes): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // It took what remained, and must not take what this request needs.
+    if (reason === 'high_priority') continue; // It took what room remained, and must not take what this request needs.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');
@@ -214,15 +218,15 @@ function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wi
     }
     const wish = wishes.get(toolName);
     const isSame = rendered === undefined || JSON.stringify(rendered) === JSON.stringify(renderTool(entry, level));
-    const explanation = isSame ? 'it was there before' : 'it was there before, and has changed since';
+    const explanation = isSame ? 'it was there before' : 'it was there before, but has changed since';
     const reasons = wish?.guaranteed ? wish : { entry, reason: 'carried_over' as const, guaranteed: false, isFiller: false, score: scoreOf(entry), explanation };
-    // A replaced tool keeps its place only: whatever its level, its text is new to the model.
+    // A replaced tool keeps its place only, as its text is new to the model anyway.
     carried.set(toolName, isSame ? { ...reasons, fixedLevel: level } : reasons);
   }
   return [...carried.values()];
 }
 
-/** The first so many wishes, guaranteed ones always; the others are reported as dropped. */
+/** Keeps the first so many wishes, and all guaranteed ones; the others are reported as dropped. */
 function withinCount(wishes: readonly Wish[], count: number, dropped: Dropped, explanation: string): Wish[] {
   const surplus = new Set(wishes.filter((wish) => !wish.guaranteed).reverse().slice(0, Math.max(0, wishes.length - Math.max(0, count))));
   for (const { entry, score } of surplus) drop(dropped, entry.name, 'max_tools', explanation, score);
@@ -235,7 +239,7 @@ function drop(dropped: Dropped, toolName: string, reason: DropReason, explanatio
 
 function exceeded(asked: CheckedRequest, fitted: Fitted<Wish>, dropped: Dropped, message: string): Selection {
   const names = Object.freeze(fitted.kept.map(({ candidate }) => candidate.entry.name));
-  return result(asked, fitted, dropped, new ToolError('BUDGET_EXCEEDED', `${message}: ${names.join(', ')}. Raise the limit, or exclude some of them`, { details: { guaranteed: names } }));
+  return result(asked, fitted, dropped, new ToolError('BUDGET_EXCEEDED', `${message}: ${names.join(', ')}. Raise the limit, or exclude some of them.`, { details: { guaranteed: names } }));
 }
 
 function result({ maxTools, tokenBudget }: CheckedRequest, { kept, tokens }: Fitted<Wish>, dropped: Dropped, error: ToolError | undefined): Selection {

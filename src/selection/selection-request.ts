@@ -9,41 +9,41 @@ import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { estimateTokens, SCHEMA_LEVELS } from '../tool/render/render-tool.js';
 import type { Selection } from './selection.js';
 
-/** A ranking made elsewhere, best first; as `rankHybrid` gives it. */
+/** A ranking made elsewhere, best first, such as that of `rankHybrid`. */
 export type Ranking = readonly { readonly toolName: string; readonly score: number; readonly explanation?: string }[];
 
-/** What may be offered at all: these conditions win over everything else. */
+/** The limits of what may be offered: these conditions win over everything else. */
 export interface SelectionLimits {
-  /** Names or aliases of tools that must not be offered. */
+  /** The names or aliases of tools that must not be offered. */
   readonly exclude?: readonly string[];
   readonly maxDanger?: DangerLevel;
   readonly maxCostTier?: CostTier;
   readonly accessModes?: readonly AccessMode[];
-  /** Any other condition, in the registry's own filter. */
+  /** Any other condition, as the registry's own filter. */
   readonly filter?: ToolFilter;
 }
 
-/** What is asked of `selectTools`. */
+/** A request to `selectTools`. */
 export interface SelectionRequest extends SelectionLimits {
-  /** What the user wants, in their words. */
+  /** The user's request, in their words. */
   readonly text: string;
-  /** Only tools of this stage, and those that name none, beside the guaranteed. */
+  /** The stage: only its tools, and those that name none, are offered beside the guaranteed ones. */
   readonly stage?: string;
-  /** Only tools for this type of task, and those that name none, beside the guaranteed. */
+  /** The task type: only its tools, and those that name none, are offered beside the guaranteed ones. */
   readonly taskType?: string;
-  /** The most tools there may be, CRITICAL ones not counted unless `criticalOutsideLimit` is `false`. @default 12 */
+  /** The maximum number of tools, CRITICAL ones not counted unless `criticalOutsideLimit` is `false`. @default 12 */
   readonly maxTools?: number;
   /** Offers CRITICAL tools beside the `maxTools` others; `false` lets them take places of the others. @default true */
   readonly criticalOutsideLimit?: boolean;
-  /** What all tools together may cost the prompt. @default no limit */
+  /** The tokens that all tools together may take in the prompt. @default no limit */
   readonly tokenBudget?: number;
   /** Names or aliases of tools that are offered in any case, unless a limit forbids them. */
   readonly include?: readonly string[];
   /** The selection of the turn before: its tools keep their place, level and bytes. */
   readonly previous?: Selection;
-  /** Used instead of the registry's own search. */
+  /** A ranking to use instead of the registry's own search. */
   readonly ranking?: Ranking;
-  /** How many tokens a text takes in the model's own counting. @default a quarter of its characters */
+  /** Counts the tokens of a text as the model does. @default a quarter of its characters */
   readonly countTokens?: (text: string) => number;
 }
 
@@ -69,14 +69,14 @@ const requestSchema = z.strictObject({
   criticalOutsideLimit: z.boolean().default(true),
   tokenBudget: z.number().min(0).optional(),
   include: names,
-  // What is read of it, so that it may also come from a file.
+  // Only the parts that are read, so that it may also come from a file.
   previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown().optional(), reason: z.string().optional() })) }).optional(),
   ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
   countTokens: aFunction<(text: string) => number>().default(() => estimateTokens).transform(checkCounts),
 });
 export type CheckedRequest = z.output<typeof requestSchema>;
 
-/** A hook whose answer is no count would void the budget: no number is above a limit that it cannot be compared with. */
+/** Checks that a hook returns counts: no budget holds against a value that cannot be compared with a number. */
 function checkCounts(countTokens: (text: string) => number): (text: string) => number {
   return (text) => {
     const count: unknown = countTokens(text);
@@ -85,7 +85,7 @@ function checkCounts(countTokens: (text: string) => number): (text: string) => n
   };
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of the request. */
+/** Checks a request. @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of it. */
 export function checkRequest(request: SelectionRequest): CheckedRequest {
   return checkOptions(requestSchema, request, 'options of selectTools');
 }

@@ -10,9 +10,9 @@ import { compilePermission } from './permission.js';
 import { limitsShape, type SelectionLimits } from './selection-request.js';
 
 export interface ToolSearchOptions extends SelectionLimits {
-  /** @default 'find_tools' */
+  /** The name of the tool. @default 'find_tools' */
   readonly name?: string;
-  /** Most tools of one answer. @default 10 */
+  /** The maximum number of tools in one answer. @default 10 */
   readonly maxResults?: number;
 }
 
@@ -25,8 +25,8 @@ const Input = z.object({
 });
 
 /**
- * One tool with which a model finds further tools and reads the full schema of any: for catalogues too large for the
- * prompt, and for tools shown in short.
+ * Creates a tool with which a model finds further tools and reads the full schema of any: for catalogues too large for
+ * the prompt, and for tools shown in short. for catalogues too large for the prompt, and for tools shown in short.
  *
  * It honours the same limits as a selection: what is excluded, unavailable or above a limit is neither found nor
  * explained. It asks the registry when it is called, so later registrations count.
@@ -35,7 +35,7 @@ const Input = z.object({
  */
 export function createToolSearchTool(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}): ToolDefinition<typeof Input> {
   const { name, maxResults, ...limits } = checkOptions(optionsSchema, options, 'options of the tool search');
-  compilePermission(registry, limits); // A wrong filter is refused now, and not when the model calls.
+  compilePermission(registry, limits); // Refuses a wrong filter now, not when the model calls.
 
   return defineTool({
     name,
@@ -48,11 +48,11 @@ export function createToolSearchTool(registry: ToolMetadataRegistry, options: To
     costTier: CostTier.FREE,
     sideEffects: SideEffect.NONE,
     category: 'tools',
-    metadata: { toolSearch: true }, // By which chats know it under any name.
+    metadata: { toolSearch: true }, // The mark by which chats recognize it under any name.
     keywords: ['find tool', 'which tool', 'tool help'],
     examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
     execute: ({ query, names = [] }) => {
-      // Compiled for each call: an excluded alias may be that of a tool registered since.
+      // Compiled for each call: an excluded alias may belong to a tool registered since.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
       const found = query === undefined ? [] : registry.search(query, { limit: maxResults, filter: isOffered });

@@ -1,12 +1,12 @@
 import { nextTurn, type Clock, type TimerOptions } from '../core/clock.js';
 
-/** The longest wait for one answer while others come, in time that counts. */
+/** The longest wait for one answer while others come, in counted time. */
 export const LONGEST_WAIT_MS = 10_000;
 /** The ticks of a time limit, and the longest of them. */
 const TICKS = 8;
 const LONGEST_TICK_MS = 125;
 
-/** The rejection of an answer that did not come; `silent` when nothing else was answered either. */
+/** The rejection of an answer that did not come; `silent` if the store answered nothing else either. */
 export class NoAnswer extends Error {
   constructor(readonly silent: boolean) {
     super('no answer in time');
@@ -22,9 +22,9 @@ interface Wait {
 /**
  * Waits for the answers of one store, and gives up when the store is silent.
  *
- * Only time in which this process could have read an answer counts: while anything is waited for, a timer ticks; each tick
- * counts at most its own length, and is followed by a turn of the event loop that reads what has arrived. So neither work
- * that blocks the event loop nor a burst of operations is taken for a silent store.
+ * Only time in which this process could have read an answer counts: while an answer is awaited, a timer ticks; each
+ * tick counts at most its own length, and is followed by a turn of the event loop that reads what has arrived. So
+ * neither work that blocks the event loop nor a burst of operations is taken for a silent store.
  */
 export class AnswerWatch {
   readonly #limitMs: number;
@@ -32,7 +32,7 @@ export class AnswerWatch {
   readonly #clock: Clock;
   readonly #timer: TimerOptions;
   readonly #waits = new Set<Wait>();
-  /** The time that counted until the last tick, the clock at that tick, and the time that counted until the last answer. */
+  /** The counted time until the last tick, the clock at that tick, and the counted time until the last answer. */
   #counted = 0;
   #tickedAt = 0;
   #answeredAt = 0;
@@ -47,7 +47,7 @@ export class AnswerWatch {
   }
 
   /**
-   * Settles as the answer does; what comes after it was given up is dropped.
+   * Settles as the answer does; an answer that comes after the wait was given up is dropped.
    *
    * @param ms how long it waits while nothing at all is answered; while other answers come it waits 10 s.
    * @throws NoAnswer

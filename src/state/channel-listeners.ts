@@ -5,11 +5,11 @@ interface Channel {
   count: number;
 }
 
-/** Who listens to which channel. */
+/** The listeners of each channel. */
 export class ChannelListeners {
   readonly #channels = new Map<string, Channel>();
 
-  /** The channels that anybody listens to. */
+  /** The channels that have listeners. */
   get channels(): readonly string[] {
     return [...this.#channels.keys()];
   }
@@ -18,7 +18,7 @@ export class ChannelListeners {
     return this.#channels.has(channel);
   }
 
-  /** @returns a function that ends it; calling it again changes nothing. */
+  /** Adds a listener. @returns a function that removes it; calling it again changes nothing. */
   add(name: string, listener: (message: string) => void): () => void {
     const channel = this.#channels.get(name) ?? { listeners: new Listeners<string>(), count: 0 };
     this.#channels.set(name, channel);

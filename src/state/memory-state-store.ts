@@ -8,25 +8,25 @@ import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadO
 
 interface Held {
   readonly value: string | List | Window;
-  /** In milliseconds of `clock.elapsed()`. */
+  /** The moment when the key expires, in milliseconds of `clock.elapsed()`. */
   readonly expiresAt: number;
 }
 
 type List = readonly string[];
 
-/** What was added in each step of a sliding window, by the number of the step. */
+/** The sums added in each step of a sliding window, by the number of the step. */
 interface Window {
   readonly steps: ReadonlyMap<number, number>;
 }
 
 export interface MemoryStateStoreOptions {
-  /** @default the time of this machine */
+  /** The clock by which lifetimes end. @default the time of this machine */
   readonly clock?: Clock;
 }
 
 const optionsSchema = z.strictObject({ clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<MemoryStateStoreOptions>);
 
-/** Writes between two searches for expired keys, at least. */
+/** The least number of writes between two searches for expired keys. */
 const SWEEP_EVERY = 1_000;
 
 /** State of this process alone: always available, gone with the process. */
@@ -38,12 +38,12 @@ export class MemoryStateStore implements StateStore {
   #writesToSweep = SWEEP_EVERY;
   #closed = false;
 
-  /** @throws ToolError INVALID_ARGUMENT for unknown options. */
+  /** Creates an empty store. @throws ToolError INVALID_ARGUMENT for unknown options. */
   constructor(options: MemoryStateStoreOptions = {}) {
     this.#clock = checkOptions(optionsSchema, options, 'options of MemoryStateStore').clock;
   }
 
-  /** How many keys take memory: those that live, and expired ones that were not yet cleared away. */
+  /** The number of keys in memory: living ones, and expired ones that were not cleared away yet. */
   get size(): number {
     return this.#held.size;
   }
@@ -142,7 +142,7 @@ export class MemoryStateStore implements StateStore {
     });
   }
 
-  /** The listener is never called: memory is always there. */
+  /** Never calls the listener: memory is always available. */
   onAvailability(listener: (available: boolean) => void): () => void {
     checkListener(listener);
     return () => undefined;
@@ -155,7 +155,7 @@ export class MemoryStateStore implements StateStore {
     return Promise.resolve();
   }
 
-  /** One operation, whose errors are rejections as in every store. */
+  /** Runs one operation, whose errors are rejections as in every store. */
   #step<T>(operation: () => T): Promise<T> {
     return new Promise((resolve) => {
       if (this.#closed) throw closed();
@@ -215,7 +215,7 @@ export class MemoryStateStore implements StateStore {
     if (this.#writesToSweep <= 0) this.#sweep();
   }
 
-  /** Keys that nobody asks for again would stay for good. */
+  /** Removes expired keys: those that are never read again would stay for good. */
   #sweep(): void {
     const now = this.#clock.elapsed();
     for (const [key, held] of this.#held) if (held.expiresAt <= now) this.#held.delete(key);

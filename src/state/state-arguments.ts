@@ -5,7 +5,7 @@ import { checkOptions, type FieldsOf } from '../core/options.js';
 import { digestOf } from '../core/plain-data.js';
 import type { AppendOptions, IncrementOptions, LifetimeOptions, ReadOptions } from './state-store.js';
 
-/** What a store takes: small state, no documents. */
+/** The sizes that a store takes: it is for small state, not for documents. */
 export const STATE_LIMITS = Object.freeze({
   /** Characters of a key or channel. */
   keyLength: 512,
@@ -17,12 +17,15 @@ export const STATE_LIMITS = Object.freeze({
   readItems: 1_000,
 });
 
-/** Half of a character pair has no UTF-8 form: two different keys would become one, and a value would come back changed. */
+/**
+ * A lone half of a character pair has no UTF-8 form: two different keys would become one, and a value would come back
+ * changed.
+ */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Characters of a name that are part of its key as they are. */
 const LONGEST_NAME = 300;
 
-/** The key of a name: readable for usual names, a digest for those that no store would take. */
+/** Returns the key of a name: readable for usual names, a digest for those that no store would take. */
 export function storeKey(prefix: string, name: string): string {
   return `${prefix}:${name.length > LONGEST_NAME || LONE_SURROGATE.test(name) ? `sha256:${digestOf(name)}` : name}`;
 }
@@ -95,9 +98,9 @@ export function checkListener<T>(listener: T): T {
   return listener;
 }
 
-/** The number that a text is, as every store reads it; `undefined` for other texts. */
+/** Returns the number in a text, as every store reads it; `undefined` for other texts. */
 export function numberOf(text: string): number | undefined {
-  // Number() alone would also take '', ' 1', '0x10' and 'Infinity', of which Redis thinks otherwise.
+  // Number() alone would also take '', ' 1', '0x10' and 'Infinity', which Redis refuses.
   if (!/^-?[\d.]+(?:[eE][+-]?\d+)?$/.test(text)) return undefined;
   const number = Number(text);
   return Number.isFinite(number) ? number : undefined;
@@ -119,9 +122,9 @@ export function closed(): ToolError {
   return new ToolError('STATE_UNAVAILABLE', expectedGot('an open state store', 'a closed one', 'Use it before close().'), { details: { reason: 'closed', sent: false } });
 }
 
-/** Says that the store is not the one that the caller means: it restarted, or another server took over. */
+/** The refusal by a store that is not the one the caller means: it restarted, or another server took over. */
 export function restarted(): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', expectedGot('the state store as it was before', 'one that restarted since, or another server', 'It may hold an older state: begin again with what now() tells.'), { details: { reason: 'restarted', sent: false } });
+  return new ToolError('STATE_UNAVAILABLE', expectedGot('the same state store as before', 'one that restarted since, or another server', 'It may hold an older state: begin again with what now() tells.'), { details: { reason: 'restarted', sent: false } });
 }
 
 export function isRestarted(error: unknown): boolean {

@@ -1,17 +1,19 @@
 /**
- * Small shared state: what several calls, or several processes, must agree on.
+ * A small shared state that several calls, or several processes, must agree on. what several calls, or several
+ * processes, must agree on.
  *
  * Keys and values are text. Every operation is atomic. It rejects with `STATE_UNAVAILABLE` when the store has answered
  * nothing for 250 ms of the time in which this process listens, at once while the store is known to be lost, and in any
  * case after some seconds: callers decide whether to go on alone (health, cache) or to refuse (approvals, budgets).
  * After such an error the operation may or may not have happened; `details.sent: false` says that it did not.
  *
- * What was written stays as long as `now()` tells the same identity, unless it is removed or its lifetime ends: no store
- * evicts a key to make room. After a restart or a failover a store may hold an older state; a write that depends on an
- * earlier one names the `identity` of that time, and is refused in the same step.
+ * What was written stays as long as `now()` tells the same identity, unless it is removed or its lifetime ends: no
+ * store evicts a key to make room. After a restart or a failover a store may hold an older state; a write that depends
+ * on an earlier one names the `identity` of that time, and is refused in the same step.
  *
  * Keys and channels have 1 to 512 characters, values and messages up to 1 MiB as UTF-8: more is refused with
- * `LIMIT_EXCEEDED`, and what is no well-formed text or no finite number with `INVALID_ARGUMENT`, before anything happens.
+ * `LIMIT_EXCEEDED`, and what is no well-formed text or no finite number with `INVALID_ARGUMENT`, before anything
+ * happens.
  */
 export interface StateStore {
   /** The text under a key, or `undefined` when there is none or it has expired. */
@@ -22,19 +24,19 @@ export interface StateStore {
    *
    * The new text lives for `ttlMs`, without it for good.
    *
-   * @returns whether it was written.
+   * @returns true if it was written.
    */
   compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean>;
 
   /**
    * Adds to the number under a key (0 when there is none), if the sum stays within `max` and finite.
    *
-   * Sums are those of JavaScript. `get` gives such a number as text that `Number()` reads; which of several spellings
-   * of the number it is, is not promised. Other text under the key is an `INVALID_ARGUMENT` and stays.
+   * Sums are those of JavaScript. `get` returns such a number as text that `Number()` reads, in any of its spellings.
+   * Other text under the key is an `INVALID_ARGUMENT` and stays.
    */
   increment(key: string, by: number, options?: IncrementOptions): Promise<Increment>;
 
-  /** Lets a key live for `ttlMs` from now. @returns whether there is such a key. */
+  /** Lets a key live for `ttlMs` from now. @returns true if there is such a key. */
   expire(key: string, ttlMs: number): Promise<boolean>;
 
   /**
@@ -45,7 +47,7 @@ export interface StateStore {
   now(): Promise<StoreMoment>;
 
   /**
-   * The keys that begin with a prefix, sorted; at most `limit`, and which ones when there are more is not promised.
+   * The keys that begin with a prefix, sorted; at most `limit`, and any of them when there are more.
    *
    * Keys that are written or removed meanwhile may be among them or not. In a large store this is slow: several steps,
    * each of which answers in time.
@@ -67,26 +69,30 @@ export interface StateStore {
   /** Items of the list under a key, in order; none when there is no such list. */
   read(key: string, options?: ReadOptions): Promise<readonly string[]>;
 
-  /** Sends a message to everybody who listens now, this process included; what one sends after another arrives after it. */
+  /** Sends a message to all present listeners, this process included; the messages of one sender arrive in order. */
   publish(channel: string, message: string): Promise<void>;
 
   /**
-   * Hears the messages of a channel from now on, also after the connection was lost and came back, until the returned function is called.
+   * Hears the messages of a channel from now on, also after the connection was lost and came back, until the returned
+   * function is called.
    *
-   * While the store is lost it resolves all the same, and hears from its return on. What is sent meanwhile is not heard
-   * later: who must not miss anything reads anew on `onAvailability(true)`, by which time all channels are heard again.
-   * What a listener throws is ignored.
+   * While the store is lost it resolves all the same, and hears from its return on. Messages sent meanwhile are lost:
+   * listeners that must not miss any read again on `onAvailability(true)`, by which time all channels are heard again.
+   * Exceptions of listeners are ignored.
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>;
 
-  /** Hears when operations or messages are lost (`false`) and when both are back (`true`), once per change, until the returned function is called. */
+  /**
+   * Hears when operations or messages are lost (`false`) and when both are back (`true`), once per change, until the
+   * returned function is called.
+   */
   onAvailability(listener: (available: boolean) => void): () => void;
 
   /** Ends all subscriptions and connections that the store opened itself; operations are refused from then on. */
   close(): Promise<void>;
 }
 
-/** The time by the store's own clock, and which life of the store it is. */
+/** The time by the store's own clock, and the identity of the store's present life. */
 export interface StoreMoment {
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -99,7 +105,7 @@ export interface StoreMoment {
 }
 
 export interface LifetimeOptions {
-  /** How long the new text lives; `'keep'` leaves an existing key the lifetime that it has. @default for good */
+  /** The lifetime of the new text; `'keep'` leaves an existing key the lifetime that it has. @default for good */
   readonly ttlMs?: number | 'keep';
   /** Writes only while the store still has this identity; otherwise rejects, with `details.reason: 'restarted'`. */
   readonly identity?: string;
@@ -108,14 +114,14 @@ export interface LifetimeOptions {
 export interface IncrementOptions {
   /** The largest sum allowed; a larger one is not written. */
   readonly max?: number;
-  /** How long a key that this operation creates lives. A key that exists keeps its lifetime. */
+  /** The lifetime of a key that this operation creates. A key that exists keeps its own. */
   readonly ttlMs?: number;
-  /** Refuse (`applied: false`, `value: undefined`) when there is no such key, instead of starting at 0. */
+  /** Refuses (`applied: false`, `value: undefined`) if there is no such key, instead of starting at 0. */
   readonly mustExist?: boolean;
-  /** As for `compareAndSet`. */
+  /** The identity, as for `compareAndSet`. */
   readonly identity?: string;
   /**
-   * Counts what was added during the last `windowMs` milliseconds of the store's clock, instead of `ttlMs`.
+   * Counts the additions of the last `windowMs` milliseconds of the store's clock, instead of `ttlMs`.
    *
    * The window slides in steps of an eighth, and counts up to an eighth more than its length: rounded towards refusal.
    * The key lives as long as anything counts. All operations on the key need the same `windowMs`.
@@ -128,16 +134,16 @@ export interface AppendOptions {
   readonly at?: number;
   /** Appends only if the list then holds at most so many items; 1 to 10,000. */
   readonly max: number;
-  /** How long the whole list lives from now on; without it, it keeps the lifetime it has. */
+  /** The lifetime of the whole list from now on; without it, the list keeps the lifetime it has. */
   readonly ttlMs?: number;
-  /** As for `compareAndSet`. */
+  /** The identity, as for `compareAndSet`. */
   readonly identity?: string;
 }
 
 export interface ReadOptions {
   /** The first item that is read, from 0. @default 0 */
   readonly from?: number;
-  /** At most so many items; 1 to 1,000. @default 100 */
+  /** The maximum number of items; 1 to 1,000. @default 100 */
   readonly limit?: number;
 }
 

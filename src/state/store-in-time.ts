@@ -5,24 +5,24 @@ import { Listeners } from '../core/listeners.js';
 import { AnswerWatch, LONGEST_WAIT_MS, NoAnswer } from './answer-watch.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
 
-/** How long a silent store is waited for: it promises to answer within 250 ms. */
+/** The time to wait for a silent store: it promises to answer within 250 ms. */
 const ANSWER_MS = 300;
-/** How often a store that has stopped answering is asked whether it does again. */
+/** The interval at which a silent store is asked whether it answers again. */
 const PROBE_MS = 1_000;
 
 /**
- * Holds a store to its promise: an operation is refused with `STATE_UNAVAILABLE` once the store has answered nothing at all
- * for 300 ms in which this process listened, or that operation not for 10 s.
+ * Holds a store to its promise: an operation is refused with `STATE_UNAVAILABLE` if the store has answered nothing at
+ * all for 300 ms in which this process listened, or not that operation for 10 s.
  *
- * While the store is silent all operations are refused at once, so that a call waits for a lost store only once, until the
- * store answers again: to an operation that was given up, or to a question asked meanwhile.
+ * While the store is silent all operations are refused at once, so that a call waits for a lost store only once. That
+ * ends when the store answers again: an operation that was given up, or a question asked meanwhile.
  */
 export class StoreInTime implements StateStore {
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #answers: AnswerWatch;
   readonly #availability = new Listeners<boolean>();
-  /** `elapsed()` from which on the lost store is asked again; `undefined` while it answers. */
+  /** The value of `elapsed()` from which on the lost store is asked again; `undefined` while it answers. */
   #probeAt: number | undefined;
 
   constructor(store: StateStore, clock: Clock) {
@@ -89,7 +89,7 @@ export class StoreInTime implements StateStore {
       throw unavailable('one that has not answered before', false);
     }
     const operation = operate();
-    // What the store rejects with is an answer, and passed on as it is.
+    // A rejection of the store is an answer too, and passed on as it is.
     operation.then(() => this.#recover(), () => this.#recover());
     try {
       return await this.#answers.wait(operation, ms);

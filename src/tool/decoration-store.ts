@@ -2,7 +2,7 @@ import { defineMetadata, getOwnMetadata } from 'reflect-metadata/no-conflict';
 import type { ResolvedOptions } from './metadata/tool-metadata.js';
 
 /**
- * Where decorators leave what they were given.
+ * The place where decorators leave what they were given.
  *
  * The keys come from `Symbol.for`, so that two loaded copies of the package (ESM and CJS, or two versions) read each
  * other; the suffix changes only with the shape of what is stored. Nothing global is patched but `Symbol.metadata`,
@@ -11,7 +11,7 @@ import type { ResolvedOptions } from './metadata/tool-metadata.js';
 const CLASS_KEY = Symbol.for('tooldex/class/v1');
 const METHODS_KEY = Symbol.for('tooldex/methods/v1');
 
-// Node 20 lacks it, whatever the type says.
+// Node 20 lacks it, although its type says otherwise.
 if ((Symbol.metadata as symbol | undefined) === undefined) Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 
 export type MethodSide = 'instance' | 'static';
@@ -22,7 +22,7 @@ export function storeOnClass(target: object, options: ResolvedOptions): void {
   defineMetadata(CLASS_KEY, options, target);
 }
 
-/** What a class was decorated with, itself or through the nearest decorated class it extends. */
+/** The options that a class was decorated with, itself or through the nearest decorated class it extends. */
 export function classOptions(constructor: object): ResolvedOptions | undefined {
   for (const each of inheritance(constructor)) {
     const own = getOwnMetadata(CLASS_KEY, each) as ResolvedOptions | undefined;
@@ -31,7 +31,7 @@ export function classOptions(constructor: object): ResolvedOptions | undefined {
   return undefined;
 }
 
-/** For legacy decorators, which are handed the class or its prototype. */
+/** Stores options for legacy decorators, which receive the class or its prototype. */
 export function storeOnLegacyMethod(constructor: object, side: MethodSide, key: PropertyKey, options: ResolvedOptions): void {
   const records = (getOwnMetadata(METHODS_KEY, constructor) as MethodRecords | undefined) ?? {};
   // Own records only: adding to an inherited one would decorate the base class.
@@ -39,7 +39,7 @@ export function storeOnLegacyMethod(constructor: object, side: MethodSide, key: 
   (records[side] ??= new Map()).set(key, options);
 }
 
-/** For standard decorators, which share one metadata object per class. */
+/** Stores options for standard decorators, which share one metadata object per class. */
 export function storeOnStandardMethod(metadata: DecoratorMetadataObject, side: MethodSide, key: PropertyKey, options: ResolvedOptions): void {
   if (!Object.hasOwn(metadata, METHODS_KEY)) Object.defineProperty(metadata, METHODS_KEY, { value: {} });
   const records = (metadata as Record<symbol, unknown>)[METHODS_KEY] as MethodRecords;
@@ -64,7 +64,10 @@ function standardRecords(constructor: object): MethodRecords | undefined {
   return (metadata as Record<symbol, MethodRecords>)[METHODS_KEY];
 }
 
-/** A class and the classes it extends, nearest first. Not every compiler chains metadata objects, so classes are walked. */
+/**
+ * Returns a class and the classes it extends, nearest first. Not every compiler chains metadata objects, so classes are
+ * walked.
+ */
 function* inheritance(constructor: object): Generator<object> {
   for (let each: object | null = constructor; each !== null && each !== Function.prototype && each !== Object.prototype; each = Object.getPrototypeOf(each) as object | null) {
     yield each;

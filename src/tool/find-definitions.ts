@@ -7,19 +7,20 @@ import type { ToolOptions } from './metadata/tool-options.js';
 import { createDefinition, isToolDefinition, type Execute, type ToolDefinition } from './tool-definition.js';
 
 /**
- * What a registry accepts: a definition, a decorated class or toolkit class that is constructed without arguments, or an
- * instance of any decorated class. A class whose constructor requires arguments is none: create an instance of it.
+ * The values that a registry accepts: a definition, a decorated class or toolkit class that is constructed without
+ * arguments, or an instance of any decorated class. A class whose constructor requires arguments is refused: create an
+ * instance of it.
  */
 export type ToolSource = ToolDefinition | (new () => unknown) | (object & { readonly prototype?: never });
 
 /**
  * Returns the tools that a value stands for, at least one.
  *
- * A class is not instantiated here: its instance is made when a tool of it first runs, or is asked what a call touches,
- * without arguments.
+ * A class is not instantiated here: its instance is made, without arguments, when one of its tools first runs or its
+ * `conflictKeys` are first read.
  *
- * @throws ToolError `NOT_A_TOOL` when there is no tool in it, `INVALID_ARGUMENT` for a class whose tools need an instance that
- * cannot be constructed without arguments; both with what to do.
+ * @throws ToolError `NOT_A_TOOL` when it holds no tool, `INVALID_ARGUMENT` for a class whose tools need an instance
+ * that cannot be constructed without arguments; both with what to do.
  */
 export function findDefinitions(source: unknown): readonly ToolDefinition[] {
   if (isToolDefinition(source)) return [source];
@@ -27,7 +28,7 @@ export function findDefinitions(source: unknown): readonly ToolDefinition[] {
   if (found.length === 0) {
     throw new ToolError(
       'NOT_A_TOOL',
-      `Expected a tool (made with defineTool, or a class or instance decorated with @tool), found ${typeof source === 'function' ? `the undecorated ${source.name || 'function'}` : describeValue(source)}. ` +
+      `Expected a tool (made with defineTool, or a class or instance decorated with @tool), got ${typeof source === 'function' ? `the undecorated ${source.name || 'function'}` : describeValue(source)}. ` +
         'Wrap plain options in defineTool({…}); decorate classes or methods with @tool({…})',
     );
   }
@@ -52,11 +53,15 @@ function assertConstructible(constructor: AnyFunction, tools: readonly string[])
   throw new ToolError('INVALID_ARGUMENT', expectedGot('an instance, or a class that is constructed without arguments', `${name}, whose constructor requires ${count === 1 ? 'an argument' : `${count} arguments`}`, advice), { details: { requiredArguments: count, tools } });
 }
 
-/** A constructor that hands on whatever it is given: a compiler's, for classes that have none of their own but initialize fields. */
+/**
+ * A constructor that passes all its arguments on: compilers write one for classes that initialize fields and declare no
+ * constructor.
+ */
 const HANDS_ON = /\bsuper\(\s*\.\.\.(?:arguments|args)\s*\)/;
 
 /**
- * The number of arguments that `new` requires; those behind the first one with a default value cannot be seen.
+ * The number of arguments that `new` requires; those after the first one with a default value cannot be seen. those
+ * behind the first one with a default value cannot be seen.
  *
  * The length of a class that extends another is 0 where it has no constructor of its own: the one it inherits counts.
  */
@@ -82,7 +87,7 @@ function definitionsOn(constructor: object, instance: () => object): ToolDefinit
   return [...own, ...[...methodOptions(constructor, 'instance')].map(([key, each]) => createDefinition(bound(each, instance), workOf(prototype, key, instance)))];
 }
 
-/** The options with those functions called on the instance that read what a path of its inputs means. */
+/** Binds to the instance the functions that read what a path in its inputs means. */
 function bound({ declared, metadata }: ResolvedOptions, instance: () => object): ResolvedOptions {
   const { canonicalInput, conflictKeys } = declared;
   const onInstance: Pick<ToolOptions, 'canonicalInput' | 'conflictKeys'> = {
@@ -96,7 +101,7 @@ function staticDefinitions(constructor: object): ToolDefinition[] {
   return [...methodOptions(constructor, 'static')].map(([key, each]) => createDefinition(each, workOf(constructor, key, () => constructor)));
 }
 
-/** A function that calls a method, and takes as many parameters: lint sees in them whether it reads its context. */
+/** A function that calls a method and takes as many parameters: lint reads from them whether the tool uses its context. */
 function workOf(declaredOn: object, key: PropertyKey, holder: () => object): Execute {
   const work: Execute = (input, context) => (holder() as Record<PropertyKey, Execute>)[key]!(input, context);
   const method: unknown = Reflect.get(declaredOn, key);

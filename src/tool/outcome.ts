@@ -1,14 +1,14 @@
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
-/** What a tool's `execute` may return instead of a plain value. Only the helpers of this file make one. */
+/** A result that `execute` may return instead of a plain value. Only the helpers of this file make one. */
 export type ToolResult<T = unknown> =
   | { readonly status: 'ok'; readonly value: T }
   | { readonly status: 'error'; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
   | ({ readonly status: 'ask_user' } & Question)
   | { readonly status: 'halt'; readonly reason: string; readonly value: T };
 
-/** Marks results made by the helpers, so that a tool whose answer merely looks like one is taken at its word. */
+/** The mark of results made by the helpers: an answer that merely looks like one stays a plain value. */
 const BRAND = Symbol.for('tooldex/result/v1');
 
 function brand<R extends ToolResult>(result: R): R {
@@ -16,16 +16,17 @@ function brand<R extends ToolResult>(result: R): R {
   return Object.freeze(result);
 }
 
-/** The tool's answer. A plain return value means the same. */
+/** Returns the tool's answer. A plain return value means the same. */
 export function ok<T>(value: T): ToolResult<T> {
   return brand({ status: 'ok', value });
 }
 
 /**
- * The tool could not do it; `message` tells the model why and what to try.
+ * Reports that the tool could not do it; `message` tells the model why and what to try. `message` tells the model why
+ * and what to try.
  *
- * `details` are kept as JSON has them: big integers as text, dates as `toJSON` writes them. What JSON cannot hold at all, such as
- * a cycle, is left out, and the message stays.
+ * `details` are kept as JSON has them: big integers as text, dates as `toJSON` writes them. What JSON cannot hold at
+ * all, such as a cycle, is left out, and the message stays.
  */
 export function fail(message: string, details?: Readonly<Record<string, unknown>>): ToolResult<never> {
   const plain = details === undefined ? undefined : plainDetails(details);
@@ -42,10 +43,11 @@ function plainDetails(details: Readonly<Record<string, unknown>>): Readonly<Reco
 }
 
 /**
- * The tool needs the user's answer first, which is the call's result: free text, or one of the texts in `options`.
+ * Asks the user for the call's result: free text, or one of the texts in `options`. free text, or one of the texts in
+ * `options`.
  *
- * With `{ choices, multiple, allowOther, timeoutMs }` choices may have labels, several of them may be taken, other answers may
- * be allowed, and the wait may end.
+ * With `{ choices, multiple, allowOther, timeoutMs }` choices may have labels, several of them may be taken, other
+ * answers may be allowed, and the wait may end.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
@@ -53,14 +55,14 @@ export function askUser(question: string, options?: readonly string[] | AskUserO
   return brand({ status: 'ask_user', ...makeQuestion(question, options) });
 }
 
-/** The whole run should stop after this call, for `reason`, with `value` as the call's answer. */
+/** Stops the whole run after this call, for `reason`, with `value` as the call's answer. */
 export function halt(reason: string): ToolResult<null>;
 export function halt<T>(reason: string, value: T): ToolResult<T>;
 export function halt(reason: string, value: unknown = null): ToolResult {
   return brand({ status: 'halt', reason, value });
 }
 
-/** Whether a value was made by one of the helpers, of this or another copy of the package. */
+/** Returns true for a value made by one of the helpers, of this or another copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
 }

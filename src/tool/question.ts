@@ -12,27 +12,30 @@ export interface Choice {
 /** A question to the user as plain data. */
 export interface Question {
   readonly question: string;
-  /** The values that may be answered, beside others only with `allowOther`; without any the user answers in free text. */
+  /** The values that may be answered, others only with `allowOther`; without any the user answers in free text. */
   readonly options?: readonly string[];
-  /** The same values with what the user reads for each. */
+  /** The same values with the label of each. */
   readonly choices?: readonly Choice[];
-  /** Whether the answer is a list of one or more values. */
+  /** Asks for a list of one or more values. */
   readonly multiple?: boolean;
-  /** Whether an answer of the user's own is taken too. */
+  /** Accepts an answer that is none of the choices, too. */
   readonly allowOther?: boolean;
-  /** How long the answer is waited for. */
+  /** The time for which an answer is awaited. */
   readonly timeoutMs?: number;
 }
 
-/** How `askUser` asks. */
+/** The options of `askUser`. */
 export interface AskUserOptions {
-  /** The answers that are offered: texts, or values with what the user reads for each. */
+  /** The answers that are offered: texts, or values with their labels. */
   readonly choices?: readonly (string | { readonly value: string; readonly label?: string | undefined })[];
-  /** Whether several choices may be taken; the answer is a list of values then. @default false */
+  /** Accepts several choices; the answer is then a list of values. @default false */
   readonly multiple?: boolean;
-  /** Whether an answer of the user's own is taken too. @default false */
+  /** Accepts an answer that is none of the choices, too. @default false */
   readonly allowOther?: boolean;
-  /** How long the answer is waited for; then the call fails, and the model reads that nobody answered. @default without end */
+  /**
+   * The time for which an answer is awaited; then the call fails, and the model reads that there was no answer.
+   * @default without end
+   */
   readonly timeoutMs?: number;
 }
 
@@ -46,7 +49,7 @@ const OPTIONS = z
   } satisfies FieldsOf<AskUserOptions>)
   .refine(({ choices, multiple }) => multiple !== true || choices !== undefined, 'choices beside multiple');
 
-/** The fields of a question where it comes from outside: another copy of the package, or a stored session. */
+/** The fields of a question that comes from outside: another copy of the package, or a stored session. */
 export const QUESTION_FIELDS = {
   question: z.string(),
   options: z.array(z.string()).optional(),
@@ -56,7 +59,10 @@ export const QUESTION_FIELDS = {
   timeoutMs: z.number().min(0).optional(),
 } satisfies FieldsOf<Question>;
 
-/** Returns a question as `askUser` was told to ask it; a list of texts stands for its choices. @throws ToolError `INVALID_ARGUMENT`. */
+/**
+ * Returns the question that the arguments of `askUser` describe; a list of texts stands for its choices. @throws
+ * ToolError `INVALID_ARGUMENT`.
+ */
 export function makeQuestion(question: string, options: readonly string[] | AskUserOptions | undefined): Question {
   if (options === undefined) return { question };
   if (Array.isArray(options)) return { question, options: cloneFrozen(options as readonly string[]) };
@@ -69,17 +75,17 @@ function valueOf(each: string | { readonly value: string }): string {
   return typeof each === 'string' ? each : each.value;
 }
 
-/** Returns what a user may take a choice by. */
+/** Returns the texts by which a user may choose a choice. */
 function namesOf(each: string | { readonly value: string; readonly label?: string | undefined }): readonly string[] {
   return typeof each === 'string' || each.label === undefined || each.label === each.value ? [valueOf(each)] : [each.value, each.label];
 }
 
-/** Returns the choices of a question, each with what the user reads for it; none for a question in free text. */
+/** Returns the choices of a question with their labels; none for a question in free text. */
 export function choicesOf({ choices, options = [] }: Question): readonly Choice[] {
   return choices ?? [...new Set(options)].map((value) => ({ value, label: value }));
 }
 
-/** An answer as the tool's result, or why it is none. */
+/** An answer as the tool's result, or the reason why it is refused. */
 export type Answer = { readonly ok: true; readonly value: string | readonly string[] } | { readonly ok: false; readonly message: string };
 
 /** Reads a user's answer: a value or label of a choice, or a list or text with commas where several may be taken. */
@@ -99,7 +105,7 @@ export function readAnswer(question: Question, answer: unknown): Answer {
   return values.includes(undefined) ? refused : { ok: true, value: Object.freeze([...new Set(values as string[])]) };
 }
 
-/** Returns which answers a question takes: `one of "a", "b"`. */
+/** Returns the answers that a question takes: `one of "a", "b"`. */
 function answerWords(question: Question): string {
   const offered = choicesOf(question);
   if (offered.length === 0) return 'a text';
@@ -107,7 +113,7 @@ function answerWords(question: Question): string {
   return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value, label }) => `${JSON.stringify(value)}${label === value ? '' : ` (${label})`}`).join(', ')}${other}`;
 }
 
-/** Returns the choices as a model reads them behind the question: ` (one of: a, b)`; nothing where there are none. */
+/** Returns the choices as a model reads them behind the question: ` (one of: a, b)`; nothing if there are none. */
 export function choiceWords(question: Question): string {
   const offered = choicesOf(question);
   if (offered.length === 0) return '';

@@ -1,18 +1,18 @@
 import type { ToolError } from '../core/errors.js';
 import type { ToolDefinition } from './tool-definition.js';
 
-/** Gives the tool as it is now for the one that a call was judged by; `undefined` when that is not known. */
+/** Returns the current tool in place of the one by which a call was judged; `undefined` if it is not known. */
 export type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
 
-/** Where an error keeps its renewal; shared between loaded copies of the package. */
+/** The key under which an error keeps its renewal; shared between loaded copies of the package. */
 const RENEWAL = Symbol.for('tooldex/renewal/v1');
 
-/** Adds to the error of a call, of which nothing was sent, how its tool is to be judged from now on. */
+/** Adds to the error of a call, of which nothing was sent, how its tool is judged from now on. */
 export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
   return Object.defineProperty(error, RENEWAL, { value: renewal });
 }
 
-/** Returns the tool that takes the place of the one that a call was judged by, if the call failed because that is outdated. */
+/** Returns the tool in place of the one by which a call was judged, if the call failed because that is outdated. */
 export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinition | undefined {
   try {
     const renewal: unknown = error instanceof Object && Object.hasOwn(error, RENEWAL) ? (error as { [RENEWAL]?: unknown })[RENEWAL] : undefined;

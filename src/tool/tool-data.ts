@@ -13,7 +13,7 @@ const FORMAT = 'tooldex.tool/1';
 const FUNCTIONS = ['execute', ...FUNCTION_OPTIONS] as const;
 const PARTS = [...FUNCTIONS, ...SCHEMA_OPTIONS] as const;
 
-/** What of a tool is code, and cannot be stored. */
+/** A part of a tool that is code and cannot be stored. */
 export type CodePart = (typeof PARTS)[number];
 
 /** A tool as plain JSON: what its author declared, its schemas as JSON Schema. */
@@ -23,7 +23,7 @@ export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'i
   readonly outputSchema?: JsonSchema;
   /** The schemas that come from an MCP server, which is left to enforce their patterns; missing when there are none. */
   readonly foreignSchemas?: readonly SchemaOption[];
-  /** What the tool has as code: functions, and schemas that may check more than JSON Schema can say. */
+  /** The parts that are code: functions, and schemas that may check more than JSON Schema can say. */
   readonly code: readonly CodePart[];
   /** The digest of the tool's entry. */
   readonly digest: string;
@@ -36,19 +36,22 @@ export type ToolCode = { readonly execute?: Execute<never> } & Partial<Pick<Tool
   readonly [Option in OptionOfKind<'function'>]?: (input: never) => unknown;
 };
 
-/** Stored tools that have their code again, and what is wrong with the others. */
+/** The stored tools that have their code again, and the problems of the others. */
 export interface RestoredTools {
-  /** Those that are what was stored, and have all their functions. */
+  /** The tools that are what was stored, and have all their functions. */
   readonly tools: readonly ToolDefinition[];
-  /** Tools without some of their functions; they are left out, because one that lost `dangerFor` would be less careful. */
+  /**
+   * The tools without some of their functions; they are left out, because one that lost `dangerFor` would be less
+   * careful.
+   */
   readonly missing: readonly { readonly name: string; readonly parts: readonly CodePart[] }[];
-  /** Tools that are not what was stored; `tool` is what they are now, for whoever accepts that. */
+  /** The tools that are not what was stored; `tool` is their present form, for callers that accept it. */
   readonly changed: readonly { readonly name: string; readonly tool: ToolDefinition; readonly storedDigest: string; readonly digest: string }[];
-  /** What is no tool of this format, by its position in the list, with everything that is wrong. */
+  /** The values that are no tool of this format, by their position in the list, with everything that is wrong. */
   readonly refused: readonly { readonly position: number; readonly error: ToolError }[];
-  /** Of `tools`: those whose schema was code, and that are checked now by the JSON Schema alone. */
+  /** The names of those `tools` whose schema was code and is now the JSON Schema alone. */
   readonly jsonSchemaOnly: readonly string[];
-  /** Handlers that no tool asked for. */
+  /** The handlers that belong to no tool. */
   readonly unused: readonly string[];
 }
 
@@ -84,22 +87,23 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
 }
 
 /**
- * The tools of JSON made by `toolToJson`, joined with their code.
+ * Joins the tools of JSON made by `toolToJson` with their code.
  *
- * A handler is found under the tool's `handlerRef`, or under its name. It is the tool's `execute`, an object with several
- * parts, or the definition that the code has now. Tools that are `manual` need none. What is missing, changed or wrong is
- * reported and left out of `tools`; nothing is guessed.
+ * A handler belongs to the tool with that `handlerRef`, or with that name. It is the tool's `execute`, an object with
+ * several parts, or the definition that the code has now. Tools that are `manual` need none. Tools that are incomplete,
+ * changed or wrong are reported and left out of `tools`; nothing is guessed.
  *
  * ```ts
  * import { defineTool, toolsFromJson, toolToJson } from 'tooldex';
  *
- * const add = defineTool({ name: 'add', description: 'Adds', inputSchema: { type: 'object' }, execute: ({ a, b }) => a + b });
+ * const add = defineTool({ name: 'add', description: 'Adds', inputSchema: { type: 'object' }, execute: ({ a, b }) => a
+ * + b });
  * const stored = JSON.stringify([toolToJson(add)]);
  * toolsFromJson(JSON.parse(stored), { add: ({ a, b }: { a: number; b: number }) => a + b }).tools.length; // → 1
  * toolsFromJson(JSON.parse(stored), {}).missing; // → [{ name: 'add', parts: ['execute'] }]
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for stored tools that are no list, and handlers that are none.
+ * @throws ToolError `INVALID_ARGUMENT` for stored tools that are no list, and handlers of a wrong type.
  */
 export function toolsFromJson(stored: unknown, handlers: Readonly<Record<string, ToolHandler>> | ReadonlyMap<string, ToolHandler> = {}): RestoredTools {
   if (!Array.isArray(stored)) throw new ToolError('INVALID_ARGUMENT', `Expected stored tools as a list, got ${describeValue(stored)}.`);
@@ -136,7 +140,7 @@ export function toolsFromJson(stored: unknown, handlers: Readonly<Record<string,
   return Object.freeze({ ...report, unused: Object.freeze([...unused]) });
 }
 
-/** Whether others answer the calls of a tool. */
+/** Returns true for a tool whose calls are answered elsewhere. */
 function answersElsewhere({ manual, providers = [] }: ToolDefinition): boolean {
   return manual === true || providers.length > 0;
 }
@@ -152,7 +156,7 @@ interface StoredTool {
 function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
   if (!isPlainObject(given)) return refusedTool([{ path: [], message: expectedGot('a stored tool as an object', describeValue(given)) }]);
   const { format, code, digest, foreignSchemas, ...options } = given;
-  // Fields of a newer format mean what this version cannot know: nothing else about them is worth saying.
+  // Fields of a newer format mean what this version cannot know, so no other issue is reported.
   if (format !== FORMAT) return refusedTool([{ path: ['format'], message: expectedGot(JSON.stringify(FORMAT), describeValue(format), typeof format === 'string' && format.startsWith('tooldex.tool/') ? 'It was stored by another version of tooldex.' : 'toolToJson writes it.') }]);
   const issues: Issue[] = [];
   if (!(Array.isArray(code) && code.every((part) => (PARTS as readonly unknown[]).includes(part)))) issues.push({ path: ['code'], message: expectedGot(`a list of ${PARTS.join(', ')}`, describeValue(code)) });
@@ -181,7 +185,7 @@ function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
   return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
 }
 
-/** The handlers by their own keys, each in parts. @throws ToolError `INVALID_ARGUMENT` naming all that are none. */
+/** Returns the handlers by their own keys, each in parts. @throws ToolError `INVALID_ARGUMENT` naming all of a wrong type. */
 function readHandlers(handlers: unknown): ReadonlyMap<string, ToolDefinition | ToolCode> {
   const entries: readonly (readonly [unknown, unknown])[] | undefined = handlers instanceof Map ? [...(handlers as ReadonlyMap<unknown, unknown>)] : isPlainObject(handlers) ? Object.entries(handlers) : undefined;
   if (entries === undefined) throw invalidArgument('handlers as an object or a Map', handlers);

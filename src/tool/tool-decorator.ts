@@ -6,7 +6,7 @@ import type { Execute } from './tool-definition.js';
 import { resolveMetadata } from './metadata/tool-metadata.js';
 import type { ToolOptions } from './metadata/tool-options.js';
 
-/** Any class with a fitting `execute`. A property of function type: a method signature would also accept stricter inputs. */
+/** A class with a fitting `execute`. A property of function type: a method signature would also accept stricter inputs. */
 export interface Executable<In, Out> {
   execute: Execute<In, Out>;
 }
@@ -14,7 +14,7 @@ export interface Executable<In, Out> {
 // `never` makes the constructor's own parameters irrelevant.
 type Constructor<T> = abstract new (...args: never[]) => T;
 
-/** A decorator of classes and methods, in both decorator modes; a class whose calls others answer (`manual: true`) needs no `execute`. */
+/** A decorator of classes and methods, in both decorator modes; a class with `manual: true` needs no `execute`. */
 export interface ToolDecorator<In, Out, Manual = false> {
   <This, Method extends Execute<In, Out>>(method: Method, context: ClassMethodDecoratorContext<This, Method>): void;
   <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): void;
@@ -70,5 +70,5 @@ function isMethodDescriptor(value: unknown): boolean {
 }
 
 function invalidDecoration(name: string, found: string): ToolError {
-  return new ToolError('INVALID_DECORATION', `Tool "${name}": expected @tool on a class or a public method, found it on ${found}`, { details: { name } });
+  return new ToolError('INVALID_DECORATION', `Tool "${name}": expected @tool on a class or a public method, got ${found}`, { details: { name } });
 }

@@ -10,7 +10,7 @@ type Returned<Out> = Out | ToolResult<Out>;
 
 /** A tool, checked and frozen: what its author declared, and its work. It is in no registry until it is registered. */
 export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema> = ToolOptions<In, Out> & {
-  /** Missing for tools that a person or another program answers. */
+  /** The work; missing for tools that a user or another program answers. */
   readonly execute?: Execute<InputOf<In>, SchemaInput<Out>>;
 };
 
@@ -19,10 +19,10 @@ export interface ToolEntry extends ToolMetadata {
   readonly definition: ToolDefinition;
 }
 
-/** Where a definition keeps its entry; shared between loaded copies of the package. */
+/** The key under which a definition keeps its entry; shared between loaded copies of the package. */
 const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries: other shapes are not recognized.
 
-/** Whether a value was made by `defineTool` or found on a decorated class. */
+/** Returns true for a value made by `defineTool` or taken from a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
   if (typeof value !== 'object' || value === null) return false;
   try {
@@ -58,7 +58,7 @@ export function createDefinition({ declared, metadata }: ResolvedOptions, execut
  * });
  * ```
  *
- * @throws ToolError `INVALID_METADATA` naming every wrong field, what is allowed there and what was found.
+ * @throws ToolError `INVALID_METADATA` naming every wrong field, what is allowed there and what came.
  */
 export function defineTool<In extends ToolSchema, Out extends ToolSchema = ToolSchema>(options: ToolDefinition<In, Out>): ToolDefinition<In, Out> {
   const resolved = resolveMetadata(options, ['execute']);

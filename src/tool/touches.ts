@@ -3,26 +3,30 @@ import { isPlainObject } from '../core/plain-data.js';
 import { isSettled } from './input/freeze-plain.js';
 import type { ToolEntry } from './tool-definition.js';
 
-/** Keys of one call that are believed: more is a tool that touches everything, which is what no keys mean. */
+/** The most keys of one call: a tool with more counts as one that touches everything, as without keys. */
 const MAX_KEYS = 1_000;
 /** Characters of one key. */
 const MAX_KEY_LENGTH = 1_024;
 
-/** What one call touches, as keys. One that ends in `/`, or is a kind alone (`git:`), covers itself and everything below it. */
+/**
+ * The keys that one call touches. One that ends in `/`, or is a kind alone (`git:`), covers itself and everything below
+ * it.
+ */
 export interface Touches {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
 }
 
-/** What was answered for inputs that cannot change: policy and planner go by one answer. */
+/** The answers for inputs that cannot change: policy and planner use the same one. */
 const KNOWN = new WeakMap<object, WeakMap<ToolEntry, Touches | { readonly reads?: never }>>();
 const UNSAID = Object.freeze({});
 
 /**
- * What a call touches, as its tool's `conflictKeys` say; nothing when the tool does not say it, or not well enough.
+ * Returns the keys that a call touches, from its tool's `conflictKeys`; nothing if there are none or they are wrong.
+ * nothing when the tool does not say it, or not well enough.
  *
- * For an input that was checked and frozen the tool is asked once. Plain keys of a tool that can change something count as
- * read and as written.
+ * For an input that was checked and frozen the tool is asked once. Plain keys of a tool that can change something count
+ * as read and as written.
  */
 export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined {
   if (entry.conflictKeys === undefined) return undefined;
@@ -34,11 +38,11 @@ export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined
   return known.reads === undefined ? undefined : known;
 }
 
-/** Whatever is wrong with the keys means that none are known: the safe side. */
+/** Asks the tool. Anything wrong with its keys means that none are known: the safe side. */
 function ask(entry: ToolEntry, input: unknown): Touches | undefined {
   try {
     const answer: unknown = entry.conflictKeys?.(input);
-    // An async function does not fit the option's type; were its rejection not caught, it would end the process.
+    // An async function does not fit the option's type; an uncaught rejection would end the process.
     if (answer instanceof Promise) answer.catch(() => undefined);
     if (Array.isArray(answer)) {
       const keys = keysIn(answer);
@@ -52,7 +56,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
     const [read, written] = [keysIn(reads), keysIn(writes)];
     return read === undefined || written === undefined ? undefined : Object.freeze({ reads: read, writes: written });
   } catch {
-    return undefined; // The input may be anything that a model made up; only the call itself reports what is wrong with it.
+    return undefined; // The input may be anything that a model made up; the call itself reports what is wrong with it.
   }
 }
 
@@ -73,8 +77,9 @@ function keysIn(list: unknown): readonly string[] | undefined {
 }
 
 /**
- * Returns a key, or a pattern of keys, in its one form: its kind in lower case, and its path without `.`, `..` and doubled
- * slashes. A path that ends in `/.` or `/..` covers what is below, as one that ends in `/` does.
+ * Returns a key, or a pattern of keys, in its one form: its kind in lower case, and its path without `.`, `..` and
+ * doubled slashes. its kind in lower case, and its path without `.`, `..` and doubled slashes. A path that ends in `/.`
+ * or `/..` covers what is below, as one that ends in `/` does.
  *
  * An address (`https://…`) also has its host in lower case; doubled slashes and what follows `?` or `#` stay.
  */
@@ -90,23 +95,23 @@ export function canonicalKey(text: string): string {
   return `${lower}${isAbsolute && (relative !== '' || kind === '') ? '/' : ''}${relative}`;
 }
 
-/** What paths of canonical keys do not have; those of addresses may. */
+/** A part of a path that canonical keys lack; those of addresses may have it. */
 const ODD_PATH = /\/\/|(?:^|[/:])\.{1,2}(?:\/|$)|:\/$/;
 
-/** Whether a key or pattern is one of something at a host, which files are not. */
+/** Returns true for a key or pattern of something at a host, which files are not. */
 export function isAddress(text: string): boolean {
   const kind = kindOfKey(text);
   return kind !== '' && kind.toLowerCase() !== 'file:' && text.startsWith('//', kind.length);
 }
 
-/** The parts of a path without `.` and `..`; those that lead above a root are left out. */
+/** Joins the parts of a path without `.` and `..`; those that lead above a root are left out. */
 function withoutDots(parts: readonly string[], isAbsolute: boolean): string {
   const kept: string[] = [];
   for (const part of parts) {
     if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
     else if (part !== '.' && (part !== '..' || !isAbsolute)) kept.push(part);
   }
-  // A folder that the root is in has everything below it, as the root has.
+  // A folder that contains the root covers everything, as the root does.
   if (kept.length === 0 || (!isAbsolute && kept.every((part) => part === '..' || part === ''))) return '';
   const last = parts.at(-1);
   return last === '.' || last === '..' ? `${kept.join('/')}/` : kept.join('/');

@@ -37,10 +37,10 @@ circle['not'] = circle;
 
 /** Schemas that are none, would be endless or misunderstood, and what their refusal says. */
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
-  ['a reference to itself', { $ref: '#' }, /comes back to itself/],
-  ['a reference to itself in a branch', { anyOf: [{ type: 'string' }, { $ref: '#' }] }, /comes back to itself/],
-  ['two definitions that are each other', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } }, /comes back to itself/],
-  ['a dynamic reference to itself', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /comes back to itself/],
+  ['a reference to itself', { $ref: '#' }, /leads back to itself/],
+  ['a reference to itself in a branch', { anyOf: [{ type: 'string' }, { $ref: '#' }] }, /leads back to itself/],
+  ['two definitions that are each other', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } }, /leads back to itself/],
+  ['a dynamic reference to itself', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /leads back to itself/],
   ['100,000 levels', nestedIn(100_000, (not) => ({ not })), /at most 64 levels deep/],
   ['a circle', circle, /at most 64 levels deep/],
   ['270 KiB', { description: 'x'.repeat(270_000) }, /at most 262144 characters/],

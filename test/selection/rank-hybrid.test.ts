@@ -262,22 +262,22 @@ describe('what the embedder is asked', () => {
 
 describe('an embedder that cannot be used', () => {
   const WRONG: readonly (readonly [string, string, (texts: readonly string[]) => unknown])[] = [
-    ['throws', 'Expected vectors of the embedder, which failed; see the cause', () => { throw new Error('401 for key sk-123 at /home/me'); }],
-    ['throws nothing', 'Expected vectors of the embedder, which failed; see the cause', () => { const nothing: unknown = undefined; throw nothing; }],
-    ['answers nothing', 'Expected of the embedder 5 vectors, found undefined', () => undefined],
-    ['answers too few', 'Expected of the embedder 5 vectors, found a list of 4', (texts) => texts.slice(1).map(meaning)],
-    ['answers too many', 'Expected of the embedder 5 vectors, found a list of 6', (texts) => [...texts, ''].map(meaning)],
-    ['answers empty vectors', 'Expected of the embedder vectors of 1 to 8192 numbers, found a list of 0', (texts) => texts.map(() => [])],
-    ['answers enormous vectors', 'Expected of the embedder vectors of 1 to 8192 numbers, found a list of 8193', (texts) => texts.map(() => Array.from({ length: 8_193 }, () => 1))],
-    ['answers different lengths', 'Expected of the embedder vectors that all have 1 numbers, found one of 2', (texts) => texts.map((_, index) => (index === 3 ? [1, 2] : [1]))],
-    ['answers NaN', 'Expected of the embedder vectors of finite numbers, found NaN', (texts) => texts.map(() => [1, NaN])],
-    ['answers infinity', 'Expected of the embedder vectors of finite numbers, found Infinity', (texts) => texts.map(() => [Infinity])],
-    ['answers texts', 'Expected of the embedder vectors of finite numbers, found "1"', (texts) => texts.map(() => ['1'])],
-    ['answers holes', 'Expected of the embedder vectors of finite numbers, found undefined', (texts) => texts.map((): unknown => new Array(2))],
-    ['answers no vectors', 'Expected of the embedder vectors of 1 to 8192 numbers, found an object', (texts) => texts.map(() => ({ length: 1, 0: 1 }))],
-    ['answers bytes without a number type', 'Expected of the embedder vectors of 1 to 8192 numbers, found an object', (texts) => texts.map(() => new DataView(new ArrayBuffer(8)))],
-    ['answers big integers', 'Expected of the embedder vectors of finite numbers, found 1n', (texts) => texts.map(() => BigInt64Array.of(1n))],
-    ['answers NaN in a typed array', 'Expected of the embedder vectors of finite numbers, found NaN', (texts) => texts.map(() => Float32Array.of(NaN))],
+    ['throws', 'Expected vectors from the embedder, got an error. See its cause.', () => { throw new Error('401 for key sk-123 at /home/me'); }],
+    ['throws nothing', 'Expected vectors from the embedder, got an error. See its cause.', () => { const nothing: unknown = undefined; throw nothing; }],
+    ['answers nothing', 'Expected 5 vectors from the embedder, got undefined.', () => undefined],
+    ['answers too few', 'Expected 5 vectors from the embedder, got a list of 4.', (texts) => texts.slice(1).map(meaning)],
+    ['answers too many', 'Expected 5 vectors from the embedder, got a list of 6.', (texts) => [...texts, ''].map(meaning)],
+    ['answers empty vectors', 'Expected vectors of 1 to 8192 numbers from the embedder, got a list of 0.', (texts) => texts.map(() => [])],
+    ['answers enormous vectors', 'Expected vectors of 1 to 8192 numbers from the embedder, got a list of 8193.', (texts) => texts.map(() => Array.from({ length: 8_193 }, () => 1))],
+    ['answers different lengths', 'Expected vectors that all have 1 numbers from the embedder, got one of 2.', (texts) => texts.map((_, index) => (index === 3 ? [1, 2] : [1]))],
+    ['answers NaN', 'Expected vectors of finite numbers from the embedder, got NaN.', (texts) => texts.map(() => [1, NaN])],
+    ['answers infinity', 'Expected vectors of finite numbers from the embedder, got Infinity.', (texts) => texts.map(() => [Infinity])],
+    ['answers texts', 'Expected vectors of finite numbers from the embedder, got "1".', (texts) => texts.map(() => ['1'])],
+    ['answers holes', 'Expected vectors of finite numbers from the embedder, got undefined.', (texts) => texts.map((): unknown => new Array(2))],
+    ['answers no vectors', 'Expected vectors of 1 to 8192 numbers from the embedder, got an object.', (texts) => texts.map(() => ({ length: 1, 0: 1 }))],
+    ['answers bytes without a number type', 'Expected vectors of 1 to 8192 numbers from the embedder, got an object.', (texts) => texts.map(() => new DataView(new ArrayBuffer(8)))],
+    ['answers big integers', 'Expected vectors of finite numbers from the embedder, got 1n.', (texts) => texts.map(() => BigInt64Array.of(1n))],
+    ['answers NaN in a typed array', 'Expected vectors of finite numbers from the embedder, got NaN.', (texts) => texts.map(() => Float32Array.of(NaN))],
   ];
 
   it.each(WRONG)('that %s leaves the registry’s own search, and the reason', async (_, message, answer) => {
@@ -307,7 +307,7 @@ describe('an embedder that cannot be used', () => {
     const { embedder, calls } = embedderWith((texts) => texts.map(() => model));
     await rankHybrid(offices(), 'rain', { embedder });
     model = [1, 1];
-    expect((await rankHybrid(offices(), 'rain', { embedder })).degraded?.message).toBe('Expected of the embedder vectors of as many numbers as before (the tools will be embedded anew), found one of 2');
+    expect((await rankHybrid(offices(), 'rain', { embedder })).degraded?.message).toBe('Expected vectors of as many numbers as before (the tools will be embedded again) from the embedder, got one of 2.');
     expect((await rankHybrid(offices(), 'rain', { embedder })).degraded).toBeUndefined();
     expect(calls.map(({ length }) => length)).toEqual([5, 1, 5]);
   });
@@ -332,7 +332,7 @@ describe('an embedder that is slow', () => {
         timer.runOut();
         const { ranking, degraded } = await result;
         expect(ranking).toEqual(lexical(offices(), 'rain or weather'));
-        expect([degraded?.code, degraded?.message]).toEqual(['TIMEOUT', 'Expected the embedder to answer within 70 ms']);
+        expect([degraded?.code, degraded?.message]).toEqual(['TIMEOUT', 'Expected the embedder to answer within 70 ms, got nothing in time. Raise timeoutMs.']);
         expect([timer.running.size, signals[0]?.aborted]).toEqual([0, true]);
         if (later === 'resolve') answer.resolve(calls[0]!.map(meaning));
         else answer.reject(new Error('too late'));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOptions, text, type FieldsOf } from '../../core/options.js';
 
-/** What health is kept of. */
+/** The kind of things that have health. */
 export type HealthKind = 'tool' | 'provider' | 'job';
 
 /** One call that ended, as it is recorded. */
@@ -12,7 +12,7 @@ export interface HealthRecord {
   readonly latencyMs: number;
   /** The provider that answered, for calls of a tool. */
   readonly provider?: string;
-  /** Whether its work still ran when it was answered. */
+  /** Says that the work still ran when the call was answered. */
   readonly abandoned?: boolean;
 }
 
@@ -21,21 +21,21 @@ export interface Sample {
   readonly success: boolean;
   readonly latencyMs: number;
   readonly at: number;
-  /** Its work still ran when it was answered. */
+  /** Says that the work still ran when the call was answered. */
   readonly abandoned?: true;
 }
 
-/** A record as it is kept. */
+/** Returns a record as it is kept. */
 export function sampleOf({ success, latencyMs, abandoned }: Pick<HealthRecord, 'success' | 'latencyMs' | 'abandoned'>, at: number): Sample {
   return Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) });
 }
 
-/** The last calls in numbers; `null` stands for what cannot be said without calls. */
+/** The last calls in numbers; `null` stands for a number that needs calls when there are none. */
 export interface HealthSummary {
   readonly total: number;
   readonly success: number;
   readonly failure: number;
-  /** From 0 to 1. */
+  /** The share of successful calls, from 0 to 1. */
   readonly successRate: number | null;
   readonly averageLatencyMs: number | null;
   readonly p95LatencyMs: number | null;
@@ -52,42 +52,42 @@ export interface LifetimeCounts {
   readonly failure: number;
 }
 
-/** What is told of a provider that is left alone. */
+/** The backoff of a provider, as it is shown. */
 export interface Backoff {
-  /** In a row. */
+  /** The number of failures in a row. */
   readonly failures: number;
-  /** Milliseconds since 1970; `null` while one call tries it out. */
+  /** The end in milliseconds since 1970; `null` while one call tries the provider out. */
   readonly until: number | null;
 }
 
-/** What records health and answers questions about it: of this process alone, or of several together. */
+/** A log that records health and answers questions about it: of this process alone, or of several together. */
 export interface HealthLog {
   record(record: HealthRecord): void;
   summary(kind: HealthKind, name: string): HealthSummary;
   lifetime(kind: HealthKind, name: string): LifetimeCounts;
-  /** The calls that the summary is of, the oldest first. */
+  /** The calls behind the summary, the oldest first. */
   samples(kind: HealthKind, name: string): readonly Sample[];
   lastCall(kind: HealthKind, name: string): Sample | null;
   /** The provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
-  /** What processes agree on of a provider; `null` when it is not left alone. Missing where health is of one process. */
+  /** The shared backoff of a provider; `null` when it has none. Missing if the health is of one process. */
   backoff?(provider: string): Backoff | null;
-  /** Reads what other processes recorded, and goes on hearing of it. Never rejects. */
+  /** Reads the records of other processes, and follows them from then on. Never rejects. */
   load?(): Promise<void>;
 }
 
-/** How many calls a window holds, and how many names are kept: the least recently used give way. */
+/** The calls that a window holds, and the names that are kept: the least recently used give way. */
 export const HEALTH_WINDOW = 100;
 export const HEALTH_KEYS = 10_000;
 
 const recordSchema = z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text, success: z.boolean(), latencyMs: z.number().min(0), provider: text.optional(), abandoned: z.boolean().optional() } satisfies FieldsOf<HealthRecord>);
 
-/** @throws ToolError `INVALID_ARGUMENT` for what is no record. */
+/** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
 export function requireRecord(record: HealthRecord): void {
   checkOptions(recordSchema, record ?? null, 'fields of the record');
 }
 
-/** Under which one text a kind and a name are kept. Kinds hold no colon, so that no two pairs share one. */
+/** Returns the one text for a kind and a name. Kinds hold no colon, so that no two pairs share one. */
 export function healthKey(kind: HealthKind, name: string): string {
   return `${kind}:${name}`;
 }
@@ -110,7 +110,7 @@ export function summarizeSamples(samples: readonly Sample[]): HealthSummary {
   });
 }
 
-/** The value below which a share of the values lies, between two of them by linear interpolation; `null` of none. */
+/** The value below which a share of the values lies, between two of them by linear interpolation; `null` without values. */
 export function percentile(values: readonly number[], share: number): number | null {
   if (values.length === 0) return null;
   const sorted = Float64Array.from(values).sort();

@@ -4,9 +4,9 @@ import { anObject, checkOptions, wholeBetween, type FieldsOf } from '../../core/
 import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface RollingHealthOptions {
-  /** How many calls a window holds, at most 10,000. @default 100 */
+  /** The number of calls in a window, at most 10,000. @default 100 */
   readonly size?: number;
-  /** How many names are kept; the least recently recorded give way. @default 10_000 */
+  /** The number of names that are kept; the least recently recorded give way. @default 10_000 */
   readonly maxKeys?: number;
   readonly clock?: Clock;
 }
@@ -20,15 +20,18 @@ interface Window {
   total: number;
   success: number;
   lastProvider: string | null;
-  /** Of these samples, once it was asked for: percentiles take time, and many ask between two calls. */
+  /**
+   * The summary of these samples, once it was asked for: percentiles take time, and are often asked for between two
+   * calls.
+   */
   summary: HealthSummary | undefined;
 }
 
 /**
  * Keeps the last calls of every tool, provider and job in this process, and answers in numbers.
  *
- * The window is a count of calls, not a time. Recording takes the same time whatever was recorded before;
- * percentiles are computed when they are asked for. What was never recorded has a summary of zeros and `null`.
+ * The window is a count of calls, not a time. Recording takes the same time whatever was recorded before; percentiles
+ * are computed on demand. A name without records has a summary of zeros and `null`.
  */
 export class RollingHealth implements HealthLog {
   readonly #size: number;
@@ -44,7 +47,7 @@ export class RollingHealth implements HealthLog {
     this.#clock = clock;
   }
 
-  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for what is no record, such as a latency that is no number. */
+  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a wrong record, such as a latency that is no number. */
   record(record: HealthRecord): void {
     requireRecord(record);
     const key = healthKey(record.kind, record.name);

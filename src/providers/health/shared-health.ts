@@ -11,18 +11,18 @@ import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summari
 
 export interface SharedHealthOptions {
   readonly store: StateStore;
-  /** How many calls a window holds, at most 10,000. @default 100 */
+  /** The number of calls in a window, at most 10,000. @default 100 */
   readonly size?: number;
-  /** How many names are kept here; the least recently used give way. @default 10_000 */
+  /** The number of names that are kept here; the least recently used give way. @default 10_000 */
   readonly maxKeys?: number;
   readonly clock?: Clock;
-  /** What tells this process from all others. @default a random UUID */
+  /** A name that tells this process from all others. @default a random UUID */
   readonly writer?: string;
 }
 
-/** Calls of one process that were not yet, or may not yet have been, written. */
+/** The calls of one process that are not yet known to be written. */
 interface Batch {
-  /** Rises with every batch of a process for one key. */
+  /** The number of the batch, which rises for each key of a process. */
   readonly sequence: number;
   readonly samples: readonly Sample[];
   readonly total: number;
@@ -30,36 +30,36 @@ interface Batch {
   readonly lastProvider: string | null;
 }
 
-/** What all processes together know of one name. */
+/** The health of one name over all processes. */
 interface StoredHealth extends Omit<Batch, 'sequence'> {
   /** The last batch that counts of each process, the least recent process first. */
   readonly writers: ReadonlyMap<string, number>;
 }
 
-/** Processes that are remembered. One that is forgotten and repeats a batch after that would be counted twice. */
+/** The number of processes that are remembered. One that is forgotten and repeats a batch after that is counted twice. */
 const MOST_WRITERS = 256;
 
 const NO_HEALTH: StoredHealth = Object.freeze({ samples: [], total: 0, success: 0, lastProvider: null, writers: new Map() });
 
 interface Entry {
-  /** What all processes knew when it was last read or written. */
+  /** The stored health when it was last read or written. */
   shared: StoredHealth;
   /** A batch on its way. It does not change until it is known to count, so that it can be sent again. */
   sent: Batch | undefined;
-  /** What was recorded since. */
+  /** The calls recorded since. */
   pending: Batch | undefined;
 }
 
-/** How often what was recorded is written, per name at most once: traffic does not grow with the calls. */
+/** The interval at which records are written, at most once per name: traffic does not grow with the calls. */
 const FLUSH_MS = 1_000;
-/** How long the store keeps the health of a name that nobody calls. */
+/** The time for which the store keeps the health of a name without calls. */
 const KEEP_MS = 7 * 24 * 3_600_000;
-/** Every lost race was won by another process, so that this many in a row need as many processes. */
+/** The attempts at a write. Every lost race was won by another process, so that this many in a row need as many processes. */
 const MOST_RACES = 100;
 /** Names that are listed in one step, and read at the same time. */
 const MOST_LISTED = 10_000;
 const READS_AT_ONCE = 100;
-/** How long `load` waits for a store that does not answer. */
+/** The time that `load` waits for a store that does not answer. */
 const LOAD_MS = 2_000;
 const CHANNEL = 'health';
 
@@ -71,11 +71,11 @@ const optionsSchema = z.strictObject({ store: anObject<StateStore>('a StateStore
  * Recording never waits: calls are written in batches, at most once a second for each name, and on `close()`. Every
  * batch counts exactly once, also when its write was answered by an error and is repeated. Without the store the
  * process goes on with what it knows, and writes it when the store is back; when the store lost its data, what the
- * processes knew last is restored. Summaries are of the last calls of all processes, as far as this one has heard: of the
- * names that it records itself, and after `load()`, which a `CapabilityRegistry` calls, of all names.
+ * processes knew last is restored. Summaries are of the last calls of all processes, as far as this one has heard: of
+ * the names that it records itself, and after `load()`, which a `CapabilityRegistry` calls, of all names.
  *
- * Call `close()` at the end: it writes what is left. The timer that writes keeps no process alive, because without the store
- * it would do so for ever.
+ * Call `close()` at the end: it writes what is left. The timer that writes keeps no process alive, because without the
+ * store it would do so for ever.
  */
 export class SharedHealth implements HealthLog {
   readonly #store: StateStore;
@@ -83,11 +83,11 @@ export class SharedHealth implements HealthLog {
   readonly #size: number;
   readonly #maxKeys: number;
   readonly #writer: string;
-  /** By the keys of the store, as are the providers that are left alone and what is to be read. */
+  /** The entries by the keys of the store, like the backoffs and the keys that are still to be read. */
   readonly #entries = new Map<string, Entry>();
   readonly #backoffs = new Map<string, Backoff>();
   readonly #toRead = new Set<string>();
-  /** Whether what only others record is kept, too, and whether the store is still to be asked for its names. */
+  /** Says that names recorded only by others are kept, too, and that the store is still to be asked for its names. */
   #followsAll = false;
   #toList = false;
   readonly #channels = new Map<string, Promise<void>>();
@@ -107,7 +107,7 @@ export class SharedHealth implements HealthLog {
     this.#writer = writer;
   }
 
-  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for what is no record. */
+  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a wrong record. */
   record(record: HealthRecord): void {
     requireRecord(record);
     const key = keyOf(record.kind, record.name);
@@ -131,7 +131,7 @@ export class SharedHealth implements HealthLog {
     return Object.freeze([...this.#view(kind, name).samples]);
   }
 
-  /** All calls of all processes since the store holds data. */
+  /** Returns the number of all calls of all processes since the store holds data. */
   lifetime(kind: HealthKind, name: string): LifetimeCounts {
     return countsOf(this.#view(kind, name));
   }
@@ -149,9 +149,10 @@ export class SharedHealth implements HealthLog {
   }
 
   /**
-   * Reads what all processes know of all names, at most `maxKeys`, and from then on hears of those that other processes call.
+   * Reads the stored health of all names, at most `maxKeys`, and follows from then on the names that other processes
+   * call.
    *
-   * It settles after at most two seconds; without the store it is done when that is back. Never rejects.
+   * It settles after at most two seconds; without the store it goes on when the store is back. Never rejects.
    */
   async load(): Promise<void> {
     this.#followsAll = this.#toList = true;
@@ -161,13 +162,13 @@ export class SharedHealth implements HealthLog {
     stopTimer?.();
   }
 
-  /** Reads what all processes know of a name now, also of one that this process never recorded; without the store nothing changes. */
+  /** Reads the stored health of a name now, even if this process never recorded it; without the store nothing changes. */
   async refresh(kind: HealthKind, name: string): Promise<void> {
     this.#toRead.add(keyOf(kind, name));
     await this.flush();
   }
 
-  /** Writes what is to be written, and reads what others wrote; without the store it stays to be done. Never rejects. */
+  /** Writes the pending records, and reads those of others; without the store they stay pending. Never rejects. */
   async flush(): Promise<void> {
     // One after the other: a batch must not be sent twice at the same time.
     const before = this.#flushing;
@@ -177,7 +178,7 @@ export class SharedHealth implements HealthLog {
     if (this.#flushing === flushing) this.#flushing = undefined;
   }
 
-  /** Writes what is left and stops listening; what is recorded after it stays in this process. */
+  /** Writes the remaining records and stops listening; later ones stay in this process. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -186,7 +187,7 @@ export class SharedHealth implements HealthLog {
     await Promise.allSettled(this.#ends.map(async (end) => end()));
   }
 
-  /** Keeps an entry as the one used last; when there are too many, one without calls to write gives way, if there is one. */
+  /** Keeps an entry as the one used last; if there are too many, one without calls to write gives way, if there is one. */
   #keep(key: string, entry: Entry): void {
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -195,7 +196,7 @@ export class SharedHealth implements HealthLog {
     this.#entries.delete(this.#entries.keys().next().value!);
   }
 
-  /** What is known of a name here: what all processes wrote, and what this one has still to write. */
+  /** Returns the health of a name as known here: the stored one, and the records still to be written. */
   #view(kind: HealthKind, name: string): StoredHealth {
     const entry = this.#entries.get(keyOf(kind, name));
     if (entry === undefined) return NO_HEALTH;
@@ -215,7 +216,7 @@ export class SharedHealth implements HealthLog {
     try {
       if (!this.#closed) await this.#listen();
       for (const [key, entry] of [...this.#entries]) {
-        // What an error held up first, then what was recorded since.
+        // First the batch that an error held up, then the later records.
         if (entry.sent !== undefined) await this.#write(key, entry);
         if (entry.pending !== undefined) await this.#write(key, entry);
       }
@@ -226,7 +227,7 @@ export class SharedHealth implements HealthLog {
         for (const read of reads) if (read.status === 'rejected') throw read.reason;
       }
     } catch {
-      // The store is gone: everything stays as it is, and is tried again, not all names one by one.
+      // The store is gone: everything stays as it is and is tried again, not name by name.
       this.#flushSoon();
     }
   }
@@ -239,7 +240,7 @@ export class SharedHealth implements HealthLog {
     for (let race = 0; race < MOST_RACES; race += 1) {
       this.#toRead.delete(key);
       const text = await this.#store.get(key);
-      // A store that lost it is given what was known here last.
+      // A store that lost the health is given what was known here last.
       entry.shared = decodeHealth(text) ?? entry.shared;
       const merged = mergeBatch(entry.shared, this.#writer, entry.sent, this.#size);
       const counts = merged === entry.shared || (await this.#store.compareAndSet(key, text, encodeHealth(merged), { ttlMs: KEEP_MS }));
@@ -258,14 +259,14 @@ export class SharedHealth implements HealthLog {
   }
 
   async #read(key: string): Promise<void> {
-    // First: what changes meanwhile is read again.
+    // Before reading: a change during it is read again.
     this.#toRead.delete(key);
     try {
       if (key.startsWith('provider:')) return this.#leaveAlone(key, (await readProviderState(this.#store, key, MOST_RETRY_AFTER_MS)).state);
       const shared = decodeHealth(await this.#store.get(key));
       if (shared !== undefined) this.#keep(key, Object.assign(this.#entries.get(key) ?? { sent: undefined, pending: undefined }, { shared }));
     } catch (error) {
-      // A key that no store takes, or that holds something else, will not become better.
+      // A key that stores refuse, or that holds something else, will not get better.
       if (isToolError(error, 'INVALID_ARGUMENT') || isToolError(error, 'LIMIT_EXCEEDED')) return;
       this.#toRead.add(key);
       throw error;
@@ -278,7 +279,7 @@ export class SharedHealth implements HealthLog {
     this.#backoffs.set(key, Object.freeze({ failures: state.failures, until: state.kind === 'backing-off' ? this.#clock.now() + state.durationMs : null }));
   }
 
-  /** Listens, and only then reads: what changes between the two is heard. */
+  /** Listens first and then reads, so that no change between the two is missed. */
   async #listen(): Promise<void> {
     if (this.#ends.length === 0) this.#ends.push(this.#store.onAvailability((available) => available && this.#readAgain()));
     for (const channel of this.#followsAll ? [CHANNEL, PROVIDER_CHANNEL] : [CHANNEL]) {
@@ -291,7 +292,7 @@ export class SharedHealth implements HealthLog {
     }
   }
 
-  /** While the store was away, nothing was heard. */
+  /** Marks all names as unread: no change was heard while the store was away. */
   #readAgain(): void {
     this.#toList = this.#followsAll;
     for (const key of [...this.#entries.keys(), ...this.#backoffs.keys()]) this.#toRead.add(key);
@@ -320,9 +321,12 @@ function parseList(message: string): readonly unknown[] {
   }
 }
 
-/** Adds a batch; the window keeps the last `size` samples by their dates. The same object when the batch counts already. */
+/**
+ * Adds a batch; the window keeps the last `size` samples by their dates. Returns the same object if the batch counts
+ * already.
+ */
 function mergeBatch(stored: StoredHealth, writer: string, batch: Batch, size: number): StoredHealth {
-  // Its write was answered by an error, and happened all the same.
+  // Its write was answered by an error, but happened all the same.
   if ((stored.writers.get(writer) ?? 0) >= batch.sequence) return stored;
   const writers = new Map(stored.writers);
   writers.delete(writer);
@@ -341,12 +345,15 @@ function countsOf({ total, success }: { readonly total: number; readonly success
   return Object.freeze({ total, success, failure: total - success });
 }
 
-/** Lists instead of objects: a window of 100 calls is some 3 KB. Each begins with 1 for success, 0 for failure, 2 for an abandoned call. */
+/**
+ * Writes health as lists instead of objects: a window of 100 calls is some 3 KB. Each begins with 1 for success, 0 for
+ * failure, 2 for an abandoned call.
+ */
 function encodeHealth({ samples, total, success, lastProvider, writers }: StoredHealth): string {
   return JSON.stringify({ v: 1, samples: samples.map(({ success, latencyMs, at, abandoned }) => [success ? 1 : abandoned ? 2 : 0, latencyMs, at]), total, success, lastProvider, writers: [...writers] });
 }
 
-/** The stored health of a text; none for a text of another version or that is damaged. */
+/** Reads the health in a text; nothing from a text of another version or a damaged one. */
 function decodeHealth(text: string | undefined): StoredHealth | undefined {
   if (text === undefined) return undefined;
   try {

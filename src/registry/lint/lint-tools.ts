@@ -11,21 +11,21 @@ import { nearDuplicates } from './near-duplicates.js';
 
 /** One thing to fix in a tool's metadata. */
 export interface LintFinding {
-  /** Stable: CI settings may name it. */
+  /** The name of the rule; it is stable, as CI settings may name it. */
   readonly rule: string;
   readonly severity: LintSeverity;
   readonly toolName: string;
   readonly message: string;
 }
 
-/** The names of tools in a policy: of its rules, and of its allow-list. */
+/** The names of tools in a policy's rules and allow-list. */
 interface NamedTools {
   readonly rules?: readonly { readonly name?: string; readonly verdict: Verdict; readonly tools?: string | readonly string[] }[];
   readonly allow?: readonly string[];
 }
 
 /**
- * Returns everything worth fixing in the metadata of a registry's tools, in registration order, then by rule.
+ * Returns what to fix in the metadata of a registry's tools, in registration order, then by rule.
  *
  * @param policy the rules and allow-list of a `SafetyPolicy`, for findings also about the names in them that no tool has. The
  * policy itself accepts them, as tools may come later. A pattern with `*` may match nothing.
@@ -44,7 +44,7 @@ function unknownNames(registry: ToolMetadataRegistry, { rules = [], allow = [] }
   ];
   return places.flatMap(({ where, verdict, names }) =>
     names.flatMap((toolName) => {
-      // What allows matches no alias.
+      // A rule that allows matches no alias.
       const { name: own } = registry.get(toolName) ?? {};
       if (toolName.includes('*') || (verdict === 'allow' ? own === toolName : own !== undefined)) return [];
       const close = own ?? suggestNames(toolName, [...registry].map(({ name }) => name))[0];
@@ -54,18 +54,18 @@ function unknownNames(registry: ToolMetadataRegistry, { rules = [], allow = [] }
   );
 }
 
-/** A tool that is looked at among others. */
+/** A tool to be linted among others. */
 export interface LintedTool {
   readonly entry: ToolEntry;
-  /** Whose it is: it is compared with tools of the same owner, and with those of everybody (`''`). */
+  /** The owner: the tool is compared with tools of the same owner, and with the shared ones (`''`). */
   readonly owner: string;
 }
 
-/** What the rules ask about the other tools. */
+/** The questions of the rules about the other tools. */
 export interface LintedAmong<Tool extends LintedTool> {
-  /** Returns whether a text names a tool or a category beside the tool. */
+  /** Returns true if a text names a tool or a category beside the tool. */
   readonly knows: (name: string, tool: Tool) => boolean;
-  /** Returns whether anybody sees both tools. */
+  /** Returns true if any persona sees both tools. */
   readonly meet: (earlier: Tool, later: Tool) => boolean;
 }
 
@@ -90,7 +90,7 @@ export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { kno
   return findings;
 }
 
-/** What is wrong with a tool whatever stands beside it: as long as it is the same entry, it is looked at once. */
+/** The findings that do not depend on other tools: each entry is linted once. */
 const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
 
 function ownFindings(entry: ToolEntry): readonly LintFinding[] {

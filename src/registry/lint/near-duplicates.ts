@@ -1,12 +1,15 @@
 import type { Work } from '../../core/clock.js';
 
-/** How many earlier texts one is compared with at most: the time is linear in the number of texts, also when all have the same few words. */
+/**
+ * The largest number of earlier texts that one is compared with: the time is linear in the number of texts, even when
+ * all have the same few words.
+ */
 const MOST_COMPARED = 1_000;
 
 /** A text among others, as the different stems of its words. */
 export interface ComparedText {
   readonly stems: readonly string[];
-  /** Whose it is: it meets texts of the same owner, and those of everybody (`''`). */
+  /** The owner: the text is compared with texts of the same owner, and with the shared ones (`''`). */
   readonly owner: string;
 }
 
@@ -51,7 +54,7 @@ function* rarestFirst(texts: readonly ComparedText[]): Work<readonly (readonly n
     yield;
     for (const stem of stems) frequency.set(stem, (frequency.get(stem) ?? 0) + 1);
   }
-  // Counted and not sorted: there may be more stems than can be sorted in one turn.
+  // Counted, not sorted: there may be more stems than can be sorted in one slice of work.
   const next: number[] = [0];
   for (const count of frequency.values()) next[count] = (next[count] ?? 0) + 1;
   let sum = 0;
@@ -66,7 +69,7 @@ function* rarestFirst(texts: readonly ComparedText[]): Work<readonly (readonly n
   return sets;
 }
 
-/** The texts that share a stem, in order; those that share the rarest ones when there are too many. */
+/** The texts that share a stem, in order; if there are too many, those that share the rarest ones. */
 function candidates(rarest: readonly number[], owners: readonly string[], seen: ReadonlyMap<string, readonly number[]>): readonly number[] {
   const found = new Set<number>();
   for (const stem of rarest) {

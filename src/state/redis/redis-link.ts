@@ -4,7 +4,7 @@ import { expectedGot } from '../../core/issues.js';
 import { AnswerWatch, NoAnswer } from '../answer-watch.js';
 import { closed } from '../state-arguments.js';
 
-/** What is used of a client of the package `redis` 5. */
+/** The parts of a client of the package `redis` 5 that are used. */
 export interface RedisClient {
   on(event: string, listener: (...args: never[]) => void): unknown;
   connect(): Promise<unknown>;
@@ -16,7 +16,7 @@ export interface RedisClient {
   unsubscribe(channel: string): Promise<void>;
 }
 
-/** Makes a client that is not yet connected, with these settings put over its own. */
+/** Makes a client that is not yet connected; these settings win over its own. */
 export type MakeRedisClient = (settings: RedisClientSettings) => RedisClient;
 
 export interface RedisClientSettings {
@@ -25,10 +25,10 @@ export interface RedisClientSettings {
 }
 
 /**
- * One life of a connection: it opens once, and when it is lost or ended it is never used again.
+ * One life of a connection: it opens once, and is never used again after it is lost or ended.
  *
- * The client's own reconnection is switched off: it keeps waiting on a server that accepts connections and then says
- * nothing, holds the process alive between attempts, and cannot be told to give up a connection that fell silent.
+ * The client's own reconnection is switched off: it keeps waiting for a server that accepts connections and then stays
+ * silent, holds the process alive between attempts, and cannot be told to give up a silent connection.
  */
 export class RedisConnection {
   readonly #client: RedisClient;
@@ -44,7 +44,7 @@ export class RedisConnection {
     this.#client = make({
       connectTimeout: dialTimeoutMs,
       reconnectStrategy: (_, cause) => {
-        // The client lets go of everything only if it is destroyed before it considers itself closed: that is now.
+        // The client releases everything only if it is destroyed before it considers itself closed: that is now.
         this.#phase = this.#phase === 'dialling' ? 'open' : this.#phase;
         lost(cause);
         return false;
@@ -59,10 +59,10 @@ export class RedisConnection {
     });
   }
 
-  /** @throws what kept it from connecting. */
+  /** Opens the connection. @throws the cause if it fails. */
   async open(): Promise<void> {
     this.#phase = 'dialling';
-    // An attempt alone does not keep the process from exiting.
+    // An attempt by itself does not keep the process from exiting.
     this.#client.unref();
     await this.#client.connect();
   }
@@ -71,7 +71,7 @@ export class RedisConnection {
     return this.#client.sendCommand(args);
   }
 
-  // The client would keep these for a connection that never comes.
+  // The client would keep the commands for a connection that never comes.
   async subscribe(channels: readonly string[], listener: (message: string, channel: string) => void): Promise<void> {
     this.#refuseEnded();
     await this.#client.subscribe(channels, listener);
@@ -82,11 +82,11 @@ export class RedisConnection {
     await this.#client.unsubscribe(channel);
   }
 
-  /** Drops the connection at once; what was not answered is rejected. */
+  /** Drops the connection at once; commands without an answer are rejected. */
   end(): void {
     const open = this.#phase === 'open';
     this.#phase = 'ended';
-    // A socket that still dials is out of the client's reach and would stay open: 'connect' ends it, or its time limit.
+    // The client cannot reach a socket that still dials: 'connect' ends it, or its time limit.
     if (open) this.#destroy();
   }
 
@@ -105,35 +105,38 @@ export class RedisConnection {
 
 export interface RedisLinkOptions {
   readonly makeClient: MakeRedisClient;
-  /** How long a command is waited for while Redis answers nothing. */
+  /** The time to wait for a command while Redis answers nothing. */
   readonly timeoutMs: number;
-  /** What each new connection needs before it is used; a `ToolError` is the reason why operations are refused. */
+  /** Prepares each new connection before it is used; a `ToolError` is the reason why operations are refused. */
   readonly prepare: (connection: RedisConnection) => Promise<unknown>;
-  /** Is told of every change between up and not. */
+  /** Called at every change between up and not. */
   readonly onChange: () => void;
 }
 
 type LinkState =
   | { readonly kind: 'down'; readonly cause: unknown }
-  /** Connecting, or connected and not known to answer in time. */
+  /** A connection that is being opened, or is not known to answer in time. */
   | { readonly kind: 'doubted'; readonly connection: RedisConnection; readonly cause: unknown }
   | { readonly kind: 'up'; readonly connection: RedisConnection }
   | { readonly kind: 'closed' };
 
-/** Operations that are sent and not answered; more wait for their turn, and are not sent when it does not come. */
+/** Operations that are sent and not answered; more wait for their turn, and are not sent if it does not come in time. */
 const MOST_SENT = 1_000;
 /** Operations, and characters of them, that may wait: beyond these a process only piles up work. */
 const MOST_WAITING = 100_000;
 const MOST_CHARACTERS = 268_435_456;
-/** How often the connection is tried again, and asked whether it answers, while it does not. */
+/** The interval at which a lost connection is tried again, and a silent one is asked whether it answers. */
 const RETRY_MS = 500;
-/** How often while all is well: else a connection that fell silent is found only by the next command. */
+/** The interval of pings while all is well: without them only the next command would notice a silent connection. */
 const HEARTBEAT_MS = 1_000;
-/** An attempt to connect, or a ping, that takes longer is given up for a new connection; the operating system would wait for minutes. */
+/**
+ * The time after which an attempt to connect, or a ping, is given up for a new connection; the operating system would
+ * wait for minutes.
+ */
 const GIVE_UP_MS = 2_000;
 
 /**
- * A connection that is kept: commands are answered or refused in time, and it comes back by itself.
+ * A connection that is kept up: commands are answered or refused in time, and it comes back by itself.
  *
  * It is up while it answers pings in time. Silence puts it in doubt: from then on commands are refused at once, until a
  * ping is answered in time again.
@@ -160,7 +163,7 @@ export class RedisLink {
   }
 
   /**
-   * Connects, now and whenever it is lost. Resolves when the first attempt has succeeded or failed.
+   * Connects now, and again whenever the connection is lost. Resolves when the first attempt has succeeded or failed.
    *
    * @throws ToolError when `prepare` refused the first connection.
    */
@@ -171,10 +174,10 @@ export class RedisLink {
   }
 
   /**
-   * Runs commands on the connection, when it is their turn.
+   * Runs commands on the connection when it is their turn.
    *
-   * @param commands is handed whether its time is over: nothing is sent any more for a caller that has gone.
-   * @param characters is how much the commands hold in memory.
+   * @param commands receives a check of whether its time is over: nothing is sent any more for a caller that has gone.
+   * @param characters is the memory that the commands take.
    */
   async run<T>(commands: (connection: RedisConnection, isOver: () => boolean) => Promise<T>, characters = 0): Promise<T> {
     const state = this.#state;
@@ -227,17 +230,20 @@ export class RedisLink {
     if (isToolError(error)) return error;
     if (error instanceof NoAnswer) {
       if (error.silent) this.#doubt(connection, error);
-      return unavailable('no_answer', expectedGot(`an answer of Redis within ${this.#options.timeoutMs} ms`, 'none', sent ? 'The operation may still happen.' : 'It was not sent.'), sent);
+      return unavailable('no_answer', expectedGot(`an answer from Redis within ${this.#options.timeoutMs} ms`, 'none', sent ? 'The operation may still happen.' : 'It was not sent.'), sent);
     }
     const code = replyCode(error);
-    if (code === undefined) return unavailable('connection_lost', expectedGot('an answer of Redis', `the connection lost (${shortReason(error)})`, 'The operation may have happened.'), true, error);
+    if (code === undefined) return unavailable('connection_lost', expectedGot('an answer from Redis', `a lost connection (${shortReason(error)})`, 'The operation may have happened.'), true, error);
     // A master that became a replica keeps its connections: only a new one finds the new master.
-    // Redis 6 wraps what a script was answered in an error of its own.
+    // Redis 6 wraps the error that a script received in an error of its own.
     if (error instanceof Error && error.message.includes('READONLY')) this.#lose(connection, error);
-    return unavailable('refused', expectedGot('Redis to do the operation', `it refused with ${code}`, 'Look at its state and configuration.'), true, error);
+    return unavailable('refused', expectedGot('Redis to do the operation', `the refusal ${code}`, 'Look at its state and configuration.'), true, error);
   }
 
-  /** Connects and watches the connection, again and again. @param tried is told the outcome of each attempt. */
+  /**
+   * Connects and watches the connection for as long as the link is open. @param tried receives the outcome of each
+   * attempt.
+   */
   async #keep(tried: (cause: unknown) => void): Promise<void> {
     const { makeClient, prepare } = this.#options;
     while (this.#state.kind !== 'closed') {
@@ -245,7 +251,7 @@ export class RedisLink {
       const connection = new RedisConnection(makeClient, GIVE_UP_MS, (cause) => this.#lose(connection, cause));
       this.#state = { kind: 'doubted', connection, cause: 'cause' in this.#state ? this.#state.cause : undefined };
       try {
-        // Only if nobody gave it up meanwhile.
+        // The connection may have been given up meanwhile.
         await this.#answers.wait(connection.open().then(() => this.#isCurrent(connection) && prepare(connection)), GIVE_UP_MS);
         while (this.#isCurrent(connection)) {
           await this.#ping(connection);
@@ -256,13 +262,14 @@ export class RedisLink {
         this.#lose(connection, cause);
         tried(cause);
       }
-      // At once, unless the last attempt was just now: a server that drops every connection is not to be flooded with them.
+      // At once, unless the last attempt was just now: a server that drops every connection must not be flooded with
+      // them.
       const restMs = triedAt + RETRY_MS - systemClock.elapsed();
       if (restMs > 0) await this.#pause(restMs);
     }
   }
 
-  /** Asks whether the connection answers. @throws what broke it, also when the ping stays without an answer. */
+  /** Asks whether the connection answers. @throws what broke it, also if the ping gets no answer. */
   async #ping(connection: RedisConnection): Promise<void> {
     const reply = connection.send(['PING']);
     try {
@@ -275,7 +282,7 @@ export class RedisLink {
     }
   }
 
-  /** Waits, or until the state has changed. */
+  /** Waits for a time, or until the state has changed. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = systemClock.after(ms, resolve, { background: true });
@@ -312,10 +319,10 @@ export class RedisLink {
 }
 
 function noop(): void {
-  // What became of an operation is its caller's to hear.
+  // The caller of an operation hears of its outcome.
 }
 
-/** Why an operation got no answer. */
+/** The reason why an operation got no answer. */
 type UnavailableReason = 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity' | 'evicts';
 
 /** A `STATE_UNAVAILABLE` error; `sent: false` in its details says that the operation surely did not happen. */
@@ -326,11 +333,11 @@ export function unavailable(reason: UnavailableReason, message: string, sent: bo
 
 /** The first word of an error that Redis answered, such as `NOSCRIPT` or `WRONGTYPE`; `undefined` for errors of the connection. */
 export function replyCode(error: unknown): string | undefined {
-  // Those of Redis begin with a word in capitals; those of sockets and of the client do not.
+  // Redis's own errors begin with a word in capitals; those of sockets and of the client do not.
   return error instanceof Error ? /^[A-Z][A-Z0-9_]+(?= |$)/.exec(error.message)?.[0] : undefined;
 }
 
-/** An error in a word or two, without the addresses and paths that messages of sockets carry. */
+/** Returns an error in a word or two, without the addresses and paths in messages of sockets. */
 function shortReason(error: unknown): string {
   if (error === undefined) return 'not connected yet';
   if (error instanceof NoAnswer) return error.message;

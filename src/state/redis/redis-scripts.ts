@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { WINDOW_STEPS } from '../state-arguments.js';
 
-/** How the errors of the guard begin. */
+/** The beginning of the guard's errors. */
 export const RESTARTED = 'TOOLDEX_RESTARTED';
 
 /** A program that Redis runs as one step, and the name by which its cache knows it. */
@@ -16,7 +16,7 @@ function script(source: string): RedisScript {
 
 /**
  * Reads the identity: the `run_id`, which is new at every start and each server's own, and the id of the replication
- * history, which is new when a server that was a replica meanwhile becomes the master again. Empty where it is not told.
+ * history, which is new when a former replica becomes the master again. Empty if the server hides it.
  */
 const IDENTITY = `
 local function told(section, pattern)
@@ -30,9 +30,10 @@ end
 `;
 
 /**
- * Refuses when ARGV[1] names another server than this one.
+ * Refuses if ARGV[1] names another server than this one.
  *
- * Asked in the same step as the write: a Redis that restarts, or a proxy that changes servers, would otherwise do so in between.
+ * It runs in the same step as the write: a restart of Redis, or a proxy that changes servers, could otherwise come in
+ * between.
  */
 const GUARD = `${IDENTITY}
 if ARGV[1] ~= '' and ARGV[1] ~= identity() then return redis.error_reply('${RESTARTED} another server') end
@@ -69,10 +70,12 @@ return 1
 `);
 
 /**
- * ARGV after the guard: the number to add; the largest sum, or empty; milliseconds to live, or empty; `1` if the key must exist.
+ * ARGV after the guard: the number to add; the largest sum, or empty; milliseconds to live, or empty; `1` if the key
+ * must exist.
  *
  * Answers whether it wrote (1, 0; 2 when the key holds no number) and the number under the key as text, empty for none.
- * Lua's numbers are those of JavaScript, and 17 digits name each of them exactly. A number as such would be cut to an integer by Redis.
+ * Lua's numbers are those of JavaScript, and 17 digits name each of them exactly. Redis would cut a bare number to an
+ * integer.
  */
 export const INCREMENT = script(`${GUARD}
 local current = redis.call('GET', KEYS[1])
@@ -98,8 +101,8 @@ return {1, text}
 `);
 
 /**
- * As INCREMENT, with the length of the window for the milliseconds to live. The key holds `window` and, for each step
- * that counts, its number and what was added in it.
+ * Works as INCREMENT, with the length of the window for the milliseconds to live. The key holds `window` and, for each
+ * step that counts, its number and the sum added in it.
  */
 export const INCREMENT_WINDOW = script(`${GUARD}
 local current = redis.call('GET', KEYS[1])

@@ -10,7 +10,7 @@ import { RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConn
 import { APPEND, COMPARE_AND_SET, INCREMENT, INCREMENT_WINDOW, NOW, RESTARTED, type RedisScript } from './redis-scripts.js';
 import { checkRedisOptions, clientMaker, type CheckedRedisOptions, type RedisStateStoreOptions } from './redis-options.js';
 
-/** How long `connect` waits for a Redis that does not answer. */
+/** The time that `connect` waits for a Redis that does not answer. */
 const FIRST_WAIT_MS = 1_000;
 
 /**
@@ -47,13 +47,14 @@ export class RedisStateStore implements StateStore {
   }
 
   /**
-   * A store on the Redis at `url`, or with the settings of `client`.
+   * Connects a store to the Redis at `url`, or with the settings of `client`.
    *
-   * It resolves also when Redis cannot be reached, after at most one second: a program should start without its Redis as
-   * it goes on without it. Operations are then refused until it is there; `available` and `onAvailability` tell.
+   * It resolves even if Redis cannot be reached, after at most one second: a program should be able to start without
+   * its Redis. Operations are refused until it is there; `available` and `onAvailability` tell.
    *
-   * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE when `redis` is not installed, STATE_UNAVAILABLE
-   * for a Redis that evicts keys (`details.reason: 'evicts'`). When that becomes known only later, operations are refused.
+   * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE when `redis` is not installed,
+   * STATE_UNAVAILABLE for a Redis that evicts keys (`details.reason: 'evicts'`). If that becomes known only later,
+   * operations are refused.
    */
   static async connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
     const checked = checkRedisOptions(options);
@@ -67,7 +68,7 @@ export class RedisStateStore implements StateStore {
     return store;
   }
 
-  /** Whether operations are tried and messages heard at the moment. */
+  /** Returns true while operations are tried and messages heard. */
   get available(): boolean {
     return this.#available;
   }
@@ -145,7 +146,7 @@ export class RedisStateStore implements StateStore {
     try {
       await this.#messages.run(() => ready);
     } catch (error) {
-      // Without an answer it is asked for again with the next connection; a no stays a no.
+      // Without an answer the next connection asks again; a refusal is final.
       if (isToolError(error) && error.details['reason'] === 'refused') {
         await remove();
         throw error;
@@ -176,7 +177,7 @@ export class RedisStateStore implements StateStore {
     });
   }
 
-  /** @throws ToolError for a Redis that may drop an approval or a counter to make room. */
+  /** Checks that Redis evicts no keys. @throws ToolError for one that may drop an approval or a counter to make room. */
   async #checkEviction(connection: RedisConnection): Promise<void> {
     const info = await connection.send(['INFO', 'memory']).catch((error: unknown) => {
       if (['NOPERM', 'ERR'].includes(replyCode(error) ?? '')) return '';
@@ -192,7 +193,7 @@ export class RedisStateStore implements StateStore {
     return this.#prefix + checkKey(key, what);
   }
 
-  /** What a write is bound to; nothing where restarts are trusted. */
+  /** Returns the identity that a write is bound to; nothing if restarts are trusted. */
   #guard(identity: string | undefined): string {
     if (identity === undefined) return '';
     if (!this.#trusted) return identity;
@@ -200,7 +201,7 @@ export class RedisStateStore implements StateStore {
     return '';
   }
 
-  /** @param wrongType makes the error for a key that holds the other of text and list. */
+  /** Sends a command. @param wrongType makes the error for a key that holds the other of text and list. */
   async #send(command: readonly string[], wrongType: () => ToolError = notAText): Promise<unknown> {
     return await this.#commands.run((connection) => connection.send(command), lengthOf(command)).catch((error: unknown) => throwAs(wrongType, error));
   }
@@ -215,7 +216,7 @@ export class RedisStateStore implements StateStore {
       try {
         return await connection.send(['EVALSHA', sha, ...rest]);
       } catch (error) {
-        // Not run at all: Redis was restarted, or its script cache was flushed.
+        // It did not run at all: Redis was restarted, or its script cache was flushed.
         if (replyCode(error) !== 'NOSCRIPT' || isOver()) throw error;
         return connection.send(['EVAL', source, ...rest]);
       }
@@ -234,18 +235,18 @@ function lengthOf(words: readonly string[]): number {
   return words.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** A text or its absence, as the scripts take it. */
+/** Returns a text or its absence, as the scripts take it. */
 function present(text: string | undefined): readonly [string, string] {
   return text === undefined ? ['0', ''] : ['1', text];
 }
 
-/** Channels in one command: a command with all of many thousands would hold up the others. */
+/** Channels in one command: one with many thousands would hold up other commands. */
 const CHANNELS_AT_ONCE = 1_000;
 
-/** Who listens to which channel of Redis, whichever connection the messages come by. */
+/** The listeners of each channel of Redis, whichever connection its messages come by. */
 class RedisSubscriptions {
   readonly #listeners = new ChannelListeners();
-  /** Channels that a connection was asked for, and when it confirmed. */
+  /** The channels that a connection was asked for, and when it confirmed. */
   readonly #confirmed = new Map<string, Promise<void>>();
   #connection: RedisConnection | undefined;
 
@@ -258,14 +259,17 @@ class RedisSubscriptions {
     await Promise.all(parts.map((part) => this.#ask(connection, part)));
   }
 
-  /** @returns `ready`, which settles when the present connection, if any, has confirmed; and how to stop. */
+  /**
+   * Adds a listener. @returns `ready`, which settles when the present connection, if any, has confirmed; and a function
+   * that removes it.
+   */
   add(channel: string, listener: (message: string) => void): { readonly ready: Promise<void>; readonly remove: () => Promise<void> } {
     const stop = this.#listeners.add(channel, listener);
     const ready = this.#confirmed.get(channel) ?? (this.#connection === undefined ? Promise.resolve() : this.#ask(this.#connection, [channel]));
     const remove = async () => {
       stop();
       if (this.#listeners.has(channel) || !this.#confirmed.delete(channel)) return;
-      // Nobody listens any more, whatever comes of this.
+      // No listener is left, so a failure does not matter.
       await this.#connection?.unsubscribe(channel).catch(() => undefined);
     };
     return { ready, remove };

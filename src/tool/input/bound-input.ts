@@ -8,23 +8,24 @@ import { formatPath, type Path } from './input-error.js';
 /** The largest input of one call: 256 KiB of JSON text in UTF-8, as JSON.stringify writes it. */
 export const MAX_INPUT_BYTES = 262_144;
 
-/** The copies that were made here, with their bytes: a copy is not copied again. */
+/** The copies made here, with their sizes in bytes, so that a copy is not copied again. */
 const COPIES = new WeakMap<object, number>();
 
 /** A list or object that is being copied. */
 interface Frame {
   readonly source: object;
   readonly copy: unknown[] | Record<string, unknown>;
-  /** Missing for lists. */
+  /** The keys of an object; missing for lists. */
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   next: number;
-  /** Whether a member was copied: from the second on they are separated by commas. */
+  /** Records that a member was copied: the next ones are preceded by a comma. */
   started: boolean;
 }
 
 /**
- * A frozen deep copy of a call's input; nothing else may touch the input before.
+ * Returns a frozen deep copy of a call's input; no other code may read the input before. nothing else may touch the
+ * input before.
  *
  * Everything is read once, so that what is checked, approved and executed is one and the same value, whatever getters,
  * proxies and shared references answer later. The copy equals `JSON.parse(JSON.stringify(input))`: members without a
@@ -33,8 +34,8 @@ interface Frame {
  * It ends early at the first bound that is passed, and does not recurse: no input is too deep, wide or circular for it.
  *
  * @param maxBytes bytes of JSON text. @default 262144 (256 KiB)
- * @throws ToolError `LIMIT_EXCEEDED` beyond that, or for lists and objects nested more than 64 deep; `INVALID_INPUT` for what
- * is no plain data, and for values that fail when they are read.
+ * @throws ToolError `LIMIT_EXCEEDED` beyond that, or for lists and objects nested more than 64 deep; `INVALID_INPUT`
+ * for what is no plain data, and for values that fail when they are read.
  */
 export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
   const known = COPIES.get(input as object);
@@ -53,7 +54,7 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     if (bytes > maxBytes) refuse(tooLarge(maxBytes));
   }
 
-  /** The copy of a value; the members of lists and objects follow when their frame is worked on. */
+  /** Returns the copy of a value; the members of lists and objects follow when their frame is processed. */
   function enter(value: unknown): unknown {
     if (typeof value === 'string') {
       spend(jsonBytesOf(value, maxBytes - bytes));
@@ -72,7 +73,8 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     if (stack.length >= MAX_DATA_DEPTH) refuse(tooDeep(stack));
     const keys = isList ? undefined : Object.keys(value);
     const length = keys?.length ?? (value as readonly unknown[]).length;
-    // A list of a billion holes must end before it is walked: every item is at least one character and a comma.
+    // A list of a billion holes must be refused before it is walked: every item takes at least one character and a
+    // comma.
     if (isList && bytes + 2 * length > maxBytes) refuse(tooLarge(maxBytes));
     spend(2);
     const copy = isList ? [] : {};
@@ -106,18 +108,18 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     }
     return copy as Json;
   } catch (error) {
-    // Whatever a getter or trap throws: its words, and be it a ToolError, are the input's and not ours.
+    // The message of whatever a getter or trap throws, even a ToolError, is the input's and not ours.
     throw error === refusal ? error : notReadable(stack);
   }
 }
 
-/** An assignment to `__proto__` would change the prototype instead of adding a key. */
+/** Adds a key without an assignment: one to `__proto__` would change the prototype instead. */
 function addMember(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') Object.defineProperty(target, key, { value, enumerable: true });
   else target[key] = value;
 }
 
-/** The bytes of a text in JSON, quotes included; more than `most` when it is certain that there are more. */
+/** Counts the bytes of a text in JSON, quotes included; stops above `most`. */
 function jsonBytesOf(text: string, most: number): number {
   if (text.length + 2 > most) return text.length + 2;
   let bytes = 2;
@@ -134,7 +136,7 @@ function jsonBytesOf(text: string, most: number): number {
   return bytes;
 }
 
-/** Backspace, tab, line feed, form feed and carriage return have escapes of two characters. */
+/** The characters with escapes of two characters: backspace, tab, line feed, form feed and carriage return. */
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
 function placeOf(stack: readonly Frame[]): Path {

@@ -10,23 +10,26 @@ import { freezePlain } from './freeze-plain.js';
 import { invalidInput } from './input-error.js';
 import { standardIssues } from './standard-issues.js';
 
-/** An input that its tool's schema accepts, or why not. */
+/** An input that its tool's schema accepts, or the reason why it does not. */
 export type InputCheck =
   | {
       readonly ok: true;
-      /** The input as it was given, copied and frozen: what approvals and caches are bound to. */
+      /** The input as it was given, copied and frozen: approvals and caches are bound to it. */
       readonly raw: Json;
-    /** The input as the schema gives it, with its defaults and conversions, in its canonical form: what the tool is called with. */
+    /**
+     * The input as the schema returns it, with defaults and conversions, in its canonical form: the tool is called with
+     * it.
+     */
       readonly value: unknown;
     }
   | { readonly ok: false; readonly error: ToolError };
 
-/** What was checked ahead, by the copy that was made of it, until somebody checks that copy. */
+/** The checks made ahead, by the copy of the input, until that copy is checked. */
 const ahead = new WeakMap<object, { readonly schema: ToolEntry['inputSchema']; readonly canonicalInput: ToolEntry['canonicalInput']; readonly check: InputCheck }>();
 
 /**
- * Checks an input before its call is known, for frameworks that do so: the next check of the very copy that this one makes
- * (`raw`), by the same schema, is this one. The copy is frozen, so that nothing can change in between.
+ * Checks an input before its call is known, for frameworks that do so. the next check of the very copy that this one
+ * makes (`raw`), by the same schema, is this one. The copy is frozen, so that nothing can change in between.
  */
 export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
   const check = await checkInput(entry, input);
@@ -35,17 +38,18 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
 }
 
 /**
- * Checks the input of one call; the answer is a promise only if the schema's is.
+ * Checks the input of one call; returns a promise only if the schema does.
  *
- * The input is copied once before anything looks at it (see `boundInput`), must be an object, and is then given to the
- * schema. Text that holds JSON is not parsed; a missing input is `{}`, and so is `null`, which models send for no arguments,
- * if the schema accepts `{}` and does not accept `null` itself.
+ * The input is copied once before anything reads it (see `boundInput`), must be an object, and is then given to the
+ * schema. Text that holds JSON is not parsed; a missing input is `{}`, and so is `null`, which models send for no
+ * arguments, if the schema accepts `{}` and does not accept `null` itself.
  *
  * zod and other Standard Schemas parse: `value` is what they return, its plain objects and lists frozen, instances of
- * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`. A tool's `canonicalInput` comes last.
+ * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`. A tool's `canonicalInput` runs
+ * last.
  *
- * It never throws: `LIMIT_EXCEEDED` for what is too large or too deep, or takes too many steps to check, `INVALID_INPUT` with
- * `details.issues` (at most 20) for what the schema refuses or fails on.
+ * It never throws. It answers `LIMIT_EXCEEDED` for an input that is too large, too deep, or takes too many steps to
+ * check, and `INVALID_INPUT` with `details.issues` (at most 20) for one that the schema refuses or fails on.
  */
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
   const before = typeof input === 'object' && input !== null ? ahead.get(input) : undefined;
@@ -101,12 +105,15 @@ function parse(entry: ToolEntry, schema: StandardSchema, raw: Json): InputCheck 
   }
 }
 
-/** A promise of another realm or library is one too. */
+/** Returns true for a promise, also one of another realm or library. */
 function isThenable(result: object): result is PromiseLike<StandardResult<unknown>> {
   return typeof (result as { readonly then?: unknown }).then === 'function';
 }
 
-/** @throws whatever the tool's `canonicalInput` throws: a call whose input has no one form is not judged. */
+/**
+ * Accepts an input in its canonical form. @throws whatever the tool's `canonicalInput` throws: a call whose input has
+ * no single form is not judged.
+ */
 function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): InputCheck {
   if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
   const canonical: unknown = freezePlain(canonicalInput(value as never));
@@ -119,7 +126,10 @@ function refused(error: ToolError): InputCheck {
   return Object.freeze({ ok: false, error });
 }
 
-/** What a schema throws may hold anything: it is kept as the cause and not repeated. */
+/**
+ * The refusal of an input on which the schema threw. The error may hold anything: it is kept as the cause and not
+ * repeated.
+ */
 function notCheckable(toolName: string, cause: unknown): ToolError {
   return invalidInput(toolName, [{ path: [], message: expectedGot('an input that the schema can check', 'one on which it failed', 'Change the input.') }], cause);
 }

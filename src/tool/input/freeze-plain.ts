@@ -1,14 +1,14 @@
 import { isPlainObject } from '../../core/plain-data.js';
 
-/** Values that are frozen to the leaves and answer every read with the same: nobody needs a copy of them. */
+/** The values that are frozen to the leaves and answer every read with the same, so that no copy of them is needed. */
 const SETTLED = new WeakSet<object>();
 
-/** Remembers a frozen value that consists of nothing but plain data of our own making. */
+/** Remembers a frozen value that consists only of plain data made here. */
 export function markSettled(value: object): void {
   SETTLED.add(value);
 }
 
-/** Whether a value was frozen here and nothing in it can answer differently the next time. */
+/** Returns true for a value that was frozen here and cannot answer differently the next time. */
 export function isSettled(value: unknown): boolean {
   return SETTLED.has(value as object);
 }

@@ -31,7 +31,7 @@ export function formatPath(path: Path): string {
   return `${steps.join('')}${path.length > MAX_STEPS ? '…' : ''}`;
 }
 
-/** What is at a place; `undefined` where there is nothing. */
+/** The value at a place; `undefined` where there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
   let found = value;
   for (const step of path) {

@@ -6,7 +6,7 @@ import type { StandardIssue } from '../schema/standard-schema.js';
 import { describeField, isSecretPath } from '../../json-schema/schema-issues.js';
 import { valueAt, type Path } from './input-error.js';
 
-/** The issues of a Standard Schema in the house's form. zod's say what was expected; of others their message is used. */
+/** The issues of a Standard Schema in this library's form. zod's say what was expected; for others their message is used. */
 export function standardIssues(issues: readonly StandardIssue[], vendor: string, input: Json): readonly Issue[] {
   if (issues.length === 0) return [{ path: [], message: expectedGot('an input that the schema accepts', 'one that it refuses without a reason') }];
   return issues.map((issue) => toIssue(issue, vendor, input));
@@ -30,7 +30,7 @@ function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
   return expectedGot(expectation(issue), issue.code === 'invalid_type' && got === 'nothing' ? 'nothing (it is required)' : got, advice);
 }
 
-/** How zod's own messages begin; others are those of the schema's author. */
+/** The beginning of zod's own messages; others are written by the schema's author. */
 const ZODS_WORDS = /^(?:Invalid |Too (?:big|small): )/;
 
 /** Returns what was expected, in the words of JSON Schema where it has some. */

@@ -15,7 +15,8 @@ export interface Axes {
 /**
  * Fills the axes that the author left out, only from what was declared and towards the stricter side.
  *
- * A tool that declares nothing is `mixed`, of high danger, runs alone and counts as dear: it is never taken for harmless.
+ * A tool that declares nothing is `mixed`, of high danger, runs alone and has the highest cost tier: it is never taken
+ * for harmless.
  */
 export function inferAxes(declared: DeclaredMetadata): { readonly axes: Axes; readonly inferred: readonly (keyof Axes)[] } {
   const accessMode = declared.accessMode ?? strictest(accessFrom(declared.sideEffects ?? []), ACCESS_OF_CATEGORY[declared.executionCategory!]);
@@ -43,7 +44,7 @@ function accessFrom(effects: readonly SideEffect[]): AccessMode {
   return AccessMode.MIXED;
 }
 
-/** A declared category can give away more access than the side effects do. */
+/** The access that a declared category reveals, which may be more than the side effects say. */
 const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
   [ExecutionCategory.WRITE]: AccessMode.WRITE,
   [ExecutionCategory.EXECUTE]: AccessMode.EXECUTE,
@@ -71,7 +72,7 @@ const DANGER_OF_ACCESS: Readonly<Record<AccessMode, DangerLevel>> = {
 
 const OUTSIDE: ReadonlySet<SideEffect> = new Set([SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE, SideEffect.DATABASE]);
 
-/** Local work is low, a service outside medium; a declared price of nothing is free; unknown is high. */
+/** Infers the cost tier: local work is low, an outside service medium, a declared price of zero free, the rest high. */
 function costFrom({ costPerCall, sideEffects = [], executionCategory }: DeclaredMetadata): CostTier {
   if (costPerCall === 0) return CostTier.FREE;
   if (costPerCall !== undefined) return CostTier.HIGH;
@@ -81,7 +82,7 @@ function costFrom({ costPerCall, sideEffects = [], executionCategory }: Declared
   return CostTier.HIGH;
 }
 
-/** What cannot both be true, as sentences; a tool with any of them is refused. */
+/** Returns the pairs that cannot both be true, as sentences; a tool with any of them is refused. */
 export function contradictionsIn({ accessMode, executionCategory, sideEffects = [] }: DeclaredMetadata): readonly string[] {
   if (accessMode !== AccessMode.READONLY) return [];
   const found: string[] = [];

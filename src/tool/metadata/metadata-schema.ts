@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/limits.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
-/** Tool names: what MCP allows. Model APIs with narrower rules get an encoded name on export. */
+/** A tool name, as MCP allows it. Model APIs with narrower rules get an encoded name on export. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
 
@@ -15,16 +15,16 @@ export const text = (longest: number = LIMITS.labelLength) => z.string().max(lon
 export const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const unique = (values: readonly string[]) => [...new Set(values)];
 
-/** Labels are compared, so they are stored as they are asked for: trimmed, with single blanks, in lower case, composed. */
+/** Returns a label as it is stored and compared: trimmed, with single blanks, in lower case, composed. */
 export function normalizeLabel(label: string): string {
-  // Callers without types may pass anything; what is no text is nobody's label.
+  // Callers without types may pass anything; a value that is no text equals no label.
   return typeof label === 'string' ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC') : '';
 }
 const label = text().transform(normalizeLabel);
 const labels = list(label).transform(unique);
 const words = list(text()).transform(unique);
 const sentence = text(LIMITS.sentenceLength);
-/** Not `z.record`, which silently drops a key called `__proto__`. */
+/** A plain object. `z.record` would silently drop a key called `__proto__`. */
 const plainObject = z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
 
 const sideEffect = z.enum(SideEffect);
@@ -53,7 +53,7 @@ const provider = z.strictObject({
   config: plainObject.optional(),
 });
 
-/** What is allowed in options of each kind, and the form in which it is kept. */
+/** The values allowed in options of each kind, and the form in which they are kept. */
 export const OPTION_KINDS = {
   name,
   names: list(name).transform(unique),
@@ -89,5 +89,5 @@ const shape = Object.fromEntries(optionsOfKind(...(Object.keys(OPTION_KINDS) as 
 /** The options of a tool that are plain data. */
 export const metadataSchema = z.strictObject(shape).partial().required({ name: true, description: true });
 
-/** What the author declared, checked and in the form in which it is kept. */
+/** The metadata that the author declared, checked and in the form in which it is kept. */
 export type DeclaredMetadata = z.output<typeof metadataSchema>;

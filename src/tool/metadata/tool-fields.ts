@@ -10,22 +10,22 @@ export type FieldKind =
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
- * A place that shows a field: what a `model` reads, a key of a `manifest`, an HTTP `list` or only the `detail` of one tool,
- * a `column` of the command line or a line of `show`, and of the page the `row` it reads of every tool, an `axis` to filter
- * by, and the `facts` of one tool.
+ * A place that shows a field: what a `model` reads, a key of a `manifest`, an HTTP `list` or only the `detail` of one
+ * tool, a `column` of the command line or a line of `show`, and of the page the `row` it reads of every tool, an `axis`
+ * to filter by, and the `facts` of one tool.
  *
- * What a tool declares as data is always in its stored form (`toolToJson`); a field without targets is shown nowhere else.
+ * Declared data is always in a tool's stored form (`toolToJson`); a field without targets is shown nowhere else.
  */
 export type FieldTarget = 'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
 
-/** A condition that HTTP and the command line ask by. */
+/** A condition by which HTTP and the command line filter. */
 export interface FieldCondition {
   /** The parameter of HTTP, and the name of the axis on the page. */
   readonly param: string;
   /** The condition of a `ToolFilter`, or of the catalogue's own query. */
   readonly condition: string;
   readonly of?: 'query';
-  /** The option of the command line, which asks only by conditions of a `ToolFilter`. */
+  /** The option of the command line, which filters only by conditions of a `ToolFilter`. */
   readonly flag?: string;
   readonly about: string;
 }
@@ -34,22 +34,22 @@ export interface ToolField {
   /** The name outside the process: snake_case, times in seconds. */
   readonly wire: string;
   readonly kind: FieldKind;
-  /** Where the value comes from, if it is no option of a tool: the resolved entry, the catalogue, or a manifest alone. */
+  /** The origin of a value that is no option of a tool: the resolved entry, the catalogue, or a manifest alone. */
   readonly from?: 'entry' | 'catalogue' | 'manifest';
   readonly on: readonly FieldTarget[];
-  /** What the field means, for authors of manifests. */
+  /** The meaning of the field, for authors of manifests. */
   readonly about: string;
-  /** What the field is called on the command line and the page. */
+  /** The name of the field on the command line and the page. */
   readonly label?: string;
   /** A flag's value in words: true, then false; an empty one is not shown. */
   readonly words?: readonly [string, string];
   /** The value of an entry whose author gave none. */
   readonly missing?: readonly never[] | false;
-  /** What is true at the moment of asking only; the rest changes with the registry. */
+  /** Marks a value that is true only at the moment of asking; all others change with the registry. */
   readonly live?: true;
-  /** Asks for any of several values, or for all of them. */
+  /** The filter by any of several values, or by all of them. */
   readonly filter?: FieldCondition & { readonly all?: true };
-  /** Asks for values up to one. */
+  /** The filter by values up to one. */
   readonly most?: FieldCondition;
 }
 
@@ -59,8 +59,8 @@ const SEARCHED = [...SAID, 'show', 'row', 'axis', 'facts'] as const;
 const AXIS = [...SEARCHED, 'column'] as const;
 
 /**
- * Every field of a tool, by its name inside the process: the one list that manifests, HTTP, the command line, the page and
- * stored tools are made of. A new field is a row here, beside its type in `ToolOptions`.
+ * Every field of a tool, by its name inside the process: the one list behind manifests, HTTP, the command line, the
+ * page and stored tools. A new field is a row here, beside its type in `ToolOptions`.
  */
 export const TOOL_FIELDS = {
   name: {
@@ -168,7 +168,7 @@ export const TOOL_FIELDS = {
   cacheKey: { wire: 'cache_key', kind: 'function', on: [], about: 'What of the context an answer belongs to.' },
   canonicalInput: { wire: 'canonical_input', kind: 'function', on: [], about: 'The one form of an input.' },
   conflictKeys: { wire: 'conflict_keys', kind: 'function', on: [], about: 'What one call touches.' },
-  inferred: { wire: 'inferred', kind: 'axes', from: 'entry', on: ['list'], about: 'The axes that nobody declared.' },
+  inferred: { wire: 'inferred', kind: 'axes', from: 'entry', on: ['list'], about: 'The axes that were inferred, not declared.' },
   source: { wire: 'source', kind: 'fact', from: 'catalogue', on: ['list', 'facts'], about: 'Where the tool was declared.', label: 'declared in' },
   digest: { wire: 'digest', kind: 'fact', from: 'entry', on: ['list', 'show', 'facts'], about: 'SHA-256 over everything that is data.', label: 'digest' },
   available: { wire: 'available', kind: 'function', on: ['list', 'show', 'row', 'axis', 'facts'], about: 'Whether the tool can be used now.', label: 'availability', words: ['available', 'unavailable'], live: true },
@@ -182,7 +182,7 @@ export const TOOL_FIELDS = {
   returns: { wire: 'returns', kind: 'any', from: 'manifest', on: CARRIED, about: 'The form of the answer; carried along.' },
   skillBindings: { wire: 'skill_bindings', kind: 'any', from: 'manifest', on: CARRIED, about: 'Skills that use the tool; carried along.' },
   idempotencyGuidance: { wire: 'idempotency_guidance', kind: 'any', from: 'manifest', on: CARRIED, about: 'What to know before repeating a call; carried along.' },
-  notes: { wire: 'notes', kind: 'any', from: 'manifest', on: CARRIED, about: 'For people who read the file; carried along.' },
+  notes: { wire: 'notes', kind: 'any', from: 'manifest', on: CARRIED, about: 'For readers of the file; carried along.' },
   metadata: { wire: 'metadata', kind: 'object', on: CARRIED, about: 'Anything else; carried along.' },
 } as const satisfies Readonly<Record<keyof ToolOptions, ToolField>> & Readonly<Record<string, ToolField>>;
 
@@ -211,12 +211,12 @@ export function optionsOfKind<Kind extends FieldKind>(...kinds: readonly Kind[])
 export const FUNCTION_OPTIONS = optionsOfKind('function');
 export const SCHEMA_OPTIONS = optionsOfKind('input', 'output');
 export type SchemaOption = (typeof SCHEMA_OPTIONS)[number];
-/** The values that an entry has where its author gave none. */
+/** The values of options that the author may leave out. */
 export const DEFAULTS = Object.freeze(Object.fromEntries(ROWS.flatMap(([name, { missing }]) => (missing === undefined ? [] : [[name, missing] as const]))));
 
 export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
 
-/** The values of the kinds that have few, as they are written outside; from the least to the greatest, where they have an order. */
+/** The values of the kinds that have few, as they are written outside, in ascending order if they have one. */
 export const VALUES_OF_KIND = Object.freeze({
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),

@@ -11,15 +11,15 @@ import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type Opt
 import type { ToolOptions } from './tool-options.js';
 
 /**
- * Everything known of a tool, resolved and frozen to the leaves.
+ * The metadata of a tool, resolved and frozen to the leaves.
  *
- * It has the names of the options. Lists are never missing, every axis has a value, and `inferred` says which of those
- * the author did not give.
+ * It has the names of the options. Lists are never missing, every axis has a value, and `inferred` names the axes that
+ * the author left out.
  */
 export interface ToolMetadata extends Axes, Required<Pick<ToolOptions, Exclude<OptionWithDefault, 'sideEffects'>>>, Omit<ToolOptions, OptionWithDefault | keyof Axes | 'inputSchema'> {
   readonly sideEffects: readonly SideEffect[];
   readonly inputSchema: ToolSchema;
-  /** The input schema as JSON Schema: what models and clients are shown. */
+  /** The input schema as JSON Schema, as models and clients see it. */
   readonly inputJsonSchema: JsonSchema;
   /** The axes that were not declared, in the order priority, access, danger, category, cost, parallel. */
   readonly inferred: readonly (keyof Axes)[];
@@ -31,7 +31,7 @@ export interface ToolMetadata extends Axes, Required<Pick<ToolOptions, Exclude<O
 export interface ResolvedOptions {
   readonly declared: ToolOptions;
   readonly metadata: ToolMetadata;
-  /** The tool's work, where it may be given among the options. */
+  /** The tool's work, if it may be given among the options. */
   readonly execute?: unknown;
 }
 
@@ -39,7 +39,7 @@ export interface ResolvedOptions {
  * Checks a tool's options and resolves them.
  *
  * @param extra names `execute` where it is allowed among the options.
- * @throws ToolError `INVALID_METADATA` with every issue: the field, what is allowed, and what was found.
+ * @throws ToolError `INVALID_METADATA` with every issue: the field, what is allowed, and what came.
  */
 export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = []): ResolvedOptions {
   const { plain, references: given, issues } = separate(options, [...FUNCTION_OPTIONS, ...extra]);
@@ -55,9 +55,9 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
-  // Functions cannot be digested, but that one is there changes what the tool promises.
+  // Functions cannot be digested, but their presence changes what the tool promises.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
-  // So is where the schema comes from: it decides which patterns are enforced.
+  // So does the origin of the schema: it decides which patterns are enforced.
   const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions, ...foreignSchemasOf({ inputSchema: inputJsonSchema, outputSchema: outputJsonSchema }) });
   return {
     execute,
@@ -73,9 +73,9 @@ export function foreignSchemasOf(schemas: { readonly [Option in SchemaOption]?: 
 }
 
 interface Separated {
-  /** Plain data, cloned and frozen. */
+  /** The options that are plain data, cloned and frozen. */
   readonly plain: Readonly<Record<string, unknown>>;
-  /** Functions and schemas: kept as they are. */
+  /** The functions and schemas, kept as they are. */
   readonly references: Record<string, unknown>;
   readonly issues: Issue[];
 }
@@ -104,7 +104,7 @@ function separate(options: unknown, functions: readonly string[]): Separated {
   return { plain, references, issues };
 }
 
-/** What other libraries call an option. */
+/** The names that other libraries have for an option. */
 const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['parameters', 'inputSchema'],
   ['schema', 'inputSchema'],
@@ -127,7 +127,7 @@ function keysOf(options: object, issues: Issue[]): string[] {
   try {
     return Object.keys(options);
   } catch {
-    issues.push({ path: [], message: 'Expected options that can be read.' });
+    issues.push({ path: [], message: 'Expected options that can be read, got an object whose keys fail to be listed.' });
     return [];
   }
 }

@@ -2,7 +2,7 @@ import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
 import type { JsonSchema } from '../schema/standard-schema.js';
 import type { ToolEntry } from '../tool-definition.js';
 
-/** How much of a tool a model is shown. */
+/** The amount of a tool that a model is shown. */
 export const SCHEMA_LEVELS = Object.freeze(['full', 'compact', 'stub'] as const);
 export type SchemaLevel = (typeof SCHEMA_LEVELS)[number];
 
@@ -19,11 +19,11 @@ const COMPACT_DESCRIPTION = 150;
 const COMPACT_PARAMETER = 50;
 const STUB_DESCRIPTION = 80;
 
-/** Entries are frozen, so each level is made once. */
+/** The rendered tools. Entries are frozen, so each level is made once. */
 const rendered = new WeakMap<ToolEntry, Map<SchemaLevel, RenderedTool>>();
 
 /**
- * A tool at one of three levels: `full` is everything; `compact` has the first sentence and short parameter
+ * Returns a tool at one of three levels. `full` is everything; `compact` has the first sentence and short parameter
  * descriptions; `stub` one line (the tool's `summary`, if it has one) and only the required parameters.
  *
  * The same object every time, so its JSON has equal bytes every time.
@@ -41,7 +41,7 @@ export function highestLevel(entry: ToolEntry): SchemaLevel {
   return entry.compact ? 'stub' : 'full';
 }
 
-/** About as many tokens as English JSON takes: four characters each. */
+/** Estimates the tokens of a text at four characters each, as in English JSON. */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
@@ -49,7 +49,7 @@ export function estimateTokens(text: string): number {
 function render(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   const { name, description, summary, inputJsonSchema } = entry;
   if (level === 'full') return { name, description, inputSchema: inputJsonSchema };
-  // Frozen to the leaves, as the full one is: whoever changed it would change it for everybody.
+  // Frozen to the leaves, as the full one is: a change would reach all users of it.
   if (level === 'compact') return { name, description: firstSentence(description, COMPACT_DESCRIPTION), inputSchema: cloneFrozen(withShortDescriptions(inputJsonSchema)) };
   return { name, description: cut(summary === undefined ? firstSentence(description, STUB_DESCRIPTION) : oneLine(summary), STUB_DESCRIPTION), inputSchema: cloneFrozen(requiredOnly(inputJsonSchema)) };
 }
@@ -58,7 +58,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** A stop, but none of an abbreviation. */
+/** The end of a sentence, not of an abbreviation. */
 const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|cf|vs))[.!?](?= |$)/i;
 
 function firstSentence(text: string, longest: number): string {
@@ -67,7 +67,7 @@ function firstSentence(text: string, longest: number): string {
   return cut(end === -1 ? line : line.slice(0, end + 1), longest);
 }
 
-/** Half of a character is no text: services refuse it. */
+/** The half of a character at the end of a cut text: services refuse it. */
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 function cut(text: string, longest: number): string {
@@ -78,11 +78,11 @@ function withShortDescriptions(schema: JsonSchema): JsonSchema {
   return mapSchemas(schema, (each) => (typeof each['description'] === 'string' ? { ...each, description: cut(each['description'], COMPACT_PARAMETER) } : each));
 }
 
-/** Names and types of the required parameters; what else there is, the model can ask for. */
+/** Returns the names and types of the required parameters; the model can ask for the rest. */
 function requiredOnly(schema: JsonSchema): JsonSchema {
   const undescribed = mapSchemas(schema, ({ description: _description, examples: _examples, default: _default, ...rest }) => rest);
   const { properties, required } = undescribed;
-  // Elsewhere it may say that something is as one of the parameters, which must then be there.
+  // A reference elsewhere may lead to one of the parameters, which must then stay.
   if (!isPlainObject(properties) || referencesIn(undescribed).some((each) => each.startsWith('#/properties'))) return undescribed;
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   return withoutUnused({ ...undescribed, properties: Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name))) });
@@ -113,7 +113,7 @@ function referencesIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, item]: [string, unknown]) => (typeof item !== 'string' ? referencesIn(item) : key === '$ref' || key === '$dynamicRef' ? [item] : []));
 }
 
-/** Keywords with schemas by name, and with one or a list of them. Under all others is data. */
+/** The keywords with schemas by name, and those with one or a list of them. All others hold data. */
 const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 const WITHIN: ReadonlySet<string> = new Set(['items', 'prefixItems', 'additionalProperties', 'propertyNames', 'contains', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties']);
 

@@ -12,12 +12,12 @@ interface WithJsonSchema {
 }
 
 /**
- * The frozen JSON Schema of a tool's input or output.
+ * Returns the frozen JSON Schema of a tool's input or output.
  *
  * Types that JSON Schema cannot express (dates, bigints, transforms) become the empty schema, which accepts anything:
  * the schema itself still checks them.
  *
- * @throws TypeError saying what was expected and found, when the value is no schema or none of an object.
+ * @throws TypeError saying what was expected and what came, when the value is no schema or none of an object.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
   const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
@@ -49,7 +49,7 @@ function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
   return schema['~standard'].vendor === 'zod' && '_zod' in schema;
 }
 
-/** The `$schema` line is the same for every tool and costs the model tokens; `~standard` is zod's own addition. */
+/** Removes what costs the model tokens: the `$schema` line, equal for all tools, and `~standard`, zod's own addition. */
 function withoutDialect(json: object): object {
   return Object.fromEntries(Object.entries(json).filter(([keyword]) => keyword !== '$schema' && keyword !== '~standard'));
 }
@@ -57,7 +57,7 @@ function withoutDialect(json: object): object {
 const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
 const KEYWORDS = ['type', 'properties', 'required', 'additionalProperties', 'patternProperties', 'anyOf', 'oneOf', 'allOf', 'not', 'if', '$ref', '$defs', 'definitions', 'description', 'title', '$schema', '$id', 'enum', 'const'];
 
-/** Refuses what is no JSON Schema at all: it would be taken for one that allows everything. */
+/** Refuses a value that is no JSON Schema at all: it would be taken for one that allows everything. */
 function assertWellFormed(json: unknown): asserts json is JsonSchema {
   if (!isPlainObject(json)) throw new TypeError(`a JSON Schema object, got ${describeValue(json)}`);
   const { type, properties, required } = json;

@@ -26,10 +26,10 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a tool may give as its input or output schema: zod, another Standard Schema with JSON Schema, or plain JSON Schema. */
+/** The input or output schema of a tool: zod, another Standard Schema with JSON Schema, or plain JSON Schema. */
 export type ToolSchema = StandardSchema<unknown> | JsonSchema;
 
-/** What `execute` receives: the schema's parsed output, or anything where the schema is plain JSON Schema. */
+/** The type that `execute` receives: the schema's parsed output, or anything for plain JSON Schema. */
 export type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer Types } }
   ? NonNullable<Types> extends { readonly output: infer Output }
     ? Output
@@ -39,9 +39,11 @@ export type InputOf<S> = S extends { readonly '~standard': { readonly types?: in
     any;
 
 /**
- * What a schema accepts before parsing: for an output schema, what `execute` may return.
+ * The type that a schema accepts before parsing: for an output schema, what `execute` may return. for an output schema,
+ * what `execute` may return.
  *
- * `never` stands for a schema that the compiler has not inferred yet: `new Promise((resolve) => …)` takes its type from it.
+ * `never` stands for a schema that the compiler has not inferred yet: `new Promise((resolve) => …)` takes its type from
+ * it.
  */
 export type SchemaInput<S> = [S] extends [never] ? unknown : S extends { readonly '~standard': { readonly types?: infer Types } }
   ? NonNullable<Types> extends { readonly input: infer Input }
@@ -49,7 +51,7 @@ export type SchemaInput<S> = [S] extends [never] ? unknown : S extends { readonl
     : unknown
   : unknown;
 
-/** Whether a value is a Standard Schema (zod's are). */
+/** Returns true for a Standard Schema (zod's are). */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const standard = (value as Partial<StandardSchema>)['~standard'];

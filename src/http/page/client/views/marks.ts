@@ -20,7 +20,7 @@ export function noticeMarks(tool: WireTool): readonly Child[] {
   return [
     tool.persona !== null && element('bdi', { class: 'tag owner', title: `belongs to the persona ${tool.persona}` }, tool.persona),
     tool.requires_approval && element('span', { class: 'tag', title: 'calls need approval' }, 'needs approval'),
-    !tool.available && element('span', { class: 'tag warning', title: 'its availability check says no' }, 'unavailable'),
+    !tool.available && element('span', { class: 'tag warning', title: 'its availability check fails' }, 'unavailable'),
     tool.health.tool.abandoned > 0 && element('span', { class: 'tag warning', title: 'calls whose work still ran when they were answered' }, `${tool.health.tool.abandoned} abandoned`),
   ];
 }
