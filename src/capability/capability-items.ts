@@ -11,13 +11,13 @@ import type { JobManifest, SkillManifest, TaskManifest, WorkKind, WorkManifests 
 
 export type SafetyLevel = (typeof SAFETY_LEVELS)[number];
 
-/** A tool of somebody, with what is known of it. `authStatus`, `health` and `available` are of the moment they are read. */
+/** A tool with its owner and its state. `authStatus`, `health` and `available` are of the moment they are read. */
 export interface CapabilityTool {
-  /** The persona whose it is, as spelled; `null` for what is shared. */
+  /** The persona that owns it, as spelled; `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
-  /** What its file says, in snake_case; `null` for tools out of code. */
+  /** The text of its file, in snake_case; `null` for tools from code. */
   readonly manifest: ManifestEntry | null;
   /** The file, relative to the root; `code`, or the name of the source. */
   readonly source: string;
@@ -25,17 +25,17 @@ export interface CapabilityTool {
   readonly capabilityTags: readonly string[];
   /** The declared authentication scopes, each once. */
   readonly authScopes: readonly string[];
-  /** Declared, or else that of the danger level. */
+  /** The declared safety level, or else that of the danger level. */
   readonly safetyLevel: SafetyLevel;
   readonly authStatus: AuthStatus;
   readonly health: ToolHealth;
-  /** The calls that `health` is of, the oldest first. */
+  /** The calls behind `health`, the oldest first. */
   readonly samples: ToolSamples;
-  /** Whether it can be used now: it has its credentials, and its own check says yes. */
+  /** Says that it can be used now: it has its credentials, and its own check passes. */
   readonly available: boolean;
 }
 
-/** What is referred to and not there. */
+/** The references that lead nowhere. */
 export interface Unresolved {
   readonly skills: readonly string[];
   readonly tools: readonly string[];
@@ -45,7 +45,7 @@ export interface Unresolved {
 interface Work<Kind extends WorkKind> {
   readonly owner: string | null;
   readonly name: string;
-  /** What its file says, in snake_case, with what it extends merged in. */
+  /** The text of its file, in snake_case, with what it extends merged in. */
   readonly manifest: WorkManifests[Kind];
   /** The file, relative to the root. */
   readonly source: string;
@@ -57,31 +57,31 @@ export interface CapabilitySkill extends Work<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
   readonly requiredCapabilities: readonly string[];
-  /** Whether all its tools are there and can be used now. */
+  /** Says that all its tools exist and can be used now. */
   readonly available: boolean;
 }
 
 export interface CapabilityTask extends Work<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
-  /** Whether all its skills and tools are there and can be used now. */
+  /** Says that all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
 export interface CapabilityJob extends Work<'job'> {
-  /** Who may schedule it. */
+  /** The personas that may schedule it. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
-  /** What its skills require and are, and what its tools are: in that order, each once in any case. */
+  /** The capabilities that its skills require and have, and those of its tools: in that order, each once in any case. */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;
-  /** Whether all its skills and tools are there and can be used now. */
+  /** Says that all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
 export type { JobManifest, SkillManifest, TaskManifest };
 
-/** What is asked at the moment an item is read. */
+/** The state that is read at the moment an item is read. */
 export interface LiveFacts {
   readonly ledger: HealthLedger;
   readonly env: Environment;

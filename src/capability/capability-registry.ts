@@ -26,14 +26,14 @@ import type { OwnedNames } from './state/owned-names.js';
 import { summarizeCapabilities } from './wire/capability-summary.js';
 import type { CapabilitySummary } from './wire/wire-types.js';
 
-/** What a refresh changed. */
+/** The changes of a refresh. */
 export interface CapabilityChange extends CapabilityDifference {
   readonly revision: number;
-  /** Whether anything that queries answer, or a finding, is different. */
+  /** Says that the answer to any query, or a finding, is different. */
   readonly changed: boolean;
 }
 
-/** What `attach` listens to; a `ToolExecutor` is one. */
+/** The events that `attach` listens to; a `ToolExecutor` has them. */
 export interface ExecutionEvents {
   on(listener: (event: ToolEvent) => void): () => void;
   readonly health?: HealthLog;
@@ -42,18 +42,18 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * Knows what every persona can do: tools out of code, manifest files and other sources; skills, jobs and tasks out of
+ * A registry of what every persona can do: tools from code, manifest files and other sources; skills, jobs and tasks
+ * from files; and their health. tools out of code, manifest files and other sources; skills, jobs and tasks out of
  * files; and how they fared lately.
  *
  * Queries read memory only, from a snapshot that a refresh replaces as a whole: a reader never sees half of a change.
  * What is wrong in a file is left out alone and is a finding; a file that is broken as a whole keeps its last good
  * content. Files are watched only if `watch` is called; sources that tell of changes are heard until `close`.
  *
- * ```ts
- * import { CapabilityRegistry } from 'tooldex/capability';
+ * ```ts import { CapabilityRegistry } from 'tooldex/capability';
  *
- * const capabilities = await CapabilityRegistry.load({ root: './manifests' });
- * const reliable = capabilities.tools({ personas: 'Atlas', version: '>=1.2', minSuccessRate: 0.8 });
+ * const capabilities = await CapabilityRegistry.load({ root: './manifests' }); const reliable = capabilities.tools({
+ * personas: 'Atlas', version: '>=1.2', minSuccessRate: 0.8 });
  * ```
  */
 export class CapabilityRegistry {
@@ -66,12 +66,12 @@ export class CapabilityRegistry {
   readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
-  /** What sources told since the refresh that runs has begun: it is newer than their answers. */
+  /** The contents that sources announced during the present refresh: they are newer than the answers to it. */
   readonly #told = new Map<number, SourceContent>();
   #isTelling = false;
   #inputs: Inputs;
   #state: CapabilityState;
-  /** The refresh that runs, and the one that begins after it for everybody who asked meanwhile. */
+  /** The present refresh, and the next one, which all requests meanwhile share. */
   #running: Promise<CapabilityChange> | undefined;
   #next: Promise<CapabilityChange> | undefined;
   #nextForced = false;
@@ -104,17 +104,17 @@ export class CapabilityRegistry {
     }
   }
 
-  /** Stops hearing changes of the sources; what is known stays, and `refresh` goes on working. */
+  /** Stops listening to the sources; the content stays, and `refresh` goes on working. */
   close(): void {
     for (const stop of this.#stopHearing) stop();
   }
 
-  /** How many times the content changed, from 1; equal revisions of one registry mean equal content. */
+  /** The number of changes of the content, from 1; equal revisions of one registry mean equal content. */
   get revision(): number {
     return this.#state.revision;
   }
 
-  /** Everything that is wrong or odd: entries that were left out, references to what is not there, files and sources that could not be read. */
+  /** The problems: entries that were left out, references that lead nowhere, files and sources that could not be read. */
   get findings(): readonly CapabilityFinding[] {
     return this.#state.findings;
   }
@@ -125,15 +125,15 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Reads what has changed, by content and not by date, and takes it over in one step.
+   * Reads everything that has changed, by content and not by date, and takes it over in one step.
    *
    * Calls during a refresh share the next one. With `force` every file is checked again, and sources look again even if
-   * they did a moment ago. Never rejects because of what it finds: see `findings`.
+   * they did a moment ago. Never rejects because of a problem in the content: see `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
     if (this.#running === undefined) return this.#start(force);
-    // What runs may have read a file before the caller changed it.
+    // The present refresh may have read a file before the caller changed it.
     this.#nextForced ||= force;
     const startNext = () => {
       const forced = this.#nextForced;
@@ -145,7 +145,7 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes again and again, until the returned function is called; meanwhile the process does not end by itself.
+   * Refreshes at an interval until the returned function is called; meanwhile the process does not end by itself.
    *
    * @param options `intervalMs` between the end of one refresh and the next, at least 10 (default 1,000).
    */
@@ -163,29 +163,35 @@ export class CapabilityRegistry {
     };
   }
 
-  /** Calls the listener after every change of the content, until the returned function is called. What a listener throws is ignored. */
+  /**
+   * Calls the listener after every change of the content, until the returned function is called. Its exceptions are
+   * ignored.
+   */
   onChange(listener: (change: CapabilityChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
     return this.#listeners.add(listener);
   }
 
   /**
-   * The tools that a persona may call: shared ones, its own in place of those of the same name, none that is only for
-   * others. Without a persona, or for one that nobody knows, what is shared.
+   * Returns the tools that a persona may call: shared ones, its own in place of those of the same name, none that only
+   * others may use. Without a persona, or for an unknown one, the shared tools.
    *
-   * It is the same registry until one of these tools changes; then `onChange` tells, and the next call gives another.
+   * It is the same registry until one of these tools changes; then `onChange` tells, and the next call returns another.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));
   }
 
-  /** The tools that meet a query, shared ones first, then by persona and name. A persona's tool does not hide the shared one of its name. */
+  /**
+   * Returns the tools that meet a query, shared ones first, then by persona and name. A persona's tool does not hide
+   * the shared one of its name.
+   */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
     const tests = compileToolQuery(query, this.#ledger);
     return Object.freeze(this.#state.tools.all.filter((tool) => tests.every((test) => test(tool))));
   }
 
-  /** What a name means to a persona: its own tool, or else the shared one. */
+  /** Returns the tool that a name means to a persona: its own, or else the shared one. */
   tool(name: string, persona?: string | null): CapabilityTool | undefined {
     return this.#state.tools.seenBy(readPersona(persona), name);
   }
@@ -203,25 +209,25 @@ export class CapabilityRegistry {
     return this.#search.find(() => this.#state, requireText(text), limit, accepts, () => this.#views.usageOf(this.#state, persona));
   }
 
-  /** The skills that meet a query, in the order of `tools`. */
+  /** Returns the skills that meet a query, in the order of `tools`. */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
     return Object.freeze(this.#state.skills.all.filter(compileSkillQuery(query)));
   }
 
-  /** The tasks that meet a query, in the order of `tools`. */
+  /** Returns the tasks that meet a query, in the order of `tools`. */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
     return Object.freeze(this.#state.tasks.all.filter(compileTaskQuery(query)));
   }
 
-  /** The jobs that meet a query, in the order of `tools`. */
+  /** Returns the jobs that meet a query, in the order of `tools`. */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
     return Object.freeze(this.#state.jobs.all.filter(compileJobQuery(query)));
   }
 
   /**
-   * What a persona, or everybody, can do and how that fared, as plain data in snake_case; times in seconds since 1970.
+   * Returns what a persona, or everyone, can do, with health, as plain data in snake_case; times in seconds since 1970.
    *
-   * Shared things are always in it. `compatibility.matches_request` says of each whether the persona may use it.
+   * Shared items are always in it. `compatibility.matches_request` says for each whether the persona may use it.
    */
   summary(options: Persona = {}): CapabilitySummary {
     return finish(summarizeCapabilities(this.#state, personaIn(options)));
@@ -262,7 +268,10 @@ export class CapabilityRegistry {
     });
   }
 
-  /** Rules for a `SafetyPolicy`, to stand before all others: a persona calls what it sees here, also by registries made before a change. */
+  /**
+   * Returns rules for a `SafetyPolicy`, to stand before all others: a persona calls what it sees here, also through
+   * registries made before a change.
+   */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([personaRule(() => this.#state, (entry) => this.#views.wasOffered(entry))]);
   }
@@ -275,7 +284,7 @@ export class CapabilityRegistry {
     return running;
   }
 
-  /** Takes over what sources tell: all that is told in one turn at once. */
+  /** Takes over the announcements of sources: all those of one turn at once. */
   #hear(index: number, content: SourceContent): void {
     this.#told.set(index, content);
     // The first content comes as a whole.
@@ -309,7 +318,7 @@ export class CapabilityRegistry {
     const difference = differenceOf(before.contents, built.contents);
     const differs = [difference.added, difference.edited, difference.removed].some((refs) => refs.length > 0);
     const changed = loading || differs || canonicalJson(before.findings) !== canonicalJson(built.findings);
-    // Nothing waits: readers see all of it or nothing.
+    // From here on nothing is awaited: readers see all of the change or nothing.
     this.#inputs = inputs;
     this.#state = changed ? Object.freeze({ ...built, revision: before.revision + 1 }) : built;
     this.#views.keepOnly(this.#state);
@@ -318,7 +327,10 @@ export class CapabilityRegistry {
     return change;
   }
 
-  /** Whose tool a call was: as the persona sees it; where it sees none of that name, that of the only owner. */
+  /**
+   * Returns the tool that a call was for: the one that the persona sees; if it sees none of that name, that of the only
+   * owner.
+   */
   #meant(name: string, persona: string | null): CapabilityTool | undefined {
     const owned = this.#state.tools.ownersOf(name);
     return this.#state.tools.seenBy(persona, name) ?? (owned.length === 1 ? owned[0] : undefined);

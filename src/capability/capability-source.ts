@@ -5,36 +5,36 @@ import { isToolDefinition, type ToolDefinition } from '../tool/tool-definition.j
 import { ownerKey } from './query/persona-filter.js';
 import { findingAt, placeless, type CapabilityFinding } from './finding.js';
 
-/** What a source found. */
+/** The answer of a source. */
 export interface SourceTools {
   readonly definitions: readonly ToolDefinition[];
-  /** Whose the tools are; they are shared when it is missing. */
+  /** The owner of the tools; they are shared if it is missing. */
   readonly persona?: string | null;
-  /** What is wrong and did not keep the source from finding the rest. */
+  /** The problems that did not keep the source from finding the rest. */
   readonly issues?: readonly string[];
   /**
-   * Joins a tool that is declared elsewhere and has no function with the one of these for which it stands; `undefined` when
-   * there is none. One of the same name then takes the place of the source's own.
+   * Joins a tool that is declared elsewhere and has no function with the source's tool for which it stands; `undefined`
+   * if there is none. One of the same name then takes the place of the source's own.
    */
   readonly join?: (declared: ToolDefinition) => ToolDefinition | undefined;
 }
 
-/** Somewhere tools come from while the program runs, such as an MCP server. */
+/** A source of tools while the program runs, such as an MCP server. */
 export interface CapabilitySource {
-  /** How findings and tools name it. */
+  /** The name of the source in findings and tools. */
   readonly name: string;
   /**
-   * Looks which tools there are now.
+   * Reads the present tools.
    *
    * @param options `force` asks to look again even if that was done a moment ago.
-   * @throws anything: the tools found last stay in use, and the failure is a finding.
+   * @throws anything: the last tools stay in use, and the failure is a finding.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
-  /** Calls the listener with what there is as soon as that has changed, until the returned function is called. */
+  /** Calls the listener with the tools as soon as they have changed, until the returned function is called. */
   onChange?(listener: (tools: SourceTools) => void): () => void;
 }
 
-/** What is known of a source: of one that failed, what it found last. */
+/** The content of a source; for one that failed, its last content. */
 export interface SourceContent {
   readonly name: string;
   readonly owner: string | null;
@@ -53,7 +53,7 @@ function inTime<T>(loading: Promise<T>, clock: Clock): Promise<T> {
   });
 }
 
-/** Asks a source. Never rejects. */
+/** Reads a source. Never rejects. */
 export async function loadSource(source: CapabilitySource, force: boolean, before: SourceContent | undefined, clock: Clock): Promise<SourceContent> {
   try {
     return contentOf(source.name, await inTime(source.load({ force }), clock));
@@ -62,7 +62,7 @@ export async function loadSource(source: CapabilitySource, force: boolean, befor
   }
 }
 
-/** Reads what a source told by itself. Never throws. */
+/** Reads the announcement of a source. Never throws. */
 export function toldContent(name: string, told: SourceTools, before: SourceContent | undefined): SourceContent {
   try {
     return contentOf(name, told);

@@ -7,27 +7,27 @@ import type { CapabilityTool } from './capability-items.js';
 import { ownerKey } from './query/persona-filter.js';
 import type { CapabilityState } from './state/build-state.js';
 
-/** A tool that fits a request, whose it is, and why it was found. */
+/** A tool that fits a request, with its owner and the reason why it was found. */
 export interface CapabilityHit extends SearchResult {
   readonly tool: CapabilityTool;
 }
 
 /** The hits of a search in a catalogue. */
 export interface CapabilityHits {
-  /** The best of those that were accepted, best first. */
+  /** The best of the accepted tools, best first. */
   readonly hits: readonly CapabilityHit[];
-  /** Every tool that has a word of the request, accepted or not: to count what other filters would find. */
+  /** All tools with a word of the request, accepted or not: to count what other filters would find. */
   readonly having: readonly CapabilityTool[];
 }
 
-/** The tools of all personas in one index, which is made in slices when somebody first asks. */
+/** The tools of all personas in one index, which is made in slices at the first search. */
 export class CatalogueSearch {
   readonly #index = new SearchIndex();
   readonly #entries = new Set<ToolEntry>();
   #followed: CapabilityState | undefined;
   #running: Promise<void> | undefined;
 
-  /** Searches the state that there is when the index is ready; both in slices of some milliseconds. */
+  /** Searches the present state when the index is ready; both in slices of some milliseconds. */
   async find(stateNow: () => CapabilityState, text: string, limit: number, accepts: (tool: CapabilityTool) => boolean, usageNow: () => UsageHistory | undefined): Promise<CapabilityHits> {
     for (;;) {
       const state = stateNow();
@@ -72,7 +72,7 @@ export class CatalogueSearch {
   }
 }
 
-/** The same order wherever the tools were indexed first. */
+/** Orders hits alike, wherever the tools were indexed first. */
 function inOrder(a: CapabilityHit, b: CapabilityHit): number {
   return b.score - a.score || a.tool.entry.priority - b.tool.entry.priority || compareText(a.toolName, b.toolName) || compareText(ownerKey(a.tool.owner), ownerKey(b.tool.owner));
 }

@@ -1,28 +1,30 @@
 import type { ManifestIssue } from './manifest/manifest-issue.js';
 
 /**
- * Something that keeps a tool, skill, job or task from being offered as it was declared.
+ * A problem that keeps a tool, skill, job or task from being offered as declared.
  *
- * Errors leave their entry out, or the last good content of a file or source in place; warnings leave it as it is.
+ * Errors leave their entry out, or keep the last good content of a file or source; warnings leave it as it is.
  */
 export interface CapabilityFinding extends Omit<ManifestIssue, 'line' | 'column'> {
   /**
-   * - invalid: an entry, or something in it, is not as it must be
+   * The kind of the problem.
+   *
+   * - invalid: an entry, or a part of it, is wrong
    * - unreadable: a whole file or source could not be read
-   * - duplicate: another thing has the name already
-   * - dangling: something that is referred to is not there
+   * - duplicate: another item has the name already
+   * - dangling: a reference leads nowhere
    */
   readonly kind: 'invalid' | 'unreadable' | 'duplicate' | 'dangling';
-  /** Whose it is; `null` for what is shared. */
+  /** The owner; `null` for shared items. */
   readonly owner: string | null;
-  /** Relative to the root; for tools out of no file the name of their source, or `code`. */
+  /** The file relative to the root; for tools from no file the name of their source, or `code`. */
   readonly file: string;
-  /** From 1; `null` for what is in no file. */
+  /** The line, from 1; `null` outside of files. */
   readonly line: number | null;
   readonly column: number | null;
 }
 
-/** Where something was declared, as findings about it say. */
+/** The place of a declaration, as in findings about it. */
 export type Place = Pick<CapabilityFinding, 'owner' | 'file' | 'line' | 'column' | 'path'>;
 
 export function findingAt(place: Place, kind: CapabilityFinding['kind'], severity: CapabilityFinding['severity'], message: string, entryName?: string): CapabilityFinding {
@@ -30,7 +32,7 @@ export function findingAt(place: Place, kind: CapabilityFinding['kind'], severit
   return Object.freeze({ severity, kind, owner, file, line, column, path, ...(entryName === undefined ? {} : { entryName }), message });
 }
 
-/** The place of what no file holds. */
+/** Returns the place of something that is in no file. */
 export function placeless(owner: string | null, file: string): Place {
   return Object.freeze({ owner, file, line: null, column: null, path: '' });
 }

@@ -12,7 +12,7 @@ interface View {
   readonly registry: ToolMetadataRegistry;
 }
 
-/** The registries of the personas; each is made when it is first asked for, and stays as long as its tools do. */
+/** The registries of the personas; each is made at its first use, and stays as long as its tools do. */
 export class PersonaViews {
   readonly #views = new Map<string, View>();
   readonly #offered = new WeakSet<ToolEntry>();
@@ -30,13 +30,13 @@ export class PersonaViews {
     return registry;
   }
 
-  /** The persona's registry's memory of past use; `undefined` when nobody asked for that registry. */
+  /** Returns the past use in the persona's registry; `undefined` if that registry was never requested. */
   usageOf(state: CapabilityState, persona: string | null): UsageHistory | undefined {
     const usage = this.#views.get(knownKey(state, persona))?.registry.usage;
     return usage instanceof UsageHistory ? usage : undefined;
   }
 
-  /** Whether a tool was in one of these registries, now or before. */
+  /** Returns true for a tool that was in one of these registries, now or before. */
   wasOffered(entry: ToolEntry): boolean {
     return this.#offered.has(entry);
   }
@@ -47,13 +47,16 @@ export class PersonaViews {
   }
 }
 
-/** Whom nobody knows sees what is shared; a registry for every name that is asked for would be memory without bound. */
+/**
+ * Returns the key of a known persona. Unknown ones see the shared tools; a registry for each requested name would take
+ * memory without bound.
+ */
 function knownKey(state: CapabilityState, persona: string | null): string {
   const key = persona === null ? '' : personaKey(persona);
   return state.personas.has(key) ? key : '';
 }
 
-/** The tools that a persona may call. */
+/** Returns the tools that a persona may call. */
 function toolsOf(state: CapabilityState, key: string): readonly CapabilityTool[] {
   return state.tools.allSeenBy(key).filter(({ entry }) => allowsPersona(entry.personaAllowlist, nobodyIfBlank(key)));
 }
@@ -63,10 +66,10 @@ function nobodyIfBlank(key: string): string | undefined {
 }
 
 /**
- * The rule that refuses a call of a tool that the calling persona does not own and was not given.
+ * Returns the rule that refuses a call of a tool that the calling persona neither owns nor may use.
  *
- * It asks the present state: what a manifest allowed when the registry of a policy was made, and allows no longer, is
- * refused. Tools that were never here are not its business.
+ * It asks the present state: a permission that a manifest gave when the registry of a policy was made, and has
+ * withdrawn since, is refused. Tools that were never here are left to other rules.
  */
 export function personaRule(stateNow: () => CapabilityState, wasOffered: (entry: ToolEntry) => boolean): PolicyRule {
   return Object.freeze({

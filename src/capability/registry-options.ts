@@ -12,21 +12,21 @@ import type { Environment } from './query/auth-status.js';
 import type { ExecuteOf } from './state/file-cache.js';
 
 export interface CapabilityOptions {
-  /** A folder with manifests; see `findManifestFiles` for where they are looked for. */
+  /** The folder with manifests; see `findManifestFiles` for the places in it. */
   readonly root?: string;
-  /** Tools of the program itself, shared by all personas: definitions, decorated classes, instances. */
+  /** The tools of the program itself, shared by all personas: definitions, decorated classes, instances. */
   readonly tools?: Iterable<ToolSource>;
-  /** Where else tools come from, each with a name of its own. */
+  /** The other sources of tools, each with a name of its own. */
   readonly sources?: Iterable<CapabilitySource>;
-  /** What runs the tools of manifests, by `handler_ref` or else by name. */
+  /** The functions that run the tools of manifests, by `handler_ref` or else by name. */
   readonly handlers?: Handlers;
-  /** Where credentials are looked for; their values are never shown. @default process.env */
+  /** The environment that holds credentials; their values are never shown. @default process.env */
   readonly env?: Environment;
   readonly clock?: Clock;
-  /** Where health is counted: a `SharedHealth` for several processes. @default kept in this process */
+  /** The log that counts health: a `SharedHealth` for several processes. @default kept in this process */
   readonly health?: HealthLog;
   /**
-   * Whether wrong manifests are refused as a whole when loading, or only what is wrong is left out.
+   * The treatment of wrong manifests at loading: all are refused, or only wrong entries are left out.
    *
    * A refresh always leaves out, so that one bad edit does not stop a running program.
    *
@@ -55,7 +55,10 @@ const schema = z.strictObject({
   onInvalid: z.enum(['quarantine', 'throw']).default('quarantine'),
 } satisfies FieldsOf<CapabilityOptions>);
 
-/** @throws ToolError `INVALID_ARGUMENT` for options that are unknown or wrong, and `NOT_A_TOOL` for tools that are none. */
+/**
+ * Checks the options. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong ones, and `NOT_A_TOOL` for values that
+ * are no tool.
+ */
 export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapabilityOptions {
   const { root, tools, sources: given, handlers, env, clock, health, onInvalid } = checkOptions(schema, options, 'options of the capability registry');
   const sources = [...given];
@@ -83,7 +86,7 @@ function requireSource(source: unknown): void {
   if (onChange !== undefined && typeof onChange !== 'function') throw invalidArgument(`onChange of the source ${describeValue(name)} as a function`, onChange);
 }
 
-/** One call of a job or tool that ended, as programs tell of it. */
+/** One call of a job or tool that ended, as programs report it. */
 export interface ExecutionRecord {
   readonly success: boolean;
   readonly latencyMs: number;
@@ -94,12 +97,15 @@ export interface ExecutionRecord {
 const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });
 const toolRecord = jobRecord.extend({ provider: text.optional() });
 
-/** @throws ToolError `INVALID_ARGUMENT` for what is no record. */
+/** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
 export function requireRecord(record: unknown, provider: boolean): void {
   checkOptions(provider ? toolRecord : jobRecord, record ?? null, 'fields of the record');
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` for a persona that is no text. A blank one is nobody in particular. */
+/**
+ * Returns a persona's name; a blank one means none in particular. @throws ToolError `INVALID_ARGUMENT` for a persona
+ * that is no text.
+ */
 export function readPersona(persona: unknown): string | null {
   if (persona === undefined || persona === null) return null;
   if (typeof persona !== 'string') throw invalidArgument("a persona's name", persona);

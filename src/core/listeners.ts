@@ -37,7 +37,7 @@ export class Listeners<Event> {
   }
 }
 
-/** Who waits for which signal. */
+/** The callbacks that wait for each signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**

@@ -60,12 +60,12 @@ export function withoutSecrets(line: string): string {
 const URL_HOST = /(?<=:\/\/)[^\s/"'`<>()?#]{1,500}/g;
 const IP_ADDRESS =
   /(?<![\w.:-])(?:(?:\d{1,3}\.){3}\d{1,3}|\[[\da-f:.]{2,45}\]|(?:[\da-f]{1,4}:){3,7}[\da-f]{1,4}|::(?:1\b|ffff:[\d.]{7,15})|(?=[\da-f:]{0,40}\d)(?:[\da-f]{1,4}:){1,6}:(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,5}(?:%\w{1,15})?)?)(?::\d{1,5})?(?![\w.]*\w)/gi;
-/** What follows the code of a network error, or the word host. */
+/** A host after the code of a network error, or after the word host. */
 const NAMED_HOST =
   /(?<![\w-])((?:(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|host(?:name)?)\s{1,3}|(?:[Hh]ost(?:[Nn]ame)?|HOST(?:NAME)?)["'`]?\s{0,3}[:=]\s{0,3})["'`]?)(?!is\b|was\b|not\b|has\b|key\b|name\b|unreachable\b)[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?/g;
-/** A name in quotes after words that say that it is a server's. */
+/** A name in quotes after words that announce a server's. */
 const QUOTED_HOST = /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
-/** Names that end in a usual domain; names of files end otherwise. Of what is also the end of other names only longer ones. */
+/** Names that end in a usual domain; names of files end otherwise. An ending that other names share needs a longer name. */
 const DOMAIN =
   /(?<![\w@/\\.-])(?:(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|invalid|xyz|bank|tech)|(?:[a-z\d](?:[a-z\d-]{0,62})\.){2,10}(?:test|tools|solutions|systems|services|network|online|site|software|zone|group|global|health|media))(?::\d{1,5})?(?![\w-]|\.\w)/gi;
 /** Names with dots and a port; a number after the name of a file is that of a line. */
@@ -73,7 +73,7 @@ const DOTTED_AND_PORT =
   /(?<![\w@/\\.-])(?:[a-z\d][a-z\d-]{0,62}\.){1,10}(?!(?:[cm]?[jt]sx?|json[c5l]?|mdx?|txt|log|csv|ya?ml|toml|xml|html?|s?css|less|vue|svelte|py|rb|go|rs|java|kts?|scala|swift|php|cs|cc|cpp|[chm]|hpp|sh|bash|ps1|sql|lua|dart|exs?|erl|hs|lock|conf|cfg|ini|env|test|spec):)[a-z][a-z\d-]{1,62}:\d{2,5}(?![\w:]|\.\w)/gi;
 /** Names without a dot: on its own machine, with a usual port, or with a hyphen and any port. */
 const HOST_AND_PORT = /(?<![\w./\\-])(?:localhost(?::\d{1,5})?|[a-z][a-z\d-]{1,62}:(?:80|443|\d{4,5})|[a-z][a-z\d]{0,40}-[a-z\d-]{1,40}:\d{2,3})(?![\w:]|\.\w)/gi;
-/** All of them, in the order in which they are replaced. */
+/** All forms of hosts, in the order in which they are replaced. */
 const HOSTS: readonly (readonly [RegExp, string])[] = [
   [URL_HOST, '[host]'],
   [IP_ADDRESS, '[host]'],

@@ -30,11 +30,11 @@ const EVENT_PARAMETERS: Parameters = new Map([['persona', PERSONA]]);
 const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute, healthRoute];
 
 /**
- * A Hono app that shows a catalogue of tools over HTTP, for reading only: as JSON for programs, as a page for people.
+ * Creates a Hono app that shows a catalogue of tools over HTTP, read only: as JSON for programs, as a page for users.
  *
- * GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/jobs`, `/summary`, `/findings`, `/health`, `/events`
- * (server-sent), `/openapi.json`, and the page under `/`. Names are in snake_case, times in seconds since 1970. Whatever
- * is wrong with a request is refused with `{error: {code, message, parameter?, expected?, found?}}`. Answers carry an
+ * GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/jobs`, `/summary`, `/findings`, `/health`,
+ * `/events` (server-sent), `/openapi.json`, and the page under `/`. Names are in snake_case, times in seconds since
+ * 1970. A wrong request is refused with `{error: {code, message, parameter?, expected?, found?}}`. Answers carry an
  * ETag. No credential, provider configuration, stack or absolute path leaves it.
  *
  * It can be mounted in another app, or served by `serve`. Behind a proxy, name the public host in `allowedHosts`.
@@ -42,7 +42,7 @@ const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRout
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
 export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): Hono {
-  const isRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // Perhaps of the other build.
+  const isRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
   if (!isRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
   const { auth, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth && bearerToken(auth.token) });
@@ -88,7 +88,7 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
   });
   app.get('/events', listen);
   for (const { path, type, body, etag } of page ? pageFiles() : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
-  app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, found ${describeValue(context.req.path)}` }, extra)));
+  app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.` }, extra)));
   return app;
 }
 
@@ -96,7 +96,7 @@ const NO_HEADERS: AnswerHeaders = Object.freeze({});
 const VARY: AnswerHeaders = Object.freeze({ vary: 'origin' });
 const PREFLIGHT: AnswerHeaders = Object.freeze({ 'access-control-allow-methods': ALLOW, 'access-control-allow-headers': 'authorization, if-none-match', 'access-control-max-age': '600' });
 
-/** Returns the headers with which scripts of other sites may read an answer; none at all where no site is allowed. */
+/** Returns the headers with which scripts of other sites may read an answer; none if no site is allowed. */
 function corsHeaders({ headers }: GuardedRequest, allowedOrigins: readonly string[]): AnswerHeaders {
   if (allowedOrigins.length === 0) return NO_HEADERS;
   const origin = headers.get('origin');
@@ -107,7 +107,7 @@ function isPreflight({ method, headers }: GuardedRequest, cors: AnswerHeaders): 
   return method === 'OPTIONS' && 'access-control-allow-origin' in cors && headers.get('access-control-request-method') !== null;
 }
 
-/** Refuses what nothing that is only read has to take: other methods, endless addresses, bodies. */
+/** Refuses what a read-only service never needs: other methods, endless addresses, bodies. */
 function refuseUnreadable(request: GuardedRequest, cors: AnswerHeaders): Answer | undefined {
   const { method, url } = request;
   const headers = hasBody(request) ? { ...cors, connection: 'close' } : cors;
@@ -117,11 +117,11 @@ function refuseUnreadable(request: GuardedRequest, cors: AnswerHeaders): Answer 
   return undefined;
 }
 
-/** An error as an answer. What is not about the request stays inside: it may say where files are, and what is in them. */
+/** Returns an error as an answer. An error that is not about the request is not shown: it may name files, and quote them. */
 function refusalOf(error: unknown, headers: Conditions['extra']): Answer {
   if (isToolError(error, 'INVALID_ARGUMENT')) return errorAnswer(400, { code: 'INVALID_ARGUMENT', message: error.message, ...parameterOf(error) }, headers);
   if (isToolError(error, 'TOOL_NOT_FOUND')) return errorAnswer(404, { code: 'TOOL_NOT_FOUND', message: error.message }, headers);
-  return errorAnswer(500, { code: 'INTERNAL_ERROR', message: 'The catalogue failed to answer; it goes on working' }, headers);
+  return errorAnswer(500, { code: 'INTERNAL_ERROR', message: 'The catalogue failed to answer. It goes on working.' }, headers);
 }
 
 function parameterOf({ details: { parameter, expected, found } }: ToolError): Partial<WireError> {

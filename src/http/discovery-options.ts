@@ -5,25 +5,28 @@ import { allowedHosts, listenFields, LOOPBACK_HOSTS, origin } from '../host/addr
 import { tokenField } from '../host/request-guard.js';
 
 export interface DiscoveryOptions {
-  /** Who may ask: those who send `Authorization: Bearer <token>`. The page itself, which has no data in it, is open. @default everybody */
+  /**
+   * The credentials of clients: they send `Authorization: Bearer <token>`. The page itself, which has no data in it, is
+   * open. @default open to all
+   */
   readonly auth?: { readonly token: string };
-  /** Host names under which the catalogue is asked for, without port. @default localhost, 127.0.0.1, [::1] */
+  /** The host names under which the catalogue is asked for, without port. @default localhost, 127.0.0.1, [::1] */
   readonly allowedHosts?: readonly string[];
-  /** Origins of other sites whose scripts may read answers, such as `https://tools.example`. @default none */
+  /** The origins of other sites whose scripts may read answers, such as `https://tools.example`. @default none */
   readonly allowedOrigins?: readonly string[];
-  /** Whether the page for people is served under `/`. @default true */
+  /** Serves the page for users under `/`. @default true */
   readonly page?: boolean;
-  /** How many may listen to `/events` at a time. @default 32 */
+  /** The number of clients that may listen to `/events` at a time. @default 32 */
   readonly maxListeners?: number;
   readonly clock?: Clock;
 }
 
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
-  /** 0 takes any that is free. @default 4780 */
+  /** The port; 0 takes any that is free. @default 4780 */
   readonly port?: number;
   /** The address to listen on. Any but this machine's own needs a token. @default '127.0.0.1' */
   readonly host?: string;
-  /** Of 16 or more characters; asked for as `Authorization: Bearer <token>`. */
+  /** The token of 16 or more characters that clients send as `Authorization: Bearer <token>`. */
   readonly token?: string;
 }
 
@@ -37,7 +40,7 @@ const shared = {
 export const discoveryOptions = z.strictObject({
   ...shared,
   allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
-  // The whole may be a token that was given in the wrong place, so no message shows it.
+  // The whole value may be a token given in the wrong place, so no message shows it.
   auth: secret<{ readonly token: string }>('an object { token } with 16 to 4096 visible ASCII characters', (value) => z.strictObject({ token: tokenField }).safeParse(value).success, 'Make them with `openssl rand -hex 32`.').optional(),
 } satisfies FieldsOf<DiscoveryOptions>);
 

@@ -19,7 +19,7 @@ const ERROR_SCHEMA = {
   },
 };
 
-/** The catalogue's description as OpenAPI 3.1, made of the same tables that requests are read with. */
+/** Returns the catalogue's description as OpenAPI 3.1, made of the same tables that requests are read with. */
 export function openApiOf(routes: readonly Route[], { needsToken }: { readonly needsToken: boolean }): Readonly<Record<string, unknown>> {
   return {
     openapi: '3.1.0',
@@ -54,7 +54,7 @@ function operationOf({ path, summary, parameters, content }: Route) {
       200: { description: 'The answer.', headers: { ETag: { schema: { type: 'string' } } }, content: { 'application/json': { schema: content } } },
       304: { description: 'Unchanged since the ETag in If-None-Match.' },
       400: error('An unknown parameter, or a wrong value.'),
-      ...((inPath.length > 0 || parameters.has('persona')) && { 404: error(inPath.length > 0 ? 'No such tool, or no such persona.' : 'No such persona.') }),
+      ...((inPath.length > 0 || parameters.has('persona')) && { 404: error(inPath.length > 0 ? 'The tool or the persona is unknown.' : 'The persona is unknown.') }),
     },
   };
 }

@@ -7,17 +7,18 @@ import { OUTGOING, sendAnswer } from './answers/send-answer.js';
 import { createDiscoveryApp } from './create-discovery-app.js';
 import { serveOptions, type ServeOptions } from './discovery-options.js';
 
-/** Twice the heartbeat of `/events`: a client that is silent for so long has stopped reading. */
+/** The silence after which a connection is closed: twice the heartbeat of `/events`, whose client has then stopped reading. */
 const SILENCE_MS = 30_000;
 
 /**
- * Serves a catalogue of tools: `createDiscoveryApp` behind a Node server with bounds on everything that a client can hold.
+ * Serves a catalogue of tools: `createDiscoveryApp` behind a Node server with bounds on everything that a client can
+ * hold.
  *
  * Without other `allowedHosts` it answers under the names of this machine for itself and under `host`; for an address
  * that stands for all (`0.0.0.0`, `::`) also under this machine's name and addresses.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options, an address of others without a token, and a port that is taken
- * or not allowed.
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options, a public address without a token, and a port that is taken or
+ * not allowed.
  */
 export async function serve(capabilities: CapabilityRegistry, options: ServeOptions = {}): Promise<RunningServer> {
   const { port, host, token, ...discovery } = checkOptions(serveOptions, options, 'options of serve');

@@ -29,9 +29,9 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Counts the call as one of the tool's in `health`; a caller that judges the answer counts it itself. @default true */
   readonly counted?: boolean;
-  /** Called when a provider is called: at most once for each of the tool's. */
+  /** Reports the start of a provider: at most once for each of the tool's. */
   readonly onStart?: (provider: string) => void;
-  /** Called when the provider's work has really ended: long after the call was answered, if it does not stop in time. */
+  /** Reports that the provider's work has really ended: long after the call was answered, if it does not stop in time. */
   readonly onEnd?: (provider: string) => void;
 }
 

@@ -24,7 +24,7 @@ export interface AttemptOptions {
   readonly timeoutMs?: number | undefined;
   /** The name of the provider in messages. */
   readonly label: string;
-  /** Called when the provider is called, and when its function has really ended: that may be long after the attempt. */
+  /** Reports that the provider is called, and that its function has really ended: that may be long after the attempt. */
   readonly onStart: () => void;
   readonly onEnd: () => void;
 }

@@ -142,7 +142,7 @@ export class MemoryStateStore implements StateStore {
     });
   }
 
-  /** Never calls the listener: memory is always available. */
+  /** Returns at once and never calls the listener: memory is always available. */
   onAvailability(listener: (available: boolean) => void): () => void {
     checkListener(listener);
     return () => undefined;

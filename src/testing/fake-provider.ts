@@ -1,27 +1,27 @@
 import type { Provider, ProviderFactory } from '../providers/provider.js';
 import type { ToolContext } from '../tool/metadata/tool-options.js';
 
-/** What a fake provider does with a call: answer, throw, or anything a function does. */
+/** A function that a fake provider answers calls with: it returns, throws, or does anything else. */
 export type FakeAnswer = (input: unknown, context: ToolContext) => unknown;
 
-/** A provider that does as a test tells it, and remembers what it was asked. */
+/** A provider that does as a test tells it, and records its calls. */
 export class FakeProvider implements Provider {
   /** The inputs it was called with, in order. */
   readonly inputs: unknown[] = [];
-  /** How often its health was asked for. */
+  /** The number of times its health was asked for. */
   checks = 0;
-  /** What its health check answers. */
+  /** The function that its health check runs. */
   health: (signal: AbortSignal) => boolean | Promise<boolean> = () => true;
   readonly requires: readonly (string | readonly string[])[];
   #answer: FakeAnswer;
 
-  /** @param answer what it does with calls until it is told otherwise. @default it returns 'answered' */
+  /** @param answer answers calls until another answer is set. @default it returns 'answered' */
   constructor(answer: FakeAnswer = () => 'answered', requires: readonly (string | readonly string[])[] = []) {
     this.#answer = answer;
     this.requires = requires;
   }
 
-  /** How often it was called. */
+  /** The number of times it was called. */
   get calls(): number {
     return this.inputs.length;
   }

@@ -6,7 +6,7 @@ interface Timer {
   readonly call: () => void;
 }
 
-/** A clock that stands still until it is told to go on, so that a test decides when time passes. */
+/** A clock that stands still until a test moves it. */
 export class ManualClock implements Clock {
   readonly #start: number;
   readonly #timers = new Set<Timer>();
@@ -14,7 +14,7 @@ export class ManualClock implements Clock {
   #dateShift = 0;
   #order = 0;
 
-  /** @param start what `now()` says at first, in milliseconds since 1970. */
+  /** @param start the first value of `now()`, in milliseconds since 1970. */
   constructor(start = 0) {
     this.#start = start;
   }
@@ -33,19 +33,22 @@ export class ManualClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** How many timers wait. */
+  /** The number of timers that have not fired. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Lets `ms` milliseconds pass and runs the timers that become due, in order, also those that others start on the way. */
+  /**
+   * Lets `ms` milliseconds pass and runs the timers that become due, in order, including those that others start on the
+   * way.
+   */
   advance(ms: number): void {
     const end = this.#elapsed + ms;
     for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) this.#run(timer);
     this.#elapsed = end;
   }
 
-  /** The same, and lets all promises that can settle do so before, between and after the timers. */
+  /** Does the same, and lets all promises that can settle do so before, between and after the timers. */
   async advanceAsync(ms: number): Promise<void> {
     const end = this.#elapsed + ms;
     await settled();
@@ -57,7 +60,7 @@ export class ManualClock implements Clock {
     await settled();
   }
 
-  /** Sets the date forward or back by `ms`, as when somebody sets the machine's clock: no time passes. */
+  /** Sets the date forward or back by `ms`, as when the machine's clock is set: no time passes. */
   shiftDate(ms: number): void {
     this.#dateShift += ms;
   }
@@ -78,7 +81,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Every promise that needs no timer and no I/O has settled: they do before the event loop turns. */
+/** Resolves when all promises that need no timer and no I/O have settled: they do before the event loop turns. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

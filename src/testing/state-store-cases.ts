@@ -5,7 +5,8 @@ import { eventually, refused, type NamedRun, type StateStoreCase } from './store
 export type { StateStoreCase, StateStoreTools } from './store-case.js';
 
 /**
- * What every `StateStore` must do, for any test runner: `for (const { name, run } of stateStoreCases()) it(name, () => run(makeStore(), tools))`.
+ * Returns the promises that every `StateStore` must keep, for any test runner: `for (const { name, run } of
+ * stateStoreCases()) it(name, () => run(makeStore(), tools))`.
  *
  * Each case needs a store of its own without any keys.
  */

@@ -14,10 +14,10 @@ export interface StateStoreTools {
   readonly advance: (ms: number) => Promise<void>;
 }
 
-/** A case as it is written down. */
+/** A case as these files write it. */
 export type NamedRun = readonly [name: string, run: StateStoreCase['run']];
 
-/** @returns the error, which must have the code. */
+/** Expects a refusal. @returns the error, which must have the code. */
 export async function refused(operation: () => Promise<unknown>, code: string): Promise<ToolError> {
   let refusal: ToolError | undefined;
   await assert.rejects(operation, (error: unknown) => {
@@ -28,7 +28,7 @@ export async function refused(operation: () => Promise<unknown>, code: string): 
   return refusal!;
 }
 
-/** Messages travel: waits until they have arrived, for at most ten seconds. */
+/** Waits until messages have arrived, for at most ten seconds. */
 export async function eventually(isSo: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!isSo()) {

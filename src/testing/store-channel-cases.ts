@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { eventually, refused, type NamedRun } from './store-case.js';
 
-/** What every state store must do with messages, and when it is closed. */
+/** The cases of messages, and of a store that is closed. */
 export const CHANNEL_CASES: readonly NamedRun[] = [
   [
     'brings messages to all who listen to the channel, in the order they were sent',

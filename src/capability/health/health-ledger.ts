@@ -19,36 +19,36 @@ export interface ProviderHealth {
   readonly metrics: HealthSummary;
   readonly lifetime: LifetimeCounts;
   readonly lastCall: Sample | null;
-  /** Failures in a row. */
+  /** The number of failures in a row. */
   readonly consecutiveFailures: number;
   readonly lastSuccess: number | null;
   readonly lastFailure: number | null;
   readonly lastCheck: number | null;
-  /** Until when it is left alone; `null` when it is not. */
+  /** The end of its backoff; `null` if it has none. */
   readonly backoffUntil: number | null;
 }
 
-/** How a tool fared lately. */
+/** The health of a tool over its last calls. */
 export interface ToolHealth {
   readonly tool: HealthSummary;
-  /** By the provider's name, followed by a part of its configuration's digest where two share a name. */
+  /** The providers by name, followed by a part of the configuration's digest if two share a name. */
   readonly providers: Readonly<Record<string, ProviderHealth>>;
   readonly lastInvocation: Invocation | null;
   /** The provider that answered the last successful call. */
   readonly lastSuccessProvider: string | null;
 }
 
-/** The calls that a tool's health is of. */
+/** The calls behind a tool's health. */
 export interface ToolSamples {
   readonly tool: readonly Sample[];
-  /** By the names of `ToolHealth`. */
+  /** The calls of each provider, by the names of `ToolHealth`. */
   readonly providers: Readonly<Record<string, readonly Sample[]>>;
 }
 
-/** What events told of a provider, beside its calls in the log; dates in milliseconds since 1970. */
+/** The reports of events about a provider, beside its calls in the log; dates in milliseconds since 1970. */
 interface RouterFacts {
   failures: number;
-  /** Failures before it are no longer in a row. */
+  /** The moment of its last success: failures before it are no longer in a row. */
   inOrderAt: number | null;
   lastSuccess: number | null;
   lastFailure: number | null;
@@ -57,13 +57,13 @@ interface RouterFacts {
 }
 
 interface ToolFacts {
-  /** Rises with every change of what follows. */
+  /** A number that rises with every change of the fields below. */
   version: number;
   lastInvocation: Invocation | null;
   readonly routers: Map<string, RouterFacts>;
 }
 
-/** Names whose last call is remembered, the least recently called give way: programs call what they like. */
+/** The names whose last call is remembered; the least recently called give way, since programs may call any name. */
 const MOST_TOOLS = 10_000;
 
 /** One call of a tool, as it is recorded. */
@@ -75,17 +75,17 @@ export interface ToolCallRecord {
 }
 
 /**
- * Remembers how the tools and jobs of each owner fared.
+ * Keeps the health of the tools and jobs of each owner.
  *
  * Numbers are kept in a health log, where what is shared goes by its name and what a persona owns by `name@persona`, so
- * that a persona's own tool does not spoil the record of the shared one. Names of tools hold no `@`. What the log knows of
- * other processes is joined with what the executors of this one tell.
+ * that a persona's own tool does not spoil the record of the shared one. Names of tools hold no `@`. What the log knows
+ * of other processes is joined with what the executors of this one tell.
  */
 export class HealthLedger {
   readonly #log: HealthLog;
   readonly #clock: Clock;
   readonly #facts = new Map<string, ToolFacts>();
-  /** Digests take time, and entries never change. */
+  /** Names by entry: digests take time, and entries never change. */
   readonly #names = new WeakMap<ToolEntry, LedgerNames>();
   readonly #held = new WeakMap<LedgerNames, Held>();
 
@@ -103,7 +103,7 @@ export class HealthLedger {
     }
   }
 
-  /** Whether a log is the one in which this ledger counts. */
+  /** Returns true for the log in which this ledger counts. */
   countsIn(log: HealthLog | undefined): boolean {
     return log === this.#log;
   }
@@ -118,15 +118,16 @@ export class HealthLedger {
   }
 
   /**
-   * Takes over what an executor tells of a tool's calls and providers.
+   * Takes over what an executor reports of a tool's calls and providers.
    *
-   * @param counted whether the executor itself has counted the call under the tool's bare name in the log of this ledger.
+   * @param counted says that the executor itself has counted the call under the tool's bare name in the log of this
+   * ledger.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
     const record = !counted || ownerKey(owner) !== '';
     switch (event.type) {
       case 'call-settled':
-        // Refused calls, and answers out of the cache, say nothing of the tool.
+        // Refused calls, and answers out of the cache, say nothing about the tool.
         if (event.attempts === 0) return;
         this.#settled(owner, entry, event, record);
         return;
@@ -144,7 +145,7 @@ export class HealthLedger {
     }
   }
 
-  /** A tool's health: the same object until something of it changes. */
+  /** Returns a tool's health: the same object until something in it changes. */
   tool(owner: string | null, entry: ToolEntry): ToolHealth {
     const names = this.#namesOf(owner, entry);
     const facts = this.#facts.get(names.tool);
@@ -162,7 +163,7 @@ export class HealthLedger {
     return health;
   }
 
-  /** A number that changes with every call and every change of a router. */
+  /** Returns a number that changes with every call and every change of a router. */
   #stampOf({ tool, providers }: LedgerNames, facts: ToolFacts | undefined): number {
     let stamp = (facts?.version ?? 0) + this.#log.lifetime('tool', tool).total;
     for (const { name, router } of providers) {
@@ -172,7 +173,7 @@ export class HealthLedger {
     return stamp;
   }
 
-  /** The last call, wherever it was made: of other processes no log says which provider failed. */
+  /** Returns the last call of any process; no log says which provider failed in other processes. */
   #lastInvocation(tool: string, own: Invocation | null): Invocation | null {
     const call = this.#log.lastCall('tool', tool);
     if (call === null || (own !== null && own.at >= call.at)) return own;
@@ -200,13 +201,13 @@ export class HealthLedger {
     });
   }
 
-  /** The last calls of a tool and of each of its providers, the oldest first. */
+  /** Returns the last calls of a tool and of each of its providers, the oldest first. */
   samples(owner: string | null, entry: ToolEntry): ToolSamples {
     const { tool, providers } = this.#namesOf(owner, entry);
     return Object.freeze({ tool: this.#log.samples('tool', tool), providers: Object.freeze(Object.fromEntries(providers.map(({ label, name }) => [label, this.#log.samples('provider', name)]))) });
   }
 
-  /** The share of a tool's last calls that succeeded; `null` without calls. */
+  /** Returns the share of a tool's last calls that succeeded; `null` without calls. */
   toolRate(owner: string | null, name: string): number | null {
     return this.#log.summary('tool', ledgerName(owner, name)).successRate;
   }
@@ -239,7 +240,7 @@ export class HealthLedger {
     const before = this.#names.get(entry);
     if (before?.owner === owner) return before;
     const tool = ledgerName(owner, entry.name);
-    // Routers know nothing of owners: what they share goes by the bare name.
+    // Routers know nothing of owners: shared items go by the bare name.
     const providers = providerLabels(entry).map(([label, identity]) => ({ label, name: providerHealthName(tool, identity), router: providerHealthName(entry.name, identity) }));
     const names: LedgerNames = { owner, tool, providers };
     this.#names.set(entry, names);
@@ -268,7 +269,7 @@ export class HealthLedger {
   }
 }
 
-/** Under which names a tool is kept. */
+/** The names under which a tool is kept. */
 interface LedgerNames {
   readonly owner: string | null;
   readonly tool: string;
@@ -278,14 +279,14 @@ interface LedgerNames {
 interface LedgerProvider {
   readonly label: string;
   readonly name: string;
-  /** As routers call it. */
+  /** The name that routers use. */
   readonly router: string;
 }
 
 /** A tool's health as it was read last. */
 interface Held {
   readonly stamp: number;
-  /** When a backoff ends, and with it what was read. */
+  /** The end of a backoff, and with it of this reading. */
   readonly until: number;
   readonly health: ToolHealth;
 }
@@ -303,7 +304,7 @@ function latest(one: number | null, other: number | null | undefined): number | 
   return other === null || other === undefined ? one : Math.max(one ?? other, other);
 }
 
-/** How routers call the providers of a tool, and their identities. Equal ones are one. */
+/** Returns the names that routers use for the providers of a tool, and their identities. Equal ones are one. */
 function providerLabels({ providers }: ToolEntry): readonly (readonly [label: string, identity: string])[] {
   const identities = new Map([...providers].sort((a, b) => (a.priority ?? 100) - (b.priority ?? 100)).map((spec) => [identityOf(spec), spec.name]));
   const count = (name: string) => [...identities.values()].filter((each) => each === name).length;

@@ -9,9 +9,9 @@ export type ManifestKind = 'tools' | 'skills' | 'jobs' | 'tasks';
 
 /** A manifest file that was found. */
 export interface ManifestFile {
-  /** Absolute, for opening; never shown. */
+  /** The absolute path, for opening; never shown. */
   readonly path: string;
-  /** Relative to the working directory, for messages. */
+  /** The path relative to the working directory, for messages. */
   readonly file: string;
   readonly kind: ManifestKind;
   /** The persona it belongs to, as its folder spells it; missing for shared ones. */
@@ -19,14 +19,14 @@ export interface ManifestFile {
 }
 
 export interface FoundManifests {
-  /** Shared ones first, then by persona. */
+  /** The files: shared ones first, then by persona. */
   readonly files: readonly ManifestFile[];
   readonly issues: readonly ManifestIssue[];
 }
 
 type Places = readonly (readonly [kind: ManifestKind, path: string])[];
 
-/** Where shared manifests may lie, below the root. The last are those of the first design of this format. */
+/** The places of shared manifests, below the root. The last are those of the first design of this format. */
 const SHARED: Places = [
   ['tools', 'functions.json'],
   ['tools', 'tools.json'],
@@ -41,9 +41,9 @@ const SHARED: Places = [
   ['jobs', 'modules/Jobs/jobs.json'],
   ['tasks', 'modules/Tasks/tasks.json'],
 ];
-/** Folders of personas, below the root. */
+/** The folders of personas, below the root. */
 const PERSONA_FOLDERS = ['personas', 'modules/Personas'];
-/** Where a persona's manifests may lie, below its folder. */
+/** The places of a persona's manifests, below its folder. */
 const OWN: Places = [
   ['tools', 'Toolbox/functions.json'],
   ['skills', 'Skills/skills.json'],
@@ -56,23 +56,26 @@ const OWN: Places = [
 ];
 const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.json$/i;
 const MOST_PERSONAS = 1_000;
-/** What filters mean by this word is everybody's tools. */
+/** The word that stands for the shared tools in filters. */
 const RESERVED = 'shared';
 
 /**
- * The manifests below a folder: `functions.json` (or `tools.json`), `skills.json`, `jobs.json` and `tasks.json`, the last
- * three also in `shared/`; and for each persona those in `personas/<Persona>/`, there also in `Toolbox/`, `Skills/`,
- * `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` are known as well.
+ * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`, `jobs.json` and `tasks.json`,
+ * the last three also in `shared/`; and for each persona those in `personas/<Persona>/`, there also in `Toolbox/`,
+ * `Skills/`, `Jobs/` and `Tasks/`. `functions.json` (or `tools.json`), `skills.json`, `jobs.json` and `tasks.json`, the
+ * last three also in `shared/`; and for each persona those in `personas/<Persona>/`, there also in `Toolbox/`,
+ * `Skills/`, `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` are known as
+ * well.
  *
- * What a symbolic link leads to outside of the folder is not read. Personas are compared in any case: a second folder of
- * one persona is an issue and not read. Never throws.
+ * What a symbolic link leads to outside of the folder is not read. Personas are compared in any case: a second folder
+ * of one persona is an issue and not read. Never throws.
  */
 export async function findManifestFiles(root: string): Promise<FoundManifests> {
   const finder = new Finder(resolve(root));
   return finder.find();
 }
 
-/** The persona whose own manifest a path is, by its folders. */
+/** Returns the persona whose own manifest a path is, by its folders. */
 export function personaOfPath(path: string): string | undefined {
   return OF_PERSONA.exec(path)?.[1];
 }
@@ -127,7 +130,7 @@ class Finder {
     }
   }
 
-  /** Whether something is there, and by its real path below the root. */
+  /** Resolves to true for a path that exists and whose real path is below the root. */
   async #isInside(path: string): Promise<boolean> {
     try {
       await lstat(path);
@@ -146,6 +149,6 @@ class Finder {
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  // Links count as what they lead to; that it is inside was looked at before.
+  // Links count as their targets, which are known to be inside.
   return stat(path).then((found) => found.isDirectory(), () => false);
 }

@@ -13,16 +13,16 @@ import { allowsPersona } from './persona.js';
 
 /** A tool of a function map. */
 export interface MappedFunction {
-  /** Runs the tool directly: nothing is checked, asked or limited. */
+  /** Runs the tool directly: nothing is checked, approved or limited. */
   readonly callable: (input?: unknown, context?: ToolContext) => unknown;
-  /** What its manifest says, in the manifest's keys, frozen to the leaves. */
+  /** The text of its manifest, in the manifest's keys, frozen to the leaves. */
   readonly metadata: FunctionMetadata;
 }
 
 export type FunctionMetadata = ManifestEntry & {
   /** The persona whose manifest it is; missing for shared tools. */
   readonly persona?: string;
-  /** Where the metadata comes from: a manifest file, or a definition in code. */
+  /** The origin of the metadata: a manifest file, or a definition in code. */
   readonly source: 'manifest' | 'definition';
 };
 
@@ -33,15 +33,18 @@ export interface LoadFunctionMapOptions {
   /** A folder with manifests; either this or `files`. */
   readonly root?: string | URL;
   readonly files?: string | URL | readonly (string | URL)[];
-  /** For whom; without it the map has only shared tools that every persona may use. */
+  /** The persona that uses the map; without it the map has only shared tools that every persona may use. */
   readonly persona?: string;
   /** The work of the tools, by name or `handler_ref`. */
   readonly handlers?: Handlers;
-  /** Imported modules: their exported functions and tools are the work of the tools of the same name. Handlers go before. */
+  /**
+   * The imported modules: their exported functions and tools are the work of the tools of the same name. Handlers win
+   * over them.
+   */
   readonly modules?: object | readonly object[];
   /** Tools from code: the work of the entries of the same name. Those without an entry are in the map as well. */
   readonly definitions?: Iterable<ToolDefinition>;
-  /** @default 'throw' */
+  /** The treatment of wrong manifests. @default 'throw' */
   readonly onInvalid?: 'throw' | 'quarantine';
 }
 
@@ -55,11 +58,11 @@ const schema = z.strictObject({
 } satisfies FieldsOf<LoadFunctionMapOptions>);
 
 /**
- * The tools of manifests with the functions that run them: `{name: {callable, metadata}}`, frozen.
+ * Loads the tools of manifests with the functions that run them: `{name: {callable, metadata}}`, frozen.
  *
- * A persona's own entry replaces the shared one of the same name; allow-lists are kept, in any case of letters. The
- * callable runs the tool directly, past schema, policy and approval: register the definitions and use an executor for
- * calls that a model makes. A tool whose function is not known is listed, and its callable throws `NOT_EXECUTABLE`.
+ * A persona's own entry replaces the shared one of the same name; allow-lists hold, whatever their case. The callable
+ * runs the tool directly, past schema, policy and approval: register the definitions and use an executor for calls that
+ * a model makes. A tool whose function is not known is listed, and its callable throws `NOT_EXECUTABLE`.
  *
  * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`.
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
@@ -76,7 +79,7 @@ export async function loadFunctionMap(options: LoadFunctionMapOptions): Promise<
   for (const each of toolbox) if (allowsPersona(each.definition.personaAllowlist, asked)) map[each.entry.name] = mapped(fileMetadata(each), works);
   const inFiles = new Set(toolbox.map(({ entry }) => entry.name));
   for (const definition of fromCode.values()) {
-    // An entry whose allow-list keeps this persona out keeps it from the definition too.
+    // An allow-list that excludes this persona from the entry excludes it from the definition too.
     if (inFiles.has(definition.name) || !allowsPersona(definition.personaAllowlist, asked)) continue;
     map[definition.name] = mapped(cloneFrozen({ ...manifestEntryOf(definition), source: 'definition' as const }), works);
   }
@@ -116,7 +119,7 @@ function definitionWorks(definitions: Iterable<ToolDefinition>): readonly (reado
   return [...definitions].flatMap(({ name, execute }) => (execute === undefined ? [] : [[name, execute as Execute<never>] as const]));
 }
 
-/** What modules export beside functions and tools is theirs. */
+/** Returns the functions and tools that modules export; other exports are ignored. */
 function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute<never>])[] {
   const list: readonly unknown[] = Array.isArray(modules) ? modules : [modules];
   return list.flatMap((module) => {

@@ -12,9 +12,9 @@ import { readTextFile, shownPath } from './read-file.js';
 import { readManifest, type ReadEntry } from './text/read-manifest.js';
 
 export interface LoadManifestOptions {
-  /** What happens to entries with errors: everything is refused, or only they are left out. @default 'throw' */
+  /** The treatment of entries with errors: everything is refused, or only they are left out. @default 'throw' */
   readonly onInvalid?: 'throw' | 'quarantine';
-  /** Only what this persona may use: shared tools and its own, which replace shared ones of the same name. */
+  /** The persona whose tools are loaded: shared ones and its own, which replace shared ones of the same name. */
   readonly persona?: string;
   /** The work of the tools, by their names or `handler_ref`s; the others have none. */
   readonly handlers?: Handlers;
@@ -22,7 +22,7 @@ export interface LoadManifestOptions {
 
 const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
-/** A usable tool of a manifest file, and where it comes from. */
+/** A usable tool of a manifest file, and its origin. */
 export interface LoadedEntry extends ReadEntry {
   /** The file, relative to the working directory where that is possible. */
   readonly file: string;
@@ -31,24 +31,25 @@ export interface LoadedEntry extends ReadEntry {
 }
 
 export interface LoadedManifest {
-  /** In the order of files and entries. The same name may be there for several personas, unless one was asked for. */
+  /** The tools in the order of files and entries. Several personas may have the same name, unless one was requested. */
   readonly definitions: readonly ToolDefinition[];
-  /** The same tools, each with what its file says. */
+  /** The same tools, each with the text of its file. */
   readonly entries: readonly LoadedEntry[];
-  /** Everything that is wrong or odd in any of the files. */
+  /** The errors and warnings of all files. */
   readonly issues: readonly ManifestIssue[];
-  /** How many entries the files have, usable or not, for whatever persona. */
+  /** The number of entries in the files, usable or not, for any persona. */
   readonly total: number;
 }
 
 /**
  * Loads tools from manifest files.
  *
- * A source is a path, several, or `{root}` for all of a folder, see `findManifestFiles`. A file is at most 1 MiB with at
- * most 1,000 tools. Warnings (unknown keys, patterns that are not checked, unused handlers) are among the issues and refuse nothing.
+ * A source is a path, several, or `{root}` for all of a folder, see `findManifestFiles`. A file is at most 1 MiB with
+ * at most 1,000 tools. Warnings (unknown keys, patterns that are not checked, unused handlers) are among the issues and
+ * refuse nothing.
  *
- * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`: then the result
- * has them as issues. A file that cannot be read is an error as well.
+ * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`: then the
+ * result has them as issues. A file that cannot be read is an error as well.
  * @throws ToolError `INVALID_ARGUMENT` for wrong arguments.
  */
 export async function loadManifest(source: ManifestSource, options: LoadManifestOptions = {}): Promise<LoadedManifest> {
@@ -65,7 +66,10 @@ export async function loadManifest(source: ManifestSource, options: LoadManifest
   return Object.freeze({ definitions: Object.freeze(entries.map(({ definition }) => definition)), entries: Object.freeze([...entries]), issues, total: loader.total });
 }
 
-/** Only a whole folder has all tools: the handlers of single files may be those of other files, too, unless a name is nearly right. */
+/**
+ * Returns warnings for unused handlers. Only a whole folder has all tools: the handlers of single files may belong to
+ * other files, too, unless a name is nearly right.
+ */
 function handlerIssues(place: ReturnType<typeof pathsOf>, files: readonly ManifestFile[], { entries }: Loader, handlers: Iterable<string>): readonly ManifestIssue[] {
   const isWhole = 'root' in place;
   const file = isWhole ? shownPath(resolve(place.root), resolve(place.root)) : files[0]!.file;
@@ -88,7 +92,10 @@ async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<{ rea
   return { files: [], issues: [...issues, nothing] };
 }
 
-/** Shared tools and those of a persona, which replace shared ones of the same name; without a persona the shared ones. */
+/**
+ * Returns shared tools and those of a persona, which replace shared ones of the same name; without a persona the shared
+ * ones.
+ */
 export function entriesFor(entries: readonly LoadedEntry[], persona: string | undefined): readonly LoadedEntry[] {
   const reachable = entries.filter((each) => each.persona === undefined || (persona !== undefined && personaKey(each.persona) === personaKey(persona)));
   return overrideShared(reachable, ({ definition }) => definition.name);
@@ -99,7 +106,7 @@ class Loader {
   readonly issues: ManifestIssue[] = [];
   total = 0;
   readonly #executeOf: (entry: ManifestEntry) => Execute<never> | undefined;
-  /** Which file of an owner defines a name. */
+  /** The file in which an owner defines a name. */
   readonly #files = new Map<string, string>();
 
   constructor(executeOf: (entry: ManifestEntry) => Execute<never> | undefined) {
@@ -122,7 +129,7 @@ class Loader {
   }
 
   #isFirst({ entry, index, line, file, persona }: LoadedEntry): boolean {
-    // A name has no blank, so that no two pairs read the same.
+    // A name has no blank, so that no two pairs share a key.
     const place = `${entry.name} ${persona === undefined ? '' : personaKey(persona)}`;
     const first = this.#files.get(place);
     if (first === undefined) this.#files.set(place, file);

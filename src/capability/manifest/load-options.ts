@@ -6,7 +6,7 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
 import type { Execute } from '../../tool/tool-definition.js';
 
-/** Where manifests are: files, or a folder with them. */
+/** The source of manifests: files, or a folder with them. */
 export type ManifestSource = string | URL | readonly (string | URL)[] | { readonly root: string | URL };
 
 /** Functions by the name of their tool, or by its `handler_ref`. */
@@ -16,7 +16,7 @@ export type Handlers = ReadonlyMap<string, Execute<never>> | Readonly<Record<str
 export const loadShape = { persona: text.optional(), handlers: z.custom<Handlers>().optional(), onInvalid: z.enum(['throw', 'quarantine']).default('throw') };
 const rootSchema = z.strictObject({ root: z.unknown() });
 
-/** Files, or the folder to find them in, as paths. */
+/** Returns the files, or the folder to find them in, as paths. */
 export function pathsOf(source: unknown): { readonly root: string } | { readonly paths: readonly string[] } {
   if (Array.isArray(source)) {
     if (source.length === 0) throw invalidArgument('at least one manifest file', source);
@@ -32,7 +32,7 @@ function pathOf(value: unknown): string {
   throw invalidArgument('the path of a manifest file, or {root: the path of a folder}', value);
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` for what is no map of functions. */
+/** Returns handlers as a map. @throws ToolError `INVALID_ARGUMENT` for anything but functions by name. */
 export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never>> {
   if (handlers === undefined) return new Map();
   if (!(handlers instanceof Map) && !isPlainObject(handlers)) throw invalidArgument('handlers as an object or Map of functions', handlers);
@@ -43,14 +43,14 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
   return new Map(entries as [string, Execute<never>][]);
 }
 
-/** A handler that answers no tool: nobody would ever call it. */
+/** A handler that belongs to no tool and would never be called. */
 export interface UnusedHandler {
   readonly message: string;
   /** The name that was probably meant. */
   readonly close: string | undefined;
 }
 
-/** Returns the handlers whose name is neither that of one of some tools nor its `handler_ref`. */
+/** Returns the handlers whose name is neither the name nor the `handler_ref` of any of some tools. */
 export function unusedHandlers(handlers: Iterable<string>, tools: readonly Pick<ToolOptions, 'name' | 'handlerRef'>[]): readonly UnusedHandler[] {
   const names = [...new Set(tools.flatMap(({ name, handlerRef }) => (handlerRef === undefined ? name : [name, handlerRef])))];
   return [...handlers].filter((handler) => !names.includes(handler)).map((handler) => {

@@ -2,18 +2,18 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
 
-/** Bytes: 1 MiB, far above real manifests. */
+/** The largest file in bytes: 1 MiB, far above real manifests. */
 const MAX_BYTES = 1_048_576;
-/** How often a file is read again that changes meanwhile. */
+/** The number of times that a file is read again because it changes meanwhile. */
 const MOST_ATTEMPTS = 5;
 
-/** The text of a file, or in one sentence why there is none. */
+/** The text of a file, or a sentence that says why there is none. */
 export type FileText = { readonly text: string } | { readonly fault: string };
 
 /**
  * Reads a small file of UTF-8 text as it was at one moment.
  *
- * It reads twice and compares, so that a writer that is at work yields the old text, the new one, or a fault, and never a
+ * It reads twice and compares, so that a concurrent writer yields the old text, the new one, or a fault, and never a
  * mix of both. Never throws.
  */
 export async function readTextFile(path: string): Promise<FileText> {
@@ -38,12 +38,12 @@ const TOO_LONG = 'expected at most 1 MiB, found more; split it into several file
 async function readBytes(path: string): Promise<Buffer | string> {
   let file: FileHandle | undefined;
   try {
-    // A named pipe would keep an opening reader waiting.
+    // A named pipe would block the open.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat();
     if (!stats.isFile()) return 'expected a file, found a folder or a device';
     if (stats.size > MAX_BYTES) return TOO_LONG;
-    // One more than it has, so that one that grows is noticed.
+    // One byte more than it has, so that growth is noticed.
     let buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES) + 1);
     let length = 0;
     for (;;) {
@@ -59,9 +59,9 @@ async function readBytes(path: string): Promise<Buffer | string> {
 }
 
 /**
- * How messages call a file: relative to the working directory, with `/`.
+ * Returns the name of a file in messages: relative to the working directory, with `/`.
  *
- * Where they share nothing but the root of the file system that would be an absolute path in other words: then it is
+ * If they share nothing but the root of the file system, that would be an absolute path in other words: then it is
  * relative to a folder above it, which is named.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {

@@ -2,10 +2,10 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether a tool has the credentials it asks for. No value of a variable is ever in it. */
+/** The credentials of a tool. No value of a variable is ever in it. */
 export interface AuthStatus {
   readonly required: boolean;
-  /** Whether a call can succeed, as far as the environment tells: scopes are for the service to judge. */
+  /** Says that a call can succeed, as far as the environment tells: scopes are for the service to judge. */
   readonly ready: boolean;
   /** The required variables that are not set. */
   readonly missing: readonly string[];
@@ -14,9 +14,9 @@ export interface AuthStatus {
 const NOT_REQUIRED: AuthStatus = Object.freeze({ required: false, ready: true, missing: Object.freeze([]) });
 
 /**
- * Looks whether the variables that a tool declares are set.
+ * Checks that the variables that a tool declares are set.
  *
- * Where all are optional, any one is enough; so is an optional one of a tool with several providers, since another
+ * If all are optional, any one is enough; so is an optional one of a tool with several providers, since another
  * provider may do with it.
  */
 export function authStatusOf({ auth, providers }: ToolEntry, env: Environment): AuthStatus {

@@ -3,15 +3,15 @@ import { oneOrMore, text, type FieldsOf } from '../../core/options.js';
 
 export type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** The conditions that every query of things with health may have. */
+/** The conditions that every query of items with health may have. */
 export interface HealthQuery {
-  /** At least this share of the last calls succeeded, from 0 to 1. */
+  /** The least share of the last calls that succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
-  /** Whether things without calls are left out by `minSuccessRate`. @default false */
+  /** Leaves items without calls out, beside `minSuccessRate`. @default false */
   readonly requireCalls?: boolean;
 }
 
-/** A condition on texts: blank ones say nothing that could be met. They come out as they are compared. */
+/** A condition on texts, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
 export const wanted = oneOrMore(text.transform(comparable)).optional();
 
 /** A condition that any of a few known values meets, written in any case. */
@@ -22,13 +22,13 @@ export function anyOf<T extends string>(values: readonly T[]) {
 /** The condition on owners, which `parsePersonas` reads. */
 export const personas = oneOrMore(z.string()).optional();
 
-/** The conditions on health. A rate of 80 may mean 80 %, and one of 1.5 anything. */
+/** The conditions on health. A rate of 80 is refused: it may mean 80 %, or be a slip. */
 export const healthShape = {
   minSuccessRate: z.custom<number>((value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1').optional(),
   requireCalls: z.boolean().default(false),
 } satisfies FieldsOf<HealthQuery>;
 
-/** Returns true when all wanted values are among some, in any case. */
+/** Returns true if all wanted values are among some, in any case. */
 export function hasAll(asked: readonly string[] | undefined, values: readonly string[]): boolean {
   if (asked === undefined) return true;
   let there = comparableSets.get(values);
@@ -37,7 +37,7 @@ export function hasAll(asked: readonly string[] | undefined, values: readonly st
   return asked.every((value) => known.has(value));
 }
 
-/** The sets of frozen lists that tools keep: they are looked at with every query. */
+/** The sets of frozen lists that tools keep: they are read with every query. */
 const comparableSets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 /** Returns the test of a success rate, which is `null` without calls. */

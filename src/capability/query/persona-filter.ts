@@ -1,33 +1,33 @@
 import { invalidArgument } from '../../core/issues.js';
 import { personaKey } from '../manifest/persona.js';
 
-/** Words that stand for the shared tools where a persona's name is expected. */
+/** The word for the shared tools where a persona's name is expected. */
 const SHARED = 'shared';
-/** Every spelling that leaves the shared tools out. */
+/** The spellings that leave the shared tools out. */
 const WITHOUT_SHARED: ReadonlySet<string> = new Set(['-shared', '!shared', 'no-shared', 'without-shared', 'shared=false', 'shared:false']);
-/** What is so already without saying it. */
+/** The spellings of the default. */
 const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true']);
 
-/** Which personas are meant, as keys of `personaKey`. */
+/** A filter of personas, as keys of `personaKey`. */
 export interface PersonaFilter {
   readonly shared: boolean;
-  /** Any of these; all when it is empty. */
+  /** The personas, any of which fits; all if it is empty. */
   readonly wanted: ReadonlySet<string>;
   readonly excluded: ReadonlySet<string>;
 }
 
-/** The key of an owner: empty for what is shared, which a folder called `shared` holds too. */
+/** Returns the key of an owner: empty for shared items, which a folder called `shared` holds too. */
 export function ownerKey(owner: string | null): string {
   const key = owner === null ? '' : personaKey(owner);
   return key === SHARED ? '' : key;
 }
 
 /**
- * Reads personas as they are asked for: names, separated by commas or as a list.
+ * Reads a filter of personas: names, separated by commas or as a list.
  *
- * What is shared is included unless one of `-shared`, `!shared`, `no-shared`, `without-shared`, `shared=false` or
- * `shared:false` is among them. Several names mean any of them; `shared` as a name means what is shared alone; `-name`
- * and `!name` leave a persona out. A persona that nobody knows has what is shared. Blank names say nothing.
+ * Shared items are included unless one of `-shared`, `!shared`, `no-shared`, `without-shared`, `shared=false` or
+ * `shared:false` is among them. Several names mean any of them; `shared` as a name means the shared items alone;
+ * `-name` and `!name` leave a persona out. An unknown persona has the shared items. Blank names are ignored.
  *
  * @throws ToolError `INVALID_ARGUMENT` for `shared=` with another value than true or false.
  */
@@ -45,14 +45,14 @@ export function parsePersonas(personas: string | readonly string[] | undefined):
   return { shared, wanted, excluded };
 }
 
-/** Whether what an owner has is meant. */
+/** Returns true if the filter admits an owner. */
 export function ownerMatches({ shared, wanted, excluded }: PersonaFilter, owner: string | null): boolean {
   const key = ownerKey(owner);
   if (key === '') return shared;
   return !excluded.has(key) && (wanted.size === 0 || wanted.has(key));
 }
 
-/** Whether a job may be scheduled by one of the personas that are meant; asked beside `ownerMatches`. */
+/** Returns true if one of the filter's personas may schedule a job; asked beside `ownerMatches`. */
 export function schedulerMatches({ wanted }: PersonaFilter, personas: readonly string[]): boolean {
   return wanted.size === 0 || personas.some((persona) => wanted.has(personaKey(persona)));
 }

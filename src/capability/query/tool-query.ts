@@ -8,9 +8,12 @@ import { anyOf, hasAll, healthShape, personas, rateFilter, wanted, type HealthQu
 import { ownerMatches, parsePersonas } from './persona-filter.js';
 import { versionFilter } from './version-filter.js';
 
-/** Which tools are meant: every condition given must hold. Texts are compared in any case. */
+/** A query of tools: every given condition must hold. Texts are compared in any case. */
 export interface ToolQuery extends HealthQuery {
-  /** Whose, as `parsePersonas` reads it: `'Atlas'` for Atlas and what is shared, `['Atlas', '-shared']` for Atlas alone. */
+  /**
+   * The owners, as `parsePersonas` reads them: `'Atlas'` for Atlas and the shared tools, `['Atlas', '-shared']` for
+   * Atlas alone.
+   */
   readonly personas?: OneOrMore;
   /** Names of providers; a tool must have all of them. */
   readonly provider?: OneOrMore;
@@ -18,11 +21,11 @@ export interface ToolQuery extends HealthQuery {
   readonly version?: OneOrMore;
   /** Capability tags; a tool must have all of them. */
   readonly capability?: OneOrMore;
-  /** Any of these. */
+  /** The side effects; any of these. */
   readonly sideEffect?: OneOrMore<SideEffect>;
-  /** Any of these. */
+  /** The safety levels; any of these. */
   readonly safetyLevel?: OneOrMore<SafetyLevel>;
-  /** Whether the tool can be used now. */
+  /** The present availability of the tool. */
   readonly available?: boolean;
   /** Conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
@@ -40,7 +43,10 @@ const schema = z.strictObject({
   filter: anObject<ToolFilter>('conditions of the filter').optional(),
 } satisfies FieldsOf<ToolQuery>);
 
-/** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong: ignored, they would widen the answer. */
+/**
+ * Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the
+ * answer.
+ */
 export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): readonly ((tool: CapabilityTool) => boolean)[] {
   const { personas: asked, provider, version, capability, sideEffect, safetyLevel, available, filter, ...health } = checkOptions(schema, query ?? null, 'conditions of the query');
   const whose = parsePersonas(asked);

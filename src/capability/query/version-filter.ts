@@ -1,29 +1,30 @@
 import semver from 'semver';
 import { invalidArgument } from '../../core/issues.js';
 
-/** Characters of one constraint: far above honest use; the parser of ranges takes them one by one. */
+/** The largest constraint in characters: far above honest use, because the parser of ranges takes them one by one. */
 const LONGEST = 256;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+].*)?$/;
-/** Versions before a release count as any other: a catalogue shows what is there. */
+/** The options of ranges. Versions before a release count as any other: a catalogue shows what it has. */
 const OPTIONS = { includePrerelease: true } as const;
 
 type Test = (version: semver.SemVer) => boolean;
 
 /**
- * Whether a tool's version meets a constraint: the ranges of npm, such as `>=1.2`, `^1`, `1.x || >=2`, `1.0 - 1.4`.
+ * Returns a check of versions against a constraint: the ranges of npm, such as `>=1.2`, `^1`, `1.x || >=2`, `1.0 -
+ * 1.4`.
  *
- * A comma means and, as do several constraints in a list; `==` is `=`, and `!=1.2.0` excludes. Blank constraints say
- * nothing. Versions may be as short as `1` or `0.9`; a tool without a version, or with one that is none, meets no
+ * A comma means and, as do several constraints in a list; `==` is `=`, and `!=1.2.0` excludes. Blank constraints are
+ * ignored. Versions may be as short as `1` or `0.9`; a tool without a version, or with an invalid one, meets no
  * constraint. Source of the order: Semantic Versioning 2.0.0, §11.
  *
- * @throws ToolError `INVALID_ARGUMENT` naming a constraint that is none.
+ * @throws ToolError `INVALID_ARGUMENT` naming an invalid constraint.
  */
 export function versionFilter(constraint: string | readonly string[] | undefined): (version: string | undefined) => boolean {
   if (constraint === undefined) return () => true;
   const list: readonly unknown[] = Array.isArray(constraint) ? constraint : [constraint];
   const tests = list.flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
-  /** Of the versions met so far: a catalogue has few, and parsing takes longer than all else. */
+  /** The answers for versions met so far: a catalogue has few, and parsing takes longer than all else. */
   const answers = new Map<string | undefined, boolean>();
   return (version) => {
     let answer = answers.get(version);
@@ -35,16 +36,16 @@ export function versionFilter(constraint: string | readonly string[] | undefined
   };
 }
 
-/** A version in full, whatever parts of it were written; `undefined` for what is no version. */
+/** Returns a version in full, whatever parts of it were written; `undefined` for an invalid one. */
 export function parseVersion(version: string | undefined): semver.SemVer | undefined {
   const parts = version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
   const [, major, minor = '0', patch = '0', rest = ''] = parts;
-  // Written `01.2`, the numbers are no Semantic Version; what they mean is clear.
+  // Numbers written as `01.2` are no Semantic Version, but their meaning is clear.
   return semver.parse(`${Number(major)}.${Number(minor)}.${Number(patch)}${rest}`) ?? undefined;
 }
 
-/** None for a constraint that says nothing. */
+/** Returns the tests of a constraint; none for a blank one. */
 function compileConstraint(constraint: unknown): readonly Test[] {
   if (typeof constraint !== 'string' || constraint.length > LONGEST) throw invalidVersion(constraint);
   if (constraint.replaceAll(',', '').trim() === '') return [];

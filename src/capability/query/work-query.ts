@@ -5,35 +5,38 @@ import { hasAll, healthShape, personas, rateFilter, wanted, type HealthQuery, ty
 import { ownerMatches, parsePersonas, schedulerMatches, type PersonaFilter } from './persona-filter.js';
 
 interface WorkQuery {
-  /** Whose, as `parsePersonas` reads it. */
+  /** The owners, as `parsePersonas` reads them. */
   readonly personas?: OneOrMore;
-  /** Names of tools that it needs; all of them. */
+  /** The names of tools that it needs; all of them. */
   readonly tool?: OneOrMore;
-  /** Whether everything it needs is there and can be used now. */
+  /** The present availability of everything it needs. */
   readonly available?: boolean;
 }
 
-/** Which skills are meant: every condition given must hold. */
+/** A query of skills: every given condition must hold. */
 export interface SkillQuery extends WorkQuery {
-  /** Capability tags of the skill; all of them. */
+  /** The capability tags of the skill; all of them. */
   readonly capability?: OneOrMore;
-  /** Capabilities that it requires; all of them. */
+  /** The capabilities that it requires; all of them. */
   readonly requiredCapability?: OneOrMore;
 }
 
-/** Which tasks are meant: every condition given must hold. */
+/** A query of tasks: every given condition must hold. */
 export interface TaskQuery extends WorkQuery {
-  /** Names of skills that it needs; all of them. */
+  /** The names of skills that it needs; all of them. */
   readonly skill?: OneOrMore;
-  /** All of them. */
+  /** The tags; all of them. */
   readonly tag?: OneOrMore;
 }
 
-/** Which jobs are meant: every condition given must hold; with `personas`, one of these must also be allowed to schedule the job. */
+/**
+ * A query of jobs: every given condition must hold; with `personas`, one of these must also be allowed to schedule the
+ * job.
+ */
 export interface JobQuery extends WorkQuery, HealthQuery {
-  /** Names of skills that it needs; all of them. */
+  /** The names of skills that it needs; all of them. */
   readonly skill?: OneOrMore;
-  /** Capabilities that it requires; all of them. */
+  /** The capabilities that it requires; all of them. */
   readonly requiredCapability?: OneOrMore;
 }
 
@@ -42,21 +45,21 @@ const skillSchema = z.strictObject({ ...workShape, capability: wanted, requiredC
 const taskSchema = z.strictObject({ ...workShape, skill: wanted, tag: wanted } satisfies FieldsOf<TaskQuery>);
 const jobSchema = z.strictObject({ ...workShape, ...healthShape, skill: wanted, requiredCapability: wanted } satisfies FieldsOf<JobQuery>);
 
-/** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong. */
+/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileSkillQuery(query: SkillQuery): (skill: CapabilitySkill) => boolean {
   const { capability, requiredCapability, ...work } = checkOptions(skillSchema, query ?? null, WHAT);
   const meets = compileWorkQuery(work, parsePersonas(work.personas));
   return (skill) => meets(skill) && hasAll(capability, skill.capabilityTags) && hasAll(requiredCapability, skill.requiredCapabilities);
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong. */
+/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileTaskQuery(query: TaskQuery): (task: CapabilityTask) => boolean {
   const { skill, tag, ...work } = checkOptions(taskSchema, query ?? null, WHAT);
   const meets = compileWorkQuery(work, parsePersonas(work.personas));
   return (task) => meets(task) && hasAll(skill, task.requiredSkills) && hasAll(tag, task.tags);
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` for conditions that are unknown or wrong. */
+/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolean {
   const { skill, requiredCapability, ...work } = checkOptions(jobSchema, query ?? null, WHAT);
   const whose = parsePersonas(work.personas);

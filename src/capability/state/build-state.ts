@@ -11,43 +11,43 @@ import type { FileContent } from './file-cache.js';
 import { OwnedNames } from './owned-names.js';
 import { resolveWork, type ResolvedWork } from './resolve-work.js';
 
-/** One thing in the registry. */
+/** One item of the registry. */
 export interface CapabilityRef {
   readonly kind: 'tool' | 'skill' | 'job' | 'task';
   readonly owner: string | null;
   readonly name: string;
 }
 
-/** Where everything comes from, at one moment. */
+/** The inputs of a state, at one moment. */
 export interface Inputs {
-  /** Tools of the program itself; they are shared. */
+  /** The tools of the program itself; they are shared. */
   readonly code: readonly ToolDefinition[];
   /** The names under which the program gives functions to tools of files. */
   readonly handlers: readonly string[];
   readonly files: readonly FileContent[];
   readonly sources: readonly SourceContent[];
-  /** What was wrong with the folder itself. */
+  /** The problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];
 }
 
-/** Everything that queries answer from. It never changes: a new one takes its place. */
+/** The state from which queries are answered. It never changes: a new one takes its place. */
 export interface CapabilityState extends Omit<ResolvedWork, 'findings'> {
   readonly revision: number;
   readonly tools: OwnedNames<CapabilityTool>;
   readonly findings: readonly CapabilityFinding[];
   /** The names of personas, by the key they are compared by: owners, and those that are allowed something. */
   readonly personas: ReadonlyMap<string, string>;
-  /** Whose each entry is; one entry may be several owners'. */
+  /** The owners of each entry; one entry may have several. */
   readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
-  /** What there is, and a digest of what it says. */
+  /** The items, each with a digest of its content. */
   readonly contents: ReadonlyMap<string, { readonly ref: CapabilityRef; readonly digest: string }>;
 }
 
 /**
- * Makes the next state. Things that say the same as before are the same objects.
+ * Makes the next state. Items with the same content as before are the same objects.
  *
- * Of tools with the same owner and name those of the program win over files, and files over sources; the others are findings.
- * A tool without a function that stands for one of a source is joined with it.
+ * Among tools with the same owner and name those of the program win over files, and files over sources; the others are
+ * findings. A tool without a function that stands for one of a source is joined with it.
  */
 export function buildState(inputs: Inputs, revision: number, live: LiveFacts, before?: CapabilityState): CapabilityState {
   const findings = [...inputs.findings, ...inputs.files.flatMap((file) => file.findings), ...inputs.sources.flatMap((source) => source.findings)];
@@ -83,7 +83,7 @@ export function buildState(inputs: Inputs, revision: number, live: LiveFacts, be
   });
 }
 
-/** A tool that could not be read may be the one that a handler is for. */
+/** Returns findings for unused handlers, unless a tool that could not be read may be theirs. */
 function handlerFindings({ handlers, files }: Inputs): readonly CapabilityFinding[] {
   const definitions = files.flatMap(({ tools }) => tools.map(({ definition }) => definition));
   return unusedHandlers(handlers, definitions).map(({ message }) => findingAt(placeless(null, CODE), 'dangling', 'warning', message));
@@ -92,7 +92,7 @@ function handlerFindings({ handlers, files }: Inputs): readonly CapabilityFindin
 /** Joins tools of the program and of files with those of sources for which they stand. */
 class SourceJoiner {
   readonly #sources: readonly { readonly owner: string | null; readonly join: NonNullable<SourceContent['join']>; readonly entries: ReadonlyMap<string, ToolEntry> }[];
-  /** The entries of sources in whose place others are. */
+  /** The entries of sources that others replace. */
   readonly #joined = new Set<ToolEntry>();
 
   constructor(sources: readonly SourceContent[]) {
@@ -135,20 +135,23 @@ function* declaredTools({ code, files, sources }: Inputs): Iterable<ToolFacts & 
 
 const CODE = 'code';
 
-/** The digest of a tool that is the same object as before: digests take time. */
+/** Returns the digest of a tool that is the same object as before: digests take time. */
 function heldDigest(before: CapabilityState | undefined, { owner, entry, source }: ToolFacts): string | undefined {
   const tool = before?.tools.own(owner, entry.name);
   return tool?.entry === entry && tool.source === source && tool.owner === owner ? before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest : undefined;
 }
 
-/** An entry's digest says nothing of its functions: a tool of a source, or joined with one, is the same only as the same object. */
+/**
+ * Returns the tool of the previous state if nothing changed. An entry's digest does not cover its functions: a tool of
+ * a source, or joined with one, is the same only as the same object.
+ */
 function unchanged(before: CapabilityState | undefined, { owner, entry, manifest }: ToolFacts, digest: string, isJoined: boolean): CapabilityTool | undefined {
   const tool = before?.tools.own(owner, entry.name);
   if (tool === undefined || before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest !== digest) return undefined;
   return tool.entry === entry || (manifest !== null && !isJoined) ? tool : undefined;
 }
 
-/** Whether a state of the same content would come out. */
+/** Returns true if a state of the same content would come out. */
 export function sameInputs(before: Inputs, after: Inputs): boolean {
   const sameSource = (source: SourceContent, index: number) => {
     const known = before.sources[index];
@@ -197,7 +200,7 @@ function refKey({ kind, owner, name }: CapabilityRef): string {
   return `${kind}/${ownerKey(owner)}/${name}`;
 }
 
-/** What was added, edited and removed between two states. */
+/** The items that were added, edited and removed between two states. */
 export interface CapabilityDifference {
   readonly added: readonly CapabilityRef[];
   readonly edited: readonly CapabilityRef[];

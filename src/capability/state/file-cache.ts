@@ -11,9 +11,9 @@ import type { WorkKind } from '../work/work-schemas.js';
 export interface CapabilityFile {
   readonly kind: 'tool' | WorkKind;
   readonly owner: string | null;
-  /** Where it is read. */
+  /** The path where it is read. */
   readonly path: string;
-  /** How it is called: relative to the root. */
+  /** The name in messages: the path relative to the root. */
   readonly file: string;
 }
 
@@ -24,7 +24,7 @@ export interface FileTool {
   readonly line: number;
 }
 
-/** What a file says now; of a broken one what it said when it was last in order. */
+/** The present content of a file; for a broken one its last good content. */
 export interface FileContent {
   readonly owner: string | null;
   readonly file: string;
@@ -36,24 +36,24 @@ export interface FileContent {
 interface Held {
   readonly hash: string;
   readonly content: FileContent;
-  /** What the file said when it was last in order, if it ever was. */
+  /** The last good content of the file, if there ever was one. */
   readonly good: FileContent | undefined;
 }
 
 interface Parsed {
   readonly content: FileContent;
-  /** Whether nothing of the file can be used. */
+  /** Says that nothing of the file can be used. */
   readonly broken: boolean;
 }
 
 export type ExecuteOf = (entry: ManifestEntry) => Execute<never> | undefined;
 
-/** Files read at the same time: more would only take memory. */
+/** The files read at the same time: more would only take memory. */
 const AT_ONCE = 4;
 
 /**
- * Reads files, and parses again only those whose content has changed, told by its SHA-256: neither the date nor the size
- * of a file is trusted, since two edits can fall into the same tick.
+ * Reads files, and parses again only those whose content has changed, by its SHA-256: neither the date nor the size of
+ * a file is trusted, since two edits can fall into the same tick.
  */
 export class FileCache {
   readonly #executeOf: ExecuteOf;
@@ -64,9 +64,9 @@ export class FileCache {
   }
 
   /**
-   * The content of all files, in their order. Unchanged files have the same content object.
+   * Returns the content of all files, in their order. Unchanged files have the same content object.
    *
-   * @param unreadable folders, relative to the root, that could not be looked into: what was known of their files stays.
+   * @param unreadable folders, relative to the root, that could not be read: the known content of their files stays.
    */
   async read(files: readonly CapabilityFile[], unreadable: readonly string[], force: boolean): Promise<readonly FileContent[]> {
     const held = new Map<string, Held>();

@@ -6,16 +6,16 @@ import { FileCache, type CapabilityFile, type ExecuteOf, type FileContent } from
 
 const KINDS: Readonly<Record<ManifestKind, CapabilityFile['kind']>> = { tools: 'tool', skills: 'skill', jobs: 'job', tasks: 'task' };
 
-/** What a folder says now. */
+/** The present content of a folder. */
 export interface FolderContent {
   readonly files: readonly FileContent[];
-  /** What is wrong with the folder itself. */
+  /** The problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];
-  /** Whether there is a folder at all. */
+  /** Says that the folder exists. */
   readonly found: boolean;
 }
 
-/** A folder of manifests, read again and again. */
+/** A folder of manifests that is read repeatedly. */
 export class ManifestFolder {
   readonly #root: string;
   readonly #cache: FileCache;
@@ -25,7 +25,7 @@ export class ManifestFolder {
     this.#cache = new FileCache(executeOf);
   }
 
-  /** Reads what is new. Never rejects: what cannot be read stays as it was, and is a finding. */
+  /** Reads what is new. Never rejects: a file that cannot be read stays as it was, and is a finding. */
   async read(force: boolean): Promise<FolderContent> {
     const { files, issues } = await findManifestFiles(this.#root);
     const prefix = shownPath(this.#root, this.#root);
@@ -35,13 +35,13 @@ export class ManifestFolder {
     return { files: await this.#cache.read(listed, unreadable, force), findings, found: !unreadable.includes('') };
   }
 
-  /** Relative to the root. */
+  /** Returns a path relative to the root. */
   #shown(path: string): string {
     return relative(this.#root, path).split(sep).join('/');
   }
 }
 
-/** Issues are not told relative to the root; empty for the root itself. */
+/** Returns the prefix that paths in issues have and paths relative to the root lack; empty for the root itself. */
 function belowPrefix(file: string, prefix: string): string {
   if (file === prefix) return '';
   return file.startsWith(`${prefix}/`) ? file.slice(prefix.length + 1) : file;

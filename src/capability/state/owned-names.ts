@@ -6,13 +6,13 @@ interface Owned {
   readonly name: string;
 }
 
-/** What has an owner and a name, looked up by both. */
+/** The items of several owners, looked up by owner and name. */
 export class OwnedNames<Item extends Owned> {
   readonly #byOwner = new Map<string, Map<string, Item>>();
-  /** What is shared first, then by persona and name, in any case. */
+  /** The items: shared ones first, then by persona and name, in any case. */
   readonly all: readonly Item[];
 
-  /** @param items no two of them with the same owner and name. */
+  /** @param items no two of which have the same owner and name. */
   constructor(items: readonly Item[]) {
     for (const item of items) {
       const key = ownerKey(item.owner);
@@ -22,17 +22,17 @@ export class OwnedNames<Item extends Owned> {
     this.all = Object.freeze(sortOwned(items));
   }
 
-  /** Of exactly this owner. */
+  /** Returns the item of exactly this owner. */
   own(owner: string | null, name: string): Item | undefined {
     return this.#byOwner.get(ownerKey(owner))?.get(name);
   }
 
-  /** What a name means to a persona: its own, or else the shared one. */
+  /** Returns the item that a name means to a persona: its own, or else the shared one. */
   seenBy(persona: string | null, name: string): Item | undefined {
     return this.own(persona, name) ?? this.own(null, name);
   }
 
-  /** Everything a persona sees: what it owns in place of what is shared under the same name. */
+  /** Returns all items that a persona sees: its own in place of shared ones of the same name. */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));
     const shared = this.#byOwner.get('');
@@ -40,7 +40,7 @@ export class OwnedNames<Item extends Owned> {
     return sortOwned([...new Map([...(shared ?? []), ...own]).values()]);
   }
 
-  /** The owners of something with this name. */
+  /** Returns the owners of items with this name. */
   ownersOf(name: string): readonly Item[] {
     return [...this.#byOwner.values()].flatMap((owned) => owned.get(name) ?? []);
   }

@@ -16,7 +16,10 @@ export interface ResolvedWork {
 
 type Referable = { readonly owner: string | null; readonly name: string };
 
-/** Makes skills, tasks and jobs out of entries: merged, checked, and with what they refer to looked up. What is not there is a warning. */
+/**
+ * Makes skills, tasks and jobs out of entries: merged, checked, and with their references resolved. A reference that
+ * leads nowhere is a warning.
+ */
 export function resolveWork(entries: readonly RawWork[], tools: OwnedNames<CapabilityTool>, live: LiveFacts): ResolvedWork {
   const findings: CapabilityFinding[] = [];
   const of = <Kind extends RawWork['kind']>(kind: Kind): readonly CheckedWork<Kind>[] => {
@@ -104,7 +107,7 @@ export function resolveWork(entries: readonly RawWork[], tools: OwnedNames<Capab
   return { skills, tasks, jobs, findings };
 }
 
-/** The skills and tools that work needs and that are there: the skills first, each in the order given. */
+/** Returns the skills and tools that work needs and that exist: the skills first, each in the order given. */
 function partsOf({ raw }: CheckedWork, skillNames: readonly string[], toolNames: readonly string[], skills: OwnedNames<CapabilitySkill>, tools: OwnedNames<CapabilityTool>): readonly (CapabilitySkill | CapabilityTool)[] {
   return [...skillNames.flatMap((name) => skills.seenBy(raw.owner, name) ?? []), ...seenTools(tools, raw.owner, toolNames)];
 }
@@ -117,7 +120,7 @@ function basics({ raw }: CheckedWork, requiredTools: readonly string[], unresolv
   return { owner: raw.owner, source: raw.file, requiredTools, unresolved };
 }
 
-/** A job whose tasks nobody described can still be done; one without its skills and tools cannot. */
+/** Returns true for work with all its skills and tools. A job can be done without descriptions of its tasks. */
 function isComplete({ skills, tools }: Unresolved): boolean {
   return skills.length === 0 && tools.length === 0;
 }
@@ -142,7 +145,7 @@ function danglingReference({ raw, name }: CheckedWork, key: string, index: numbe
   return findingAt(raw.placeOf([key, index]), 'dangling', 'warning', `expected ${what} that is ${whose}, found ${describeValue(missing)}${hint}`, name);
 }
 
-/** Steps that wait for a step that is not there would wait for ever. */
+/** Returns warnings for steps that depend on a missing step: they would wait for ever. */
 function stepFaults({ raw, name, manifest }: CheckedWork<'job'>): readonly CapabilityFinding[] {
   const { task_graph: steps } = manifest;
   const there = new Set(steps.map(({ task }) => task.trim()));

@@ -16,7 +16,7 @@ import type { CallWire, CapabilitySummary, CompatibilityWire, JobWire, MetricsWi
  */
 export function* summarizeCapabilities({ revision, tools, skills, tasks, jobs }: CapabilityState, persona: string | null): Work<CapabilitySummary> {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
-  // Not as a list of tokens: a persona's name may hold a comma.
+  // A list of tokens would not do: a persona's name may hold a comma.
   const filter = asked === null ? parsePersonas(undefined) : { shared: true, wanted: new Set([personaKey(asked)]), excluded: new Set<string>() };
   const mine = ({ owner }: { readonly owner: string | null }) => ownerMatches(filter, owner);
   const mayBeScheduled = (job: CapabilityJob) => mine(job) && (asked === null || allowsPersona(job.personas, asked));
@@ -39,7 +39,7 @@ function* each<Item, Wire>(items: readonly Item[], write: (item: Item) => Wire):
   return Object.freeze(written);
 }
 
-/** Whether and why an item fits a persona; `null` asks for nobody in particular. */
+/** Returns whether and why an item fits a persona; `null` means none in particular. */
 export function compatibilityOf(owner: string | null, allowlist: readonly string[] | undefined, persona: string | null): CompatibilityWire {
   const key = ownerKey(owner);
   const matches = persona === null || ((key === '' || key === personaKey(persona)) && allowsPersona(allowlist, persona));
@@ -65,7 +65,7 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
   });
 }
 
-/** Returns what is told of a skill wherever skills are told. */
+/** Returns the fields of a skill that are the same in every answer. */
 export function skillFields({ owner, name, source, version, capabilityTags, requiredCapabilities, requiredTools, unresolved }: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
   return { name, persona: owner, version, capability_tags: capabilityTags, required_capabilities: requiredCapabilities, required_tools: requiredTools, unresolved, source };
 }
@@ -84,7 +84,7 @@ function taskWire({ owner, name, source, manifest, requiredSkills, requiredTools
   });
 }
 
-/** Returns what is told of a job wherever jobs are told. */
+/** Returns the fields of a job that are the same in every answer. */
 export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
   const { owner, name, source, manifest, personas, requiredSkills, requiredTools, requiredCapabilities, unresolved, available, health } = job;
   return {

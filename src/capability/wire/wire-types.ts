@@ -1,4 +1,4 @@
-/** The last calls in numbers; times in seconds since 1970, `null` for what cannot be said without calls. */
+/** The last calls in numbers; times in seconds since 1970, `null` for numbers that need calls when there are none. */
 export interface MetricsWire {
   readonly total: number;
   readonly success: number;
@@ -15,7 +15,7 @@ export interface ToolMetricsWire extends MetricsWire {
   readonly abandoned: number;
 }
 
-/** What is known of a provider since counting began; times in seconds since 1970. */
+/** The counts of a provider since counting began; times in seconds since 1970. */
 export interface RouterWire {
   readonly successes: number;
   readonly failures: number;
@@ -35,13 +35,13 @@ export interface CallWire {
 
 /** One of the last calls. */
 export interface SampleWire {
-  /** Seconds since 1970. */
+  /** The date in seconds since 1970. */
   readonly at: number;
   readonly success: boolean;
   readonly latency_ms: number;
 }
 
-/** The calls that health is of, the oldest first; only where one tool is asked for. */
+/** The calls behind health, the oldest first; only in answers about one tool. */
 interface Sampled {
   readonly samples?: readonly SampleWire[];
 }
@@ -52,7 +52,7 @@ export interface ProviderHealthWire extends Sampled {
   readonly last_call: CallWire | null;
 }
 
-/** How a tool fared lately, as the discovery APIs show it. */
+/** The health of a tool, as the discovery APIs show it. */
 export interface ToolHealthWire {
   readonly tool: ToolMetricsWire & Sampled;
   readonly providers: Readonly<Record<string, ProviderHealthWire>>;
@@ -61,25 +61,28 @@ export interface ToolHealthWire {
   readonly last_success_provider: string | null;
 }
 
-/** Whether and why something fits the persona that asks. */
+/** The fit of an item to the requesting persona, with the reason. */
 export interface CompatibilityWire {
-  /** The owner; `null` for what is shared. */
+  /** The owner; `null` for shared items. */
   readonly persona: string | null;
   readonly persona_specific: boolean;
-  /** Whether the persona that asks may use it: it owns it or it is shared, and the allow-list lets it. True when nobody in particular asks. */
+  /**
+   * Says that the requesting persona may use it: it owns it or it is shared, and the allow-list admits it. True without
+   * a persona.
+   */
   readonly matches_request: boolean;
   /** The only personas that may use it; empty when all may, unless `matches_request` says otherwise. */
   readonly allowlist: readonly string[];
 }
 
-/** Whether the credentials are there; names of variables, never their values. */
+/** The state of the credentials; names of variables, never their values. */
 export interface AuthStatusWire {
   readonly required: boolean;
   readonly ready: boolean;
   readonly missing: readonly string[];
 }
 
-/** What is referred to and not there. */
+/** The references that lead nowhere. */
 type UnresolvedWire = Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 
 interface ItemWire {
@@ -127,7 +130,7 @@ export interface JobWire extends ItemWire {
   readonly health: { readonly job: MetricsWire };
 }
 
-/** Everything a persona, or everybody, can do: plain data in snake_case, for dashboards and discovery APIs. */
+/** The summary of what a persona, or everyone, can do: plain data in snake_case, for dashboards and discovery APIs. */
 export interface CapabilitySummary {
   readonly revision: number;
   readonly persona: string | null;

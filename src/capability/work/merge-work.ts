@@ -7,10 +7,10 @@ import { WORK_SCHEMAS, type WorkKind, type WorkManifests } from './work-schemas.
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Bases in a row: a chain of thousands would exhaust the stack, and nobody could read it. */
+/** The longest chain of bases: thousands would exhaust the stack, and no author could follow them. */
 const MOST_BASES = 64;
 
-/** A skill, job or task that is as it must be. */
+/** A skill, job or task without errors. */
 export interface CheckedWork<Kind extends WorkKind = WorkKind> {
   readonly raw: RawWork;
   readonly name: string;
@@ -18,7 +18,7 @@ export interface CheckedWork<Kind extends WorkKind = WorkKind> {
 }
 
 /**
- * Merges entries with what they extend, checks them, and leaves out those that are wrong: each alone, with all its errors.
+ * Merges entries with what they extend, checks them, and leaves out the wrong ones: each alone, with all its errors.
  *
  * A job or task with `extends`, or of a persona with the name of a shared one, has every key of that base that it does
  * not give itself; a key's value is taken over or replaced as a whole. Bases may extend others. A base is looked for
@@ -46,9 +46,9 @@ export function checkWork<Kind extends WorkKind>(kind: Kind, entries: readonly R
   return { checked: [...checked.values()], findings };
 }
 
-/** What each entry can be a base of. */
+/** The entries by the names under which others extend them. */
 class BaseIndex {
-  /** By owner and name; of entries with the same the first. */
+  /** The entries by owner and name; the first of several. */
   readonly #entries = new Map<string, RawWork>();
 
   constructor(entries: readonly RawWork[]) {
@@ -59,7 +59,7 @@ class BaseIndex {
     }
   }
 
-  /** The entry with all it inherits, or why it cannot be had. */
+  /** Returns the entry with all it inherits, or the reason why that is impossible. */
   merge(raw: RawWork, chain: readonly RawWork[]): Fields | string {
     const { extends: extended, ...own } = raw.fields;
     if (extended !== undefined && typeof extended !== 'string') return `expected the name of a ${raw.kind} to extend, found ${describeValue(extended)}`;
@@ -73,7 +73,7 @@ class BaseIndex {
     return typeof inherited === 'string' ? inherited : { ...inherited, ...own };
   }
 
-  /** Only a persona's entry inherits from the shared one of its own name. */
+  /** Returns the base of an entry; only a persona's entry inherits from the shared one of its own name. */
   #baseOf(raw: RawWork, name: string): RawWork | undefined {
     const key = ownerKey(raw.owner);
     const explicit = typeof raw.fields['extends'] === 'string' && raw.fields['extends'].trim() !== '';

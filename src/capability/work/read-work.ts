@@ -3,26 +3,26 @@ import { findingAt, type CapabilityFinding, type Place } from '../finding.js';
 import { parseJsonText, pointerOf, type JsonText, type Path } from '../manifest/text/json-text.js';
 import type { WorkKind } from './work-schemas.js';
 
-/** Entries of one file, and characters of it (1 MiB), as for tools. */
+/** The entries of one file, and characters of it (1 MiB), as for tools. */
 const MAX_ENTRIES = 1_000;
 const MAX_TEXT_LENGTH = 1_048_576;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An entry of a file of skills, jobs or tasks, as it stands there: not yet merged with what it extends, nor checked. */
+/** An entry of a file of skills, jobs or tasks as written: neither merged with what it extends, nor checked. */
 export interface RawWork {
   readonly kind: WorkKind;
   readonly owner: string | null;
   readonly file: string;
   readonly fields: Fields;
-  /** Where a value of the entry stands; of one that is not there, the entry. */
+  /** Returns the place of a value of the entry; for a missing one, that of the entry. */
   placeOf(path: Path): Place;
 }
 
 export interface ReadWork {
   readonly entries: readonly RawWork[];
   readonly findings: readonly CapabilityFinding[];
-  /** Whether nothing of the text can be used. */
+  /** Says that nothing of the text can be used. */
   readonly broken: boolean;
 }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** What a persona's work is made of, beside tools. */
+/** The kind of a persona's work, beside tools. */
 export type WorkKind = 'skill' | 'job' | 'task';
 
 const text = () => z.string().regex(/\S/, { error: 'text that is not blank' });
-/** As long as names of tools: pages of lists are found again by them. */
+/** The length of names, as for tools: the pages of lists depend on it. */
 const name = () => text().max(128);
 const texts = () => z.array(text());
 const plainObject = () => z.record(z.string(), z.unknown());
@@ -22,7 +22,7 @@ const collaboration = z.strictObject({
   enabled: z.union([z.boolean(), z.string()], { error: 'true, false or a text' }).optional(),
   protocol: z.enum(['vote', 'critique', 'contract_net']).optional(),
   quorum: z.number().min(0).max(1).optional(),
-  /** Seconds. */
+  /** The time limit in seconds. */
   timeout: z.number().min(0).optional(),
   participants: z.array(participant).optional(),
 });
@@ -93,7 +93,7 @@ const taskSchema = z.strictObject({
   priority: z.string().optional(),
 });
 
-/** A skill, job or task as its file says it, in snake_case; `extends` is merged already. */
+/** A skill, job or task as written in its file, in snake_case, with `extends` merged. */
 export type SkillManifest = Readonly<z.input<typeof skillSchema>>;
 export type JobManifest = Readonly<z.input<typeof jobSchema>>;
 export type TaskManifest = Readonly<z.input<typeof taskSchema>>;
@@ -104,5 +104,5 @@ export interface WorkManifests {
   readonly task: TaskManifest;
 }
 
-/** What is allowed in an entry of each kind; unknown keys are not. They only check: what is used is the entry itself. */
+/** The values allowed in an entry of each kind; unknown keys are refused. They only check: the entry itself is used. */
 export const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = Object.freeze({ skill: skillSchema, job: jobSchema, task: taskSchema });

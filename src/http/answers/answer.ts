@@ -10,10 +10,10 @@ export interface Answer {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
 }
 
-/** The page may load what comes from here, and nothing may run, style or frame it that does not. */
+/** The page may load what comes from this server, and nothing else may run, style or frame it. */
 const CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** What every answer says, errors included. */
+/** The headers of every answer, errors included. */
 export const SECURITY_HEADERS: AnswerHeaders = Object.freeze({
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -25,15 +25,16 @@ export const SECURITY_HEADERS: AnswerHeaders = Object.freeze({
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What a request says that an answer depends on. */
+/** The headers of a request that an answer depends on. */
 export interface Conditions {
   readonly ifNoneMatch: string | undefined;
-  /** Headers that the guard of the request adds: those of CORS, where it is configured. */
+  /** Headers that the guard of the request adds: those of CORS, if it is configured. */
   readonly extra: AnswerHeaders;
 }
 
 /**
- * An answer with content: kept by clients, but asked for again each time with its ETag, so that unchanged content travels once.
+ * Returns an answer with content. Clients keep it, but ask for it again each time with its ETag, so that unchanged
+ * content travels once.
  *
  * The ETag is a digest of the content itself: credentials, availability and health change without a revision.
  */
@@ -41,25 +42,25 @@ export function contentAnswer(body: string, conditions: Conditions): Answer {
   return taggedAnswer(body, `"${digestOfText(body)}"`, JSON_TYPE, conditions);
 }
 
-/** The same of content whose ETag is known, quotes included. */
+/** Returns an answer with content whose ETag is known, quotes included. */
 export function taggedAnswer(body: string | Uint8Array<ArrayBuffer>, etag: string, type: string, { ifNoneMatch, extra }: Conditions): Answer {
   const headers = { ...SECURITY_HEADERS, 'cache-control': 'private, no-cache', etag, ...extra };
   if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) return { status: 304, headers, body: null };
   return { status: 200, headers: { ...headers, 'content-type': type, 'content-length': String(Buffer.byteLength(body)) }, body };
 }
 
-/** A digest as a short word; it tells contents apart, and keeps no secret. */
+/** Returns a digest as a short word; it tells contents apart, and keeps no secret. */
 export function digestOfText(text: string): string {
   return hash('sha1', text, 'base64url');
 }
 
-/** Whether a list of ETags has this one; weak ones count (RFC 9110, 13.1.2). */
+/** Returns true if a list of ETags has this one; weak ones count (RFC 9110, 13.1.2). */
 function matches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
 }
 
-/** Codes of errors on the wire: of the library, and those that only HTTP has. */
+/** The codes of errors on the wire: those of the library, and those that only HTTP has. */
 export type WireErrorCode =
   | 'INVALID_ARGUMENT'
   | 'TOOL_NOT_FOUND'
@@ -74,7 +75,7 @@ export type WireErrorCode =
   | 'TOO_MANY_LISTENERS'
   | 'INTERNAL_ERROR';
 
-/** What went wrong with a request: `{error: {code, message, parameter?, expected?, found?}}` on the wire. */
+/** An error about a request: `{error: {code, message, parameter?, expected?, found?}}` on the wire. */
 export interface WireError {
   readonly code: WireErrorCode;
   readonly message: string;

@@ -11,7 +11,7 @@ export function jsonPiece(json: string): JsonPiece {
 }
 
 /**
- * An answer out of pieces with commas between them.
+ * Returns an answer out of pieces with commas between them.
  *
  * Pieces are copied, neither encoded nor digested again: that would take most of the time of a long list. The ETag is a
  * digest of their digests.

@@ -5,11 +5,11 @@ interface ListPage {
   readonly changed: boolean;
 }
 
-/** What a list is, beside its items: `{count, total, revision, changed, next, <name>: […]}` on the wire. */
+/** The parts of a list beside its items: `{count, total, revision, changed, next, <name>: […]}` on the wire. */
 export interface ListFacts {
   /** The key of the items. */
   readonly name: string;
-  /** The path and the query under which it was asked for; the next page is asked for alike. */
+  /** The path and the query of the request; the address of the next page has them, too. */
   readonly path: string;
   readonly query: string;
   readonly total: number;

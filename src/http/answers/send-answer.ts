@@ -2,7 +2,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { ServerResponse } from 'node:http';
 import type { Answer } from './answer.js';
 
-/** Where `serve` puts the response of Node's server among the bindings of a request. */
+/** The key of the response of Node's server among a request's bindings, which `serve` sets. */
 export const OUTGOING = Symbol('tooldex/outgoing');
 
 /**

@@ -3,7 +3,7 @@ import { PAGE_SOURCES } from './page-sources.js';
 
 /** One file of the page. */
 export interface PageFile {
-  /** From the root of the server: `/` or `/assets/…`. */
+  /** The path from the root of the server: `/` or `/assets/…`. */
   readonly path: string;
   /** The value of `content-type`. */
   readonly type: string;
@@ -21,10 +21,11 @@ const TYPES: readonly (readonly [ending: string, type: string])[] = [
 const DIGEST_LENGTH = 22;
 
 /**
- * The files of the page that shows a catalogue to people: the page itself under `/` and what it loads under `/assets/`.
+ * Returns the files of the page that shows a catalogue to users: the page itself under `/` and its resources under
+ * `/assets/`.
  *
- * They hold nothing of the catalogue, so that they may be served to whoever has no token yet. The page asks `tools`,
- * `search`, `skills`, `jobs`, `findings` and `events` beside it, and needs no more than this content security policy:
+ * They hold nothing of the catalogue, so they may be served without a token. The page requests `tools`, `search`,
+ * `skills`, `jobs`, `findings` and `events` beside it, and needs no more than this content security policy:
  * `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:`.
  */
 export function pageFiles(): readonly PageFile[] {

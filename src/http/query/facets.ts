@@ -1,17 +1,17 @@
 import { fieldsOn, type FieldName } from '../../tool/metadata/tool-fields.js';
 
-/** A field that tools are filtered by, for the server and for the page. */
+/** A field by which tools are filtered, for the server and for the page. */
 export interface FacetAxis {
   readonly field: FieldName;
   /** The name of its parameter. */
   readonly key: string;
-  /** Whether all chosen values must hold, rather than one. */
+  /** Says that all chosen values must hold, rather than one. */
   readonly all: boolean;
 }
 
 export const FACET_AXES: readonly FacetAxis[] = fieldsOn('axis').map(([field, { wire, filter }]) => ({ field, key: filter?.param ?? wire, all: filter?.all === true }));
 
-/** Counts for every value of every axis how many items it would leave with the other filters as they are. */
+/** Counts for every value of every axis the items that it would leave under the other filters. */
 export class FacetCounter<Axis extends Pick<FacetAxis, 'all'>> {
   readonly #counts: ReadonlyMap<Axis, Map<string, number>>;
 
@@ -20,12 +20,13 @@ export class FacetCounter<Axis extends Pick<FacetAxis, 'all'>> {
   }
 
   /**
-   * Counts one item; returns whether it passes.
+   * Counts one item; returns true if it passes.
    *
    * @param failing the axes whose chosen values it does not have.
    */
   add(failing: readonly Axis[], valuesOf: (axis: Axis) => readonly string[]): boolean {
-    // Another value of the only axis that says no would let it in; a further one, where all must hold, would not.
+    // If a single axis fails, another of its values would let the item in; where all must hold, a further one would
+    // not.
     if (failing.length > 1 || failing.some(({ all }) => all)) return false;
     for (const axis of failing.length === 1 ? failing : this.#counts.keys()) {
       const counts = this.#counts.get(axis)!;
@@ -39,7 +40,7 @@ export class FacetCounter<Axis extends Pick<FacetAxis, 'all'>> {
   }
 }
 
-/** Returns the values of a field on the wire: none, one or several, each as a text; what has a name, by its name. */
+/** Returns the values of a field on the wire: none, one or several, each as a text; an object with a name, by its name. */
 export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];
   if (!Array.isArray(value)) return [typeof value === 'string' ? value : JSON.stringify(value)];

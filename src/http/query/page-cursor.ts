@@ -1,7 +1,7 @@
 import { isPlainObject } from '../../core/plain-data.js';
 import type { Parameter } from './parameter.js';
 
-/** What an item of a list stands by: its rank, then its owner, then its name, then its number among those of the same name. */
+/** The place of an item in a list: its rank, then its owner, then its name, then its number among those of the same name. */
 export interface Place {
   readonly rank?: number;
   readonly owner: string | null;
@@ -9,13 +9,16 @@ export interface Place {
   readonly nth?: number;
 }
 
-/** Where a page ended: the place of its last item, which need not be there any more when the next page is asked for. */
+/** The end of a page: the place of its last item, which may be gone when the next page is requested. */
 export interface PageCursor extends Place {
-  /** The registry's revision when the first page was asked for. */
+  /** The registry's revision at the request of the first page. */
   readonly revision: number;
 }
 
-/** Names have 128 characters, personas are folders: of at most 255 bytes. Escaped, a character may have 6. */
+/**
+ * The largest cursor: names have 128 characters, personas are folders of at most 255 bytes, and an escaped character
+ * may have 6.
+ */
 const LONGEST = 4_096;
 
 /** A cursor as one word; opaque to clients. */
@@ -23,7 +26,7 @@ export function writeCursor({ revision, rank = 0, owner, name, nth = 0 }: PageCu
   return Buffer.from(JSON.stringify({ r: revision, k: rank, o: owner, n: name, i: nth })).toString('base64url');
 }
 
-/** @returns `undefined` for what `writeCursor` did not write. */
+/** Reads a cursor. @returns `undefined` for a text that `writeCursor` did not write. */
 export function readCursor(text: string): PageCursor | undefined {
   if (text.length > LONGEST) return undefined;
   try {

@@ -8,26 +8,27 @@ const MOST_ITEMS = 200;
 const USUAL_ITEMS = 50;
 
 export const PAGE_PARAMETERS: readonly (readonly [string, Parameter])[] = [
-  ['limit', wholeBetween(1, MOST_ITEMS, USUAL_ITEMS, 'So many items a page.')],
+  ['limit', wholeBetween(1, MOST_ITEMS, USUAL_ITEMS, 'The maximum number of items on a page.')],
   ['cursor', cursorParameter],
 ];
 
 /** One page of a list. */
 export interface Page<Item extends Place> {
   readonly items: readonly Item[];
-  /** Where the next page begins; `null` on the last. */
+  /** The cursor of the next page; `null` on the last. */
   readonly next: string | null;
-  /** Whether the registry has changed since the first page. */
+  /** Says that the registry has changed since the first page. */
   readonly changed: boolean;
 }
 
 /**
- * The page of a list that a request asks for.
+ * Returns the page of a list that a request asks for.
  *
- * A page begins after the last item of the one before, by its place and not by its number in the list: what is added or removed
- * between two pages makes no item come twice, and none that stays be passed over.
+ * A page begins after the last item of the one before, by its place and not by its number in the list: changes between
+ * two pages neither repeat an item nor skip one that stays.
  *
- * @param items in the order of `comparePlaces`, as those of the registry are: what is shared first, then by persona and name in any case.
+ * @param items in the order of `comparePlaces`, as those of the registry are: shared ones first, then by persona and
+ * name in any case.
  */
 export function pageOf<Item extends Place>(items: readonly Item[], asked: Asked, revision: number): Page<Item> {
   const limit = asked.one<number>('limit') ?? USUAL_ITEMS;

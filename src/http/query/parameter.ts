@@ -3,16 +3,16 @@ import { expectedGot } from '../../core/issues.js';
 import { describeValue, type Json } from '../../core/plain-data.js';
 import { versionFilter } from '../../capability/query/version-filter.js';
 
-/** One parameter of a route: what it may be, for reading it and for describing it. */
+/** One parameter of a route, with its allowed values: requests are read and described by it. */
 export interface Parameter<T = unknown> {
   readonly description: string;
-  /** What a value must be, as error messages say it. */
+  /** The allowed value, as error messages name it. */
   readonly expected: string;
-  /** JSON Schema of one value. */
+  /** The JSON Schema of one value. */
   readonly schema: Readonly<Record<string, Json>>;
-  /** Whether it may be given more than once. */
+  /** Allows the parameter more than once. */
   readonly repeatable: boolean;
-  /** The value of a text; `undefined` for what is none. */
+  /** Returns the value of a text; `undefined` for a wrong one. */
   readonly read: (text: string) => T | undefined;
 }
 
@@ -82,7 +82,7 @@ export function versionRange(description: string): Parameter<string> {
   };
 }
 
-/** A few of many names, separated by commas. */
+/** A list of known names, separated by commas. */
 export function namesOf(known: readonly string[], description: string): Parameter<readonly string[]> {
   const set = new Set(known);
   return {

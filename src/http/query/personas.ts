@@ -16,25 +16,25 @@ import type { Asked } from './read-parameters.js';
 // Lists also have what is shared and is replaced by the persona's own of that name: it fits, and comes back when its own goes.
 // `/search` and `/tools/:name` stand for a call by name: they give a persona only what it gets under the name.
 
-const personas = text('Whose: a persona, with what is shared; `-shared` leaves that out, `-name` a persona. Several mean any of them.');
+const personas = text('A persona, with the shared items; `-shared` leaves those out, `-name` a persona. Several mean any of them.');
 export const PERSONA: Parameter<string> = {
   ...personas,
   expected: `names of personas, or -shared: ${personas.expected}`,
   read: (value) => (value.split(',').every((name) => /^\s*[-!]?\s*[^\s\-!]/.test(name)) ? personas.read(value) : undefined),
 };
 
-const persona = text('For whom: a persona, which sees its own in place of what is shared.', { repeatable: false });
+const persona = text('The persona that asks; it sees its own tool in place of a shared one.', { repeatable: false });
 export const ONE_PERSONA: Parameter<string> = {
   ...persona,
   expected: `the name of one persona (filters such as -shared are for lists): ${persona.expected}`,
   read: (value) => (/^\s*[-!]|,/.test(value) ? undefined : persona.read(value)),
 };
 
-/** `shared` stands where a name is expected for what nobody owns. */
+/** The word for the shared tools where the name of an owner is expected. */
 const SHARED = 'shared';
 const MOST_NAMED = 10;
 
-/** Returns the personas that a request is for, as they are compared; none when it is for nobody in particular. */
+/** Returns the personas that a request is for, as they are compared; none if it names none. */
 export function personasAsked(asked: Asked): readonly string[] {
   return [...parsePersonas(asked.all<string>('persona')).wanted].filter((name) => name !== SHARED);
 }
@@ -52,13 +52,16 @@ export function unknownPersona({ personas: known }: CapabilityRegistry, asked: A
   return { code: 'PERSONA_NOT_FOUND', message: expectedGot(`persona as ${expected}`, describeValue(found), advice), parameter: 'persona', expected, found: found.slice(0, 60) };
 }
 
-/** Returns whether and why an item fits those that ask: any of them, or nobody in particular. */
+/** Returns whether and why an item fits the requesting personas: any of them, or none in particular. */
 export function compatibilityFor(personas: readonly string[], owner: string | null, allowlist: readonly string[] | undefined): CompatibilityWire {
   const each = (personas.length === 0 ? [null] : personas).map((name) => compatibilityOf(owner, allowlist, name));
   return each.find(({ matches_request: matches }) => matches) ?? each[0]!;
 }
 
-/** Returns whether any of those that ask may call a tool under its name: its own in place of the shared one, and no tool that is only for others. */
+/**
+ * Returns a check of whether any of the requesting personas may call a tool under its name: its own in place of the
+ * shared one, and no tool that is only for others.
+ */
 export function mayCall(capabilities: CapabilityRegistry, personas: readonly string[]): (tool: CapabilityTool) => boolean {
   if (personas.length === 0) return () => true;
   return (tool) => personas.some((name) => capabilities.tool(tool.name, name) === tool && allowsPersona(tool.entry.personaAllowlist, name));

@@ -1,13 +1,13 @@
 import { suggestNames } from '../../core/issues.js';
 import { wrongParameter, type Parameter } from './parameter.js';
 
-/** Parameters of a request at most, so that no one request is much work. */
+/** The largest number of parameters of a request, which bounds its work. */
 const MOST_PARAMETERS = 50;
 
-/** The parameters that a route knows. A map: their names come from outside. */
+/** The parameters that a route knows. It is a map because their names come from outside. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
-/** What a request asked for: every value in order; parameters that were not given are missing. */
+/** The parameters of a request: every value in order; those that were not given are missing. */
 export class Asked {
   readonly #values: ReadonlyMap<string, readonly unknown[]>;
 
@@ -20,12 +20,12 @@ export class Asked {
     return [...this.#values.keys()];
   }
 
-  /** The values of a parameter; the caller knows its type from the parameter's declaration. */
+  /** Returns the values of a parameter; the caller knows their type from the parameter's declaration. */
   all<T>(name: string): readonly T[] | undefined {
     return this.#values.get(name) as readonly T[] | undefined;
   }
 
-  /** The same request with some of its parameters alone. */
+  /** Returns the same request with only some of its parameters. */
   only(names: readonly string[]): Asked {
     return new Asked(new Map([...this.#values].filter(([name]) => names.includes(name))));
   }
@@ -44,8 +44,8 @@ export function nearTo(name: string, known: readonly string[]): string | undefin
 /**
  * Reads the query of a request against the parameters of its route.
  *
- * @throws ToolError `INVALID_ARGUMENT` for an unknown parameter, a wrong value, and one value too many: a filter that was
- * ignored would widen the answer without a word. Its details say `parameter`, `expected` and `found`.
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown parameter, a wrong value, or one value too many: an ignored
+ * filter would silently widen the answer. Its details have `parameter`, `expected` and `found`.
  */
 export function readParameters(query: string, known: Parameters): Asked {
   const values = new Map<string, unknown[]>();

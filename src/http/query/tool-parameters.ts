@@ -12,8 +12,8 @@ import type { Asked } from './read-parameters.js';
 
 export const AVAILABLE = trueOrFalse('Whether it can be used now.');
 export const HEALTH_PARAMETERS: readonly (readonly [string, Parameter])[] = [
-  ['min_success_rate', share('At least this share of the last calls succeeded. What was never called is not left out.')],
-  ['require_calls', trueOrFalse('Whether what was never called is left out.')],
+  ['min_success_rate', share('At least this share of the last calls succeeded. Items without calls stay.')],
+  ['require_calls', trueOrFalse('Whether items without calls are left out.')],
 ];
 
 /** A condition of a list, as the filter or the query of the catalogue knows it. */
@@ -40,7 +40,7 @@ function filterParameter(kind: FieldKind, { about, all }: NonNullable<ToolField[
   };
 }
 
-/** Everything by which tools are narrowed down. */
+/** The parameters that narrow tools down. */
 export const TOOL_FILTER_PARAMETERS: readonly (readonly [string, Parameter])[] = [
   ...CONDITIONS.map(({ param, parameter }) => [param, parameter] as const),
   ['available', AVAILABLE],
@@ -49,10 +49,10 @@ export const TOOL_FILTER_PARAMETERS: readonly (readonly [string, Parameter])[] =
   ...HEALTH_PARAMETERS,
 ];
 
-/** What a request for tools means. */
+/** The conditions of a request for tools. */
 export interface WantedTools {
   readonly query: ToolQuery;
-  /** What the query cannot say, if anything. */
+  /** The conditions that the query cannot express, if there are any. */
   readonly accepts: ((tool: CapabilityTool) => boolean) | undefined;
 }
 
@@ -74,7 +74,7 @@ export function toolsOf(capabilities: CapabilityRegistry, { query, accepts }: Wa
   return accepts === undefined ? tools : tools.filter(accepts);
 }
 
-/** What tools, skills and jobs are asked alike. */
+/** Returns the conditions that tools, skills and jobs share. */
 export function commonQuery(asked: Asked): Pick<ToolQuery, 'personas' | 'available'> {
   const personas = asked.all<string>('persona');
   const available = asked.one<boolean>('available');

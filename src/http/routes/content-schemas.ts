@@ -6,9 +6,9 @@ export function openObject(fields: readonly string[]): Schema {
 }
 
 /**
- * The schema of a page of a list. Items may have fewer fields, when fewer were asked for.
+ * Returns the schema of a page of a list. Items may have fewer fields if fewer were requested.
  *
- * @param beside what stands beside the list, by name.
+ * @param beside the fields beside the list, by name.
  */
 export function listSchema(name: string, fields: readonly string[], beside: Readonly<Record<string, Schema>> = {}): Schema {
   const count = { type: 'integer', minimum: 0 };

@@ -3,18 +3,18 @@ import { ownerMatches, type PersonaFilter } from '../../capability/query/persona
 import type { Clock } from '../../core/clock.js';
 import { errorAnswer, SECURITY_HEADERS, type Answer, type AnswerHeaders } from '../answers/answer.js';
 
-/** A comment this often keeps connections alive that something between would close, and finds those that are gone. */
+/** The interval of comments, which keep a proxy from closing idle connections and reveal dead ones. */
 const HEARTBEAT_MS = 15_000;
-/** Events that wait for a client which does not read; then it is let go, and may connect again. */
+/** Events that wait for a client that does not read; then it is disconnected, and may connect again. */
 const MOST_WAITING = 64;
-/** After how many milliseconds a browser connects again. */
+/** The milliseconds after which a browser connects again. */
 const RETRY_MS = 2_000;
 
 /**
- * Tells clients of changes, as server-sent events: `ready` at the start and `change` with every new revision, each with
- * `{"revision": …}` as data and the revision as id. Who asks for a persona is told of what is shared and what is its own.
+ * Sends changes to clients as server-sent events: `ready` at the start and `change` with every new revision, each with
+ * `{"revision": …}` as data and the revision as id. A client that names a persona hears of shared and its own items.
  *
- * It listens to the registry only while somebody listens to it.
+ * It listens to the registry only while it has clients.
  */
 export class EventStream {
   readonly #capabilities: CapabilityRegistry;
@@ -35,7 +35,7 @@ export class EventStream {
 
   answer(extra: AnswerHeaders, withBody: boolean, personas: PersonaFilter): Answer {
     if (this.#clients.size >= this.#most) {
-      return errorAnswer(503, { code: 'TOO_MANY_LISTENERS', message: `Expected at most ${this.#most} listeners at a time, found one more; ask again later` }, { ...extra, 'retry-after': '10' });
+      return errorAnswer(503, { code: 'TOO_MANY_LISTENERS', message: `Expected at most ${this.#most} listeners at a time, got one more. Ask again later.` }, { ...extra, 'retry-after': '10' });
     }
     const headers = { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no', ...extra };
     return { status: 200, headers, body: withBody ? this.#open(personas) : null };
@@ -93,7 +93,10 @@ export class EventStream {
   }
 }
 
-/** Whether a change is of something that these personas have. One that names nothing changed findings alone, and may be anybody's. */
+/**
+ * Returns true for a change of something that these personas have. One without names changed only findings, and may
+ * concern any persona.
+ */
 function concerns({ added, edited, removed }: CapabilityChange, personas: PersonaFilter): boolean {
   const changed = [...added, ...edited, ...removed];
   return changed.length === 0 || changed.some(({ owner }) => ownerMatches(personas, owner));

@@ -13,16 +13,16 @@ import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 
 export const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
 
-/** Something to fix, on the wire: problems of files and sources have a `kind`, findings of lint a `rule`. */
+/** A finding on the wire: problems of files and sources have a `kind`, findings of lint a `rule`. */
 interface FindingWire extends Readonly<Record<Exclude<(typeof FINDING_FIELDS)[number], 'line' | 'column'>, string | null>> {
   readonly severity: CapabilityFinding['severity'];
-  /** Of these, the source is a file relative to the root, `code`, or the name of a source. */
+  /** The message; the source is a file relative to the root, `code`, or the name of a source. */
   readonly message: string;
   readonly line: number | null;
   readonly column: number | null;
 }
 
-/** A finding at its place: the worst first, of the same severity those of manifests first. */
+/** A finding at its place: the worst first, and those of manifests first within a severity. */
 interface PlacedFinding extends Place {
   readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
@@ -35,7 +35,10 @@ interface FindingsReport {
   readonly found: readonly PlacedFinding[];
 }
 
-/** Everything to fix in a catalogue. Looking takes a while, so it is done once a revision, in slices between which others are answered. */
+/**
+ * The findings of a catalogue. Collecting them takes a while, so it happens once per revision, in slices between which
+ * other requests are answered.
+ */
 export class Findings {
   readonly #capabilities: CapabilityRegistry;
   #report: FindingsReport | undefined;
@@ -45,7 +48,7 @@ export class Findings {
     this.#capabilities = capabilities;
   }
 
-  /** Returns the findings of what some personas have, in order, and how many there are of each severity. */
+  /** Returns the findings for some personas, in order, and their number by severity. */
   async of(wanted: PersonaFilter): Promise<FindingsReport & { readonly severities: Readonly<Record<string, number>> }> {
     const { revision, found } = await this.#present();
     const shown = found.filter(({ owner }) => ownerMatches(wanted, owner));
@@ -53,7 +56,7 @@ export class Findings {
     return { revision, found: shown, severities: Object.fromEntries(SEVERITIES.map((severity) => [severity, count(severity)])) };
   }
 
-  /** Those who ask while the findings of a revision are looked for share one report. */
+  /** Returns the report of the present revision, which all requests during its collection share. */
   async #present(): Promise<FindingsReport> {
     while (this.#report?.revision !== this.#capabilities.revision) {
       await (this.#running ??= inSlices(reportOf(this.#capabilities)).finally(() => (this.#running = undefined))).then((report) => (this.#report = report));
@@ -62,9 +65,9 @@ export class Findings {
   }
 }
 
-/** The worst first. */
+/** The severities, the worst first. */
 const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
-/** Characters of a name that places tell apart: that of an entry which was left out may be of any length. */
+/** Characters of a name that places tell apart: the name of an entry that was left out may be of any length. */
 const LONGEST_NAME = 128;
 
 function* reportOf(capabilities: CapabilityRegistry): Work<FindingsReport> {
@@ -92,7 +95,7 @@ function* reportOf(capabilities: CapabilityRegistry): Work<FindingsReport> {
   }
   const found: PlacedFinding[] = [];
   for (const sameRank of byRank) {
-    // What lint says comes in order; files have at most 1,000 entries each, in any.
+    // Findings of lint come in order; files have at most 1,000 entries each, in any order.
     sameRank.sort(comparePlaces);
     for (const placed of sameRank) {
       yield;
@@ -114,7 +117,10 @@ function* namesOf(tools: readonly { readonly entry: CapabilityTool['entry']; rea
   return names;
 }
 
-/** Whether anybody may call both tools: the tool of a persona takes the place of a shared one of its name, and allow-lists keep others out. */
+/**
+ * Returns true if any persona may call both tools: the tool of a persona takes the place of a shared one of its name,
+ * and allow-lists keep others out.
+ */
 function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: CapabilityTool): boolean {
   const owner = a.owner ?? b.owner;
   const [ofA, ofB] = [a.entry.personaAllowlist, b.entry.personaAllowlist];
@@ -122,10 +128,13 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
   return ofA === undefined || ofB === undefined || ofA.some((persona) => allowsPersona(ofB, persona));
 }
 
-/** Where manifests keep credentials, or what programs put there. */
+/** The places where manifests keep credentials, or where programs put them. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
-/** Messages quote values; there it may be a credential that was written into the wrong place, so the place alone is told. */
+/**
+ * Returns a message as it is shown. Messages quote values, which may be misplaced credentials; there only the place is
+ * named.
+ */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path) ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.' : publicMessage(message);
 }

@@ -36,7 +36,7 @@ function* written({ revision, persona, tools, ...work }: CapabilitySummary): Wor
 
 export const findingsRoute: Route = {
   path: '/findings',
-  summary: 'What to fix, page by page: entries of manifests that were left out or refer to what is not there, and what lint says of the tools. Errors first; of the same severity what is wrong in manifests first, then what is shared, then by persona and name.',
+  summary: 'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',
   parameters: new Map<string, Parameter>([['persona', PERSONA], ...PAGE_PARAMETERS]),
   content: listSchema('findings', [...FINDING_FIELDS, 'compatibility'], {
     severities: { type: 'object', description: 'Items on all pages, by severity.', additionalProperties: { type: 'integer', minimum: 0 } },
@@ -58,14 +58,14 @@ export const healthRoute: Route = {
   answer: async ({ capabilities, conditions }) => {
     const { revision, findings } = capabilities;
     const tools = capabilities.tools();
-    // What cannot be read now is served as it was read last.
+    // Files and sources that cannot be read are served as last read.
     const status = findings.some(({ kind, severity }) => kind === 'unreadable' && severity === 'error') ? 'degraded' : 'ok';
     const counts = { tools: tools.length, skills: capabilities.skills().length, jobs: capabilities.jobs().length, problems: findings.length };
     return contentAnswer(JSON.stringify({ status, revision, ...counts, abandoned: await inSlices(abandonedBy(tools)) }), conditions);
   },
 };
 
-/** Tools that are named in the health of the catalogue at most. */
+/** The largest number of tools named in the health of the catalogue. */
 const MOST_NAMED = 20;
 
 function* abandonedBy(tools: readonly CapabilityTool[]): Work<{ readonly calls: number; readonly tools: readonly object[] }> {

@@ -4,7 +4,7 @@ import type { Asked, Parameters } from '../query/read-parameters.js';
 import type { Findings } from './findings.js';
 import type { ToolJson } from '../wire/tool-json.js';
 
-/** What a route answers from. */
+/** The parts of a request that a route answers from. */
 export interface RouteRequest {
   readonly capabilities: CapabilityRegistry;
   readonly tools: ToolJson;
@@ -14,18 +14,18 @@ export interface RouteRequest {
   readonly query: string;
   /** The path as it was sent: the app may be mounted under another one. */
   readonly path: string;
-  /** What stands in the path for `:name`. */
+  /** The part of the path in place of `:name`. */
   readonly name: string;
   readonly conditions: Conditions;
 }
 
 /** One address of the catalogue. */
 export interface Route {
-  /** As Hono writes it. */
+  /** The path as Hono writes it. */
   readonly path: string;
   readonly summary: string;
   readonly parameters: Parameters;
-  /** JSON Schema of the answer's content. */
+  /** The JSON Schema of the answer's content. */
   readonly content: Readonly<Record<string, unknown>>;
   readonly answer: (request: RouteRequest) => Answer | Promise<Answer>;
 }

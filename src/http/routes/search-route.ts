@@ -23,9 +23,9 @@ export const searchRoute: Route = {
   path: '/search',
   summary: 'The tools that fit a request, whoever owns them or among what a persona may call: the best first, each with the words it was found by, where they stand, and its score.',
   parameters: new Map<string, Parameter>([
-    ['q', text('The request, in the words of whoever asks.', { repeatable: false, longest: LONGEST_REQUEST })],
+    ['q', text('The request, in the words of the user.', { repeatable: false, longest: LONGEST_REQUEST })],
     ['persona', PERSONA],
-    ['limit', wholeBetween(1, MOST_RESULTS, USUAL_RESULTS, 'At most so many tools.')],
+    ['limit', wholeBetween(1, MOST_RESULTS, USUAL_RESULTS, 'The maximum number of tools.')],
     ['facets', trueOrFalse('Whether to count, for every value of every filter, how many tools it would leave.')],
     ...TOOL_FILTER_PARAMETERS,
   ]),
@@ -38,13 +38,13 @@ export const searchRoute: Route = {
       const wanted = keysFor(capabilities, asked);
       const options = { limit: asked.one<number>('limit') ?? USUAL_RESULTS, accepts: (tool: CapabilityTool) => wanted.has(keyOf(tool)), persona: personaOf(asked) };
       const body = await inSlices(writing(capabilities, asked, request, wanted, await capabilities.search(request, options)));
-      // Nothing is told of a catalogue that changed between two slices.
+      // An answer from a catalogue that changed between two slices is discarded.
       if (capabilities.revision === revision) return contentAnswer(body, conditions);
     }
   },
 };
 
-/** The persona that asks, if it is one. */
+/** Returns the requesting persona, if there is exactly one. */
 function personaOf(asked: Asked): string | null {
   return personasAsked(asked).length === 1 ? asked.one<string>('persona')! : null;
 }
@@ -76,17 +76,17 @@ function* writing(capabilities: CapabilityRegistry, asked: Asked, query: string,
   return JSON.stringify({ ...answer, ...facets });
 }
 
-/** The tools that are asked for, as far as those that ask may call them. */
+/** Returns the keys of the requested tools that the requesting personas may call. */
 function keysFor(capabilities: CapabilityRegistry, asked: Asked): ReadonlySet<string> {
   return new Set(toolsOf(capabilities, wantedTools(asked)).filter(mayCall(capabilities, personasAsked(asked))).map(keyOf));
 }
 
-/** What a tool is known by in one revision: as an object it may be another one after each refresh. */
+/** Returns the key of a tool in one revision: its object may be another one after each refresh. */
 function keyOf({ owner, name }: CapabilityTool): string {
   return `${ownerKey(owner)}/${name}`;
 }
 
-/** `{<parameter>: {<value>: <count>}}` over the tools that have a word of the request. */
+/** Returns `{<parameter>: {<value>: <count>}}` over the tools that have a word of the request. */
 function* facetsOf(capabilities: CapabilityRegistry, asked: Asked, having: readonly CapabilityTool[]): Work<Readonly<Record<string, Readonly<Record<string, number>>>>> {
   const axes = new Set(FACET_AXES.map(({ key }) => key));
   yield;

@@ -17,7 +17,7 @@ import type { Route } from './route.js';
 
 export const toolsRoute: Route = {
   path: '/tools',
-  summary: 'The tools that meet all conditions, page by page: what is shared first, then by persona and name. Of a persona also shared ones that its own of the same name replace, which a search does not find.',
+  summary: 'The tools that meet all conditions, page by page: shared ones first, then by persona and name. With a persona also the shared ones that its own replace, which a search does not find.',
   parameters: new Map([['persona', PERSONA], ...TOOL_FILTER_PARAMETERS, ...PAGE_PARAMETERS, ['fields', namesOf(LIST_FIELDS, 'Only these fields, separated by commas.')]]),
   content: listSchema('tools', LIST_FIELDS),
   answer: ({ capabilities, tools, asked, query, path, conditions }) => {
@@ -49,7 +49,7 @@ export const toolRoute: Route = {
   },
 };
 
-/** The tool of this name when only one persona has one; whose is meant is asked when there are several. */
+/** Returns the only persona's tool of this name; if there are several, the client must name one. */
 function onlyTool(capabilities: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = capabilities.tools({ filter: { name } });
   if (owned.length > 1) throw wrongParameter('persona', `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool of this name`, undefined);

@@ -15,7 +15,7 @@ import { picked } from './work-wire.js';
 type Health = CapabilityTool['health'];
 type AuthStatus = CapabilityTool['authStatus'];
 
-/** The values that an entry does not have under the field's name; `undefined` is written as `null`. */
+/** The values of fields that an entry does not have under the same name; `undefined` is written as `null`. */
 const VALUES: Readonly<Record<Exclude<FieldOn<'list' | 'detail'>, keyof ToolEntry | 'compatibility'> | 'inputSchema' | 'idempotencyKey' | 'available', (tool: CapabilityTool) => unknown>> = {
   owner: ({ owner }) => owner,
   inputSchema: ({ entry }) => entry.inputJsonSchema,
@@ -35,9 +35,9 @@ const VALUES: Readonly<Record<Exclude<FieldOn<'list' | 'detail'>, keyof ToolEntr
 const inSeconds = (milliseconds: unknown) => (milliseconds === undefined ? undefined : (milliseconds as number) / 1_000);
 
 /**
- * The kinds of values that HTTP writes otherwise than entries: in the words of manifests.
+ * The kinds of values that HTTP writes in the words of manifests.
  *
- * Names of variables only, and no configurations of providers: what a manifest holds more may be credentials.
+ * Only names of variables, and no configurations of providers: the rest of a manifest's value may hold credentials.
  */
 const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
   wholeSeconds: inSeconds,
@@ -64,27 +64,27 @@ export function valueOf(tool: CapabilityTool, name: FieldName): unknown {
 
 const LIST = fieldsOn('list');
 const DETAILS = fieldsOn('detail');
-/** What changes only with the registry. */
+/** The fields that change only with the registry. */
 const FIXED = LIST.filter(([, { live }]) => live !== true);
 
 /** The fields of a tool in a list. */
 export const LIST_FIELDS: readonly string[] = Object.freeze(LIST.map(([, { wire }]) => wire));
-/** What only the answer about one tool says. */
+/** The fields that only the answer about one tool has. */
 export const DETAIL_FIELDS: readonly string[] = Object.freeze(DETAILS.map(([, { wire }]) => wire));
 
 interface Fixed {
-  /** `"name":"…"`, by field. */
+  /** The JSON of each field, such as `"name":"…"`. */
   readonly fields: ReadonlyMap<string, string>;
-  /** All of them, with the brace that opens the object. */
+  /** The JSON of all fields, with the brace that opens the object. */
   readonly whole: string;
 }
 
-/** A tool as it was written last, and what was true of it then. */
+/** A tool as it was last written, and what was true of it then. */
 interface Written {
   readonly available: boolean;
   readonly authStatus: AuthStatus;
   readonly health: Health;
-  /** As JSON. */
+  /** The compatibility as JSON. */
   readonly compatibility: string;
   readonly piece: JsonPiece;
 }
@@ -92,16 +92,16 @@ interface Written {
 /**
  * Writes tools as JSON.
  *
- * What is true of a tool is asked each time, and written again only when it is another: a list of fifty tools is then
- * mostly a matter of copying. What is gone from the registry is forgotten here, too.
+ * Live values are read each time, and written again only when they have changed: a list of fifty tools is then mostly a
+ * matter of copying. Tools that have left the registry are forgotten here, too.
  */
 export class ToolJson {
   readonly #fixed = new WeakMap<CapabilityTool, Fixed>();
   readonly #written = new WeakMap<CapabilityTool, Written>();
-  /** By the object itself: as long as nothing was called, a tool's health is the same one. */
+  /** The JSON of health by its object: a tool without new calls keeps the same one. */
   readonly #health = new WeakMap<Health, string>();
 
-  /** A tool with all fields of a list. */
+  /** Writes a tool with all fields of a list. */
   write(tool: CapabilityTool, personas: readonly string[]): JsonPiece {
     const { available, authStatus, health } = tool;
     const compatibility = compatibilityJson(tool, personas);
@@ -112,13 +112,13 @@ export class ToolJson {
     return piece;
   }
 
-  /** A tool with some fields of a list. */
+  /** Writes a tool with some fields of a list. */
   writeFields(tool: CapabilityTool, fields: readonly string[], personas: readonly string[]): string {
     const fixed = this.#fixedOf(tool);
     return `{${fields.map((field) => fixed.fields.get(field) ?? this.#liveField(tool, field, personas)).join(',')}}`;
   }
 
-  /** Everything that is told of a tool. */
+  /** Writes a tool with all its fields. */
   writeDetail(tool: CapabilityTool, personas: readonly string[]): string {
     const details = DETAILS.map(([name, { wire }]) => fieldJson(wire, valueOf(tool, name)));
     const live = [...['available', 'auth_status', 'compatibility'].map((field) => this.#liveField(tool, field, personas)), fieldJson('health', healthWithSamples(tool))];
@@ -148,7 +148,7 @@ export class ToolJson {
   }
 }
 
-/** Health with the calls that it is of, for a chart: `{at, success, latency_ms}` each, `at` in seconds since 1970. */
+/** Returns the health with its calls, for a chart: `{at, success, latency_ms}` each, `at` in seconds since 1970. */
 function healthWithSamples({ health, samples }: CapabilityTool): ToolHealthWire {
   const { tool, providers, ...rest } = toolHealthWire(health);
   const withSamples = Object.entries(providers).map(([label, each]) => [label, { ...each, samples: samplesWire(samples.providers[label] ?? []) }] as const);

@@ -2,13 +2,13 @@ import type { CapabilityJob, CapabilitySkill } from '../../capability/capability
 import { jobFields, skillFields } from '../../capability/wire/capability-summary.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
-/** Returns a skill as its file says it, with what is known beside. */
+/** Returns a skill as its file has it, and its state. */
 export function skillWire(skill: CapabilitySkill) {
   const { summary = null, category = null, instruction_prompt, safety_notes } = skill.manifest;
   return { ...skillFields(skill), summary, category, instruction_prompt, safety_notes, available: skill.available };
 }
 
-/** Returns a job: who may schedule it, what it needs, and how it fared. */
+/** Returns a job: the personas that may schedule it, its needs, and its health. */
 export function jobWire(job: CapabilityJob) {
   const { task_graph: tasks, recurrence, acceptance_criteria } = job.manifest;
   return {
@@ -19,7 +19,10 @@ export function jobWire(job: CapabilityJob) {
   };
 }
 
-/** Returns a value with, if it is an object, only the fields named: manifests may hold others, and credentials in them. */
+/**
+ * Returns a value that, if it is an object, has only the named fields: manifests may hold others, with credentials in
+ * them.
+ */
 export function picked(value: unknown, fields: readonly string[]): unknown {
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(fields.filter((field) => Object.hasOwn(value, field)).map((field) => [field, value[field]]));

@@ -109,7 +109,7 @@ export interface RedisLinkOptions {
   readonly timeoutMs: number;
   /** Prepares each new connection before it is used; a `ToolError` is the reason why operations are refused. */
   readonly prepare: (connection: RedisConnection) => Promise<unknown>;
-  /** Called at every change between up and not. */
+  /** Reports every change between up and not. */
   readonly onChange: () => void;
 }
 

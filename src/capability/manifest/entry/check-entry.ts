@@ -7,17 +7,17 @@ import { dangerRank } from '../../../core/enum-order.js';
 import type { DangerLevel } from '../../../core/enums.js';
 import { isMcpWrapper, KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
 
-/** Something about an entry that its author should know; errors make the entry unusable. */
+/** A problem of an entry for its author; errors make the entry unusable. */
 export interface EntryFinding {
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly severity: 'error' | 'warning';
 }
 
-/** Unknown keys of one object that are named one by one. */
+/** The unknown keys of one object that are named one by one. */
 const MOST_UNKNOWN = 20;
 
-/** Everything that can be said of an entry by its own words: wrong values, unsafe schemas, unknown keys. */
+/** Returns all problems of an entry by itself: wrong values, unsafe schemas, unknown keys. */
 export function checkEntry(fields: Readonly<Record<string, unknown>>, suggest: Suggester): readonly EntryFinding[] {
   return [...wrongValues(fields), ...missingParameters(fields), ...schemaFaults(fields, 'parameters'), ...schemaFaults(fields, 'output_schema'), ...lowDanger(fields), ...contradictedNeeds(fields), ...unknownKeys(fields, suggest)];
 }
@@ -33,7 +33,7 @@ function wrongValues(fields: Readonly<Record<string, unknown>>): readonly EntryF
   return toIssues({ issues } as unknown as z.ZodError, fields).map(({ path, message }) => error(path, message.replace(/ \(it is required\)/, '').replace(/got undefined\.$/, 'got nothing (it is required).')));
 }
 
-/** Of a choice whose one branch fits but for something further inside, only that is told. */
+/** Returns the issues of a choice; if one branch fits but for something further inside, only those of that branch. */
 function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const fitting = issue.errors.filter((branch) => branch.length > 0 && branch.every(({ path }) => path.length > 0));
@@ -45,7 +45,7 @@ function missingParameters(fields: Readonly<Record<string, unknown>>): readonly 
   return [error(['parameters'], 'Expected a JSON Schema of the input, got nothing (it is required). Use {"type": "object", "properties": {}} for a tool without input.')];
 }
 
-/** Refuses what is no JSON Schema, or one that cannot be enforced, with its place in the file. */
+/** Refuses a value that is no JSON Schema, or one that cannot be enforced, with its place in the file. */
 function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): readonly EntryFinding[] {
   const schema = fields[key];
   if (!isPlainObject(schema)) return [];
@@ -58,7 +58,7 @@ function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): r
   }
 }
 
-/** Two statements about the same thing: the lower one would win silently. */
+/** Refuses two statements about the same thing: the lower one would win silently. */
 function lowDanger({ danger_level: danger, safety_level: safety }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
   const rank = dangerRank(danger as DangerLevel);
   if (rank < 0 || rank >= dangerRank(safety as DangerLevel)) return [];
@@ -93,10 +93,10 @@ function unknownIn(value: unknown, known: readonly string[], path: readonly (str
   return findings;
 }
 
-/** Returns the known key that an unknown one is probably meant to be. */
+/** Returns the known key that was probably meant by an unknown one. */
 export type Suggester = (key: string, known: readonly string[]) => string | undefined;
 
-/** Keys looked up in one file: more are no misspellings, and each takes a fraction of a millisecond. */
+/** The keys looked up in one file: more are no misspellings, and each takes a fraction of a millisecond. */
 const MOST_LOOKED_UP = 100;
 
 /** The names that others use for a key. */
@@ -113,7 +113,7 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['authentication', 'auth'],
 ]);
 
-/** A look-up with a memory and a bound, for one file. */
+/** Creates a look-up with a memory and a bound, for one file. */
 export function createSuggester(): Suggester {
   const answers = new Map<string, string | undefined>();
   return (key, known) => {

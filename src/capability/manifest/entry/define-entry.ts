@@ -8,10 +8,10 @@ import { defineTool, entryOf, type Execute, type ToolDefinition } from '../../..
 import { manifestEntrySchema, type ManifestEntry } from './manifest-entry.js';
 import { MANIFEST_FORMS } from './manifest-forms.js';
 
-/** The schema of tools whose input nobody described. */
+/** The schema of tools without a described input. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
-/** The keys of entries that are options of a tool, each with its form; the keys of others are carried along. */
+/** The keys of entries that are options of a tool, each with its form; all others are carried along. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata' ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] ?? {} }] : [],
 );
@@ -31,12 +31,12 @@ export function inManifestKeys(message: string): string {
  * Returns the tool that a manifest entry describes: the same as one declared in code.
  *
  * The axes are inferred from `side_effects` as everywhere; `safety_level` can raise the danger, never lower it. Keys
- * without an option of their own (`cost_unit`, `requires_flags` …), and what the options cannot say, are kept under
+ * without an option of their own (`cost_unit`, `requires_flags` …), and what the options cannot express, are kept under
  * `metadata`.
  *
  * @param entry a checked entry.
- * @param execute the tool's work, where it is known.
- * @throws ToolError `INVALID_METADATA` for what contradicts itself, with every reason.
+ * @param execute the tool's work, if it is known.
+ * @throws ToolError `INVALID_METADATA` for contradictions, with every reason.
  */
 export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): ToolDefinition {
   const options: Record<string, unknown> = { inputSchema: ANY_INPUT };
@@ -68,8 +68,8 @@ function carried(entry: ManifestEntry): Readonly<Record<string, unknown>> {
 /**
  * Returns the manifest entry that describes a tool: what its author declared, in the manifest's keys and seconds.
  *
- * `defineEntry` makes an equal tool of it, except that functions cannot be written down, and that a time limit is rounded
- * up to whole seconds.
+ * `defineEntry` makes an equal tool of it, except that functions cannot be written down, and that a time limit is
+ * rounded up to whole seconds.
  */
 export function manifestEntryOf(definition: ToolDefinition): ManifestEntry {
   const fields: Record<string, unknown> = {};
@@ -87,7 +87,8 @@ export function manifestEntryOf(definition: ToolDefinition): ManifestEntry {
     fields[key] = value;
     rest.delete(key);
   };
-  // The original form of a value is given back only while it means what the tool declares: `metadata` is anybody's.
+  // The original form of a value is returned only while it means what the tool declares: any program may change
+  // `metadata`.
   for (const { key, option, form } of OPTION_KEYS) {
     if (form.read !== undefined) giveBack(key, (value) => canonicalJson(withDefaults(option, form.read!(value)) ?? null) === canonicalJson(definition[option] ?? null));
   }

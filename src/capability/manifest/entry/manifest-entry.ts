@@ -7,11 +7,11 @@ import { list, OPTION_KINDS, text } from '../../../tool/metadata/metadata-schema
 import { fieldsOn, SAFETY_LEVELS, type FieldKind, type FieldOn, type TOOL_FIELDS } from '../../../tool/metadata/tool-fields.js';
 import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
 
-/** Seconds: longer times cannot be waited for. */
+/** The longest time in seconds that a timer can hold. */
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
 const labels = list(text());
-/** Only looked at, never rebuilt: zod would drop a key called `__proto__`. */
+/** A map that is only checked, never rebuilt: zod would drop a key called `__proto__`. */
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
 const plainObject = () => mapOf(z.unknown());
 
@@ -109,9 +109,9 @@ const shape = Object.fromEntries(
 ) as Shape;
 
 /**
- * One tool of a manifest, in the manifest's own words: snake_case keys, times in seconds.
+ * The schema of one tool of a manifest, in the manifest's own words: snake_case keys, times in seconds.
  *
- * Keys that it does not know pass, and are reported as warnings.
+ * Unknown keys pass, and are reported as warnings.
  */
 export const manifestEntrySchema = z.looseObject({ ...shape, type: z.literal('function').optional().describe('Allowed for the sake of the function-calling form; says nothing.') });
 
@@ -127,7 +127,7 @@ export const KNOWN_KEYS = Object.freeze({
   idempotencyKey: ['required', 'scope', 'guidance'],
 });
 
-/** Whether the input of an entry is described elsewhere: by the MCP server that it stands for. */
+/** Returns true for an entry whose input is described by the MCP server that it stands for. */
 export function isMcpWrapper(fields: Plain): boolean {
   return Array.isArray(fields['providers']) && fields['providers'].some((each) => isPlainObject(each) && each['name'] === 'mcp');
 }
@@ -135,16 +135,16 @@ export function isMcpWrapper(fields: Plain): boolean {
 /** An entry without its function-calling wrapper. */
 export interface UnwrappedEntry {
   readonly fields: Plain;
-  /** The keys that stand inside `function`. */
+  /** The keys inside `function`. */
   readonly inside: ReadonlySet<string>;
-  /** Keys that stand both beside and inside `function`, with different values. */
+  /** The keys that stand both beside and inside `function`, with different values. */
   readonly twice: readonly string[];
 }
 
 /**
  * Takes the function-calling form (`{type: "function", function: {name, description, parameters}}`) apart.
  *
- * Metadata may stand beside `function` or inside of it. Entries of the plain form come back as they are.
+ * Metadata may stand beside `function` or inside of it. Entries of the plain form are returned as they are.
  */
 export function unwrapEntry(raw: Plain): UnwrappedEntry {
   if (!Object.hasOwn(raw, 'function') || !isPlainObject(raw['function'])) return { fields: raw, inside: new Set(), twice: [] };
@@ -159,14 +159,14 @@ export function withAuth({ authentication, ...fields }: Plain): Plain | undefine
   return isPlainObject(authentication) && !Object.hasOwn(fields, 'auth') ? { ...fields, auth: authentication } : undefined;
 }
 
-/** The draft that editors know best. */
+/** The draft that editors support best. */
 const TARGET = 'draft-7';
 
 /**
- * JSON Schema (draft 7) of a manifest file, for editors and other validators.
+ * The JSON Schema (draft 7) of a manifest file, for editors and other validators.
  *
- * It is made from the schema that reads manifests, with a description of every field. Unknown keys pass it; what spans
- * several fields or files (contradictions, duplicate names) is found by reading only.
+ * It is made from the schema that reads manifests, with a description of every field. Unknown keys pass it; only
+ * reading finds problems that span several fields or files (contradictions, duplicate names).
  */
 export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
 
@@ -182,7 +182,7 @@ function createManifestJsonSchema(): JsonSchema {
     definitions: {
       tool: {
         ...tool,
-        // Only an MCP server may be asked for the parameters.
+        // Only an MCP server may supply the parameters.
         anyOf: [{ required: ['parameters'] }, { required: ['providers'], properties: { providers: { contains: { type: 'object', required: ['name'], properties: { name: { const: 'mcp' } } } } } }],
       },
       function: {

@@ -5,16 +5,16 @@ import type { FieldKind } from '../../../tool/metadata/tool-fields.js';
 import type { ToolAuth, ToolProvider } from '../../../tool/metadata/tool-options.js';
 import type { ManifestEntry } from './manifest-entry.js';
 
-/** The form of a value in manifests, where it is another than in options. */
+/** The form of a value in manifests, if it differs from that in options. */
 interface ManifestForm<Written, Option> {
-  /** The option that a written value stands for; without it, the value itself. */
+  /** Returns the option that a written value stands for; without it, the value itself. */
   readonly read?: (value: Written) => Option | undefined;
   /** Returns true when the option says all that the written value says; the rest is kept under `metadata`. */
   readonly isWhole?: (value: Written) => boolean;
   readonly write?: (option: Option) => unknown;
 }
 
-/** Writes down how a form is read and written; callers hand it values that its kind has checked. */
+/** Declares how a form is read and written; its values have been checked by their kind. */
 function form<Written, Option>(each: ManifestForm<Written, Option>): ManifestForm<unknown, unknown> {
   return each as unknown as ManifestForm<unknown, unknown>;
 }
@@ -22,7 +22,10 @@ function form<Written, Option>(each: ManifestForm<Written, Option>): ManifestFor
 const PROVIDER_KEYS: readonly string[] = ['name', 'priority', 'health_check_interval', 'config'];
 const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
 
-/** Seconds become milliseconds, `default_timeout: 0` no limit, and `auth.envs` a map of variables and their need. */
+/**
+ * The forms by kind. Seconds become milliseconds, `default_timeout: 0` no limit, and `auth.envs` a map of variables and
+ * their need.
+ */
 export const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown, unknown> } = {
   priority: form({
     read: (value: string | Priority) => (typeof value === 'string' ? Priority[value.toUpperCase() as keyof typeof Priority] : value),
@@ -92,7 +95,10 @@ export function authOptions(auth: ManifestAuth): ToolAuth {
   };
 }
 
-/** Returns the scopes trimmed, in order, each once. A text is a list with blanks between; taken for a list, it would fall into characters. */
+/**
+ * Returns the scopes trimmed, in order, each once. A text is a list with blanks between; iterated as a list, it would
+ * fall into characters.
+ */
 function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
   const each = typeof scopes === 'string' ? scopes.split(/\s+/) : scopes;
   return [...new Set(each.map((scope) => scope.trim()).filter((scope) => scope !== ''))];
@@ -101,8 +107,8 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
 /**
  * Returns the variables, and whether the tool works without them.
  *
- * Where the entry says only which variables there are, a single one is required as `auth.required` is; of several, each
- * is optional, since any one of them may be enough.
+ * If the entry only names variables, a single one is required as `auth.required` is; of several, each is optional,
+ * since any one of them may be enough.
  */
 function environmentOf({ required, env, envs = {} }: ManifestAuth): readonly (readonly [string, Need])[] {
   const named: (readonly [string, Need | undefined])[] = [];

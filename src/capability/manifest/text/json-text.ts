@@ -1,25 +1,25 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
 
-/** Lists and objects inside each other: far above real manifests, far below the depth at which recursion fails. */
+/** The depth of lists and objects: far above real manifests, far below the depth at which recursion fails. */
 const MAX_DEPTH = 64;
 
 export interface Position {
-  /** From 1. */
+  /** The line, from 1. */
   readonly line: number;
-  /** From 1, in UTF-16 units. */
+  /** The column, from 1, in UTF-16 units. */
   readonly column: number;
 }
 
 export type Path = readonly (string | number)[];
 
-/** Something about a text that its values no longer show. */
+/** A problem of a text that its values no longer show. */
 export interface TextFinding extends Position {
   readonly path: Path;
   readonly message: string;
   readonly severity: 'error' | 'warning';
 }
 
-/** Text as JSON, or where it is broken. */
+/** The result of parsing: the JSON, or the place where it is broken. */
 export type ParsedText = { readonly ok: true; readonly value: unknown; readonly text: JsonText } | { readonly ok: false; readonly fault: TextFinding };
 
 /** Parses strict JSON; comments and trailing commas are faults. Never throws, whatever the text. */
@@ -69,7 +69,10 @@ const REASONS: Readonly<Record<string, string>> = {
   InvalidCharacter: 'a control character that is not escaped',
 };
 
-/** Where the text nests too deep. Strings end with their line, as for the parser, which recurses and would overflow. */
+/**
+ * Returns the place where the text nests too deep. Strings end with their line, as for the parser, which recurses and
+ * would overflow.
+ */
 function depthFault(text: string): number | undefined {
   let depth = 0;
   let inString = false;
@@ -87,7 +90,7 @@ function depthFault(text: string): number | undefined {
   return undefined;
 }
 
-/** A parsed text, asked for the places of its values. */
+/** A parsed text that knows the places of its values. */
 export class JsonText {
   readonly #root: Node;
   readonly #lines: readonly number[];
@@ -97,7 +100,7 @@ export class JsonText {
     this.#lines = lines;
   }
 
-  /** Where a value stands; of what is not there, the nearest thing around it. */
+  /** Returns the place of a value; for a missing one, the nearest thing around it. */
   positionAt(path: Path): Position {
     let node = this.#root;
     for (const step of path) {
@@ -108,7 +111,10 @@ export class JsonText {
     return positionOf(this.#lines, node.offset);
   }
 
-  /** What the values no longer show: keys given twice, halves of characters, numbers beyond all bounds. */
+  /**
+   * Returns the problems that the values no longer show: keys given twice, halves of characters, numbers beyond all
+   * bounds.
+   */
   findings(): readonly TextFinding[] {
     const found: TextFinding[] = [];
     this.#look(this.#root, [], found);
@@ -135,7 +141,7 @@ export class JsonText {
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Of a key given twice the last counts, as for `JSON.parse`. */
+/** Returns the last member with a key, as `JSON.parse` does. */
 function memberOf(node: Node, key: string): Node | undefined {
   return node.type === 'object' ? node.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1] : undefined;
 }

@@ -7,43 +7,43 @@ import { unwrapEntry, withAuth, type ManifestEntry, type UnwrappedEntry } from '
 import type { ManifestIssue } from '../manifest-issue.js';
 import { parseJsonText, pointerOf, type JsonText, type Path } from './json-text.js';
 
-/** Characters of a manifest file; the limit of files is 1 MiB. */
+/** The largest manifest file in characters; the limit of files is 1 MiB. */
 const MAX_TEXT_LENGTH = 1_048_576;
-/** Tools of one file. */
+/** The largest number of tools in one file. */
 const MAX_ENTRIES = 1_000;
-/** Issues of one file that are told: a broken generator can make one per character. */
+/** The issues of one file that are reported: a broken generator can make one per character. */
 const MAX_ISSUES = 1_000;
 
 /** A usable tool of a manifest file. */
 export interface ReadEntry {
-  /** Its place in the list, from 0. */
+  /** The place in the list, from 0. */
   readonly index: number;
   /** The line where it begins, from 1. */
   readonly line: number;
-  /** What the file says, frozen, without its function-calling wrapper. */
+  /** The text of the file, frozen, without its function-calling wrapper. */
   readonly entry: ManifestEntry;
   readonly definition: ToolDefinition;
 }
 
 export interface ReadResult {
   readonly entries: readonly ReadEntry[];
-  /** Everything that is wrong or odd, in the order of the text. */
+  /** The errors and warnings, in the order of the text. */
   readonly issues: readonly ManifestIssue[];
-  /** How many entries the file has, usable or not. */
+  /** The number of entries in the file, usable or not. */
   readonly total: number;
 }
 
 export interface ReadOptions {
-  /** How issues call the text. @default 'manifest' */
+  /** The name of the text in issues. @default 'manifest' */
   readonly file?: string;
-  /** The work of a tool, where it is known. */
+  /** Returns the work of a tool, if it is known. */
   readonly executeOf?: (entry: ManifestEntry) => Execute<never> | undefined;
 }
 
 /**
  * Reads the text of a manifest: a JSON list of tools, or an object with such a list under `tools`.
  *
- * Every entry is checked by itself; one that has an error is left out, with all its errors among the issues. Of entries
+ * Every entry is checked by itself; one with an error is left out, with all its errors among the issues. Among entries
  * with the same name the first is used. A text that is no JSON has no entries at all. Never throws, whatever the text.
  */
 export function readManifest(text: string, { file = 'manifest', executeOf = () => undefined }: ReadOptions = {}): ReadResult {
@@ -102,7 +102,7 @@ class ManifestReader {
       return undefined;
     }
     const unwrapped = unwrapEntry(raw);
-    // Numbers beyond all bounds are told already.
+    // Numbers beyond all bounds are reported already.
     const cloned = cloneFinite(unwrapped.fields);
     if (cloned === undefined) return undefined;
     const renamed = withAuth(cloned);
@@ -132,7 +132,7 @@ class ManifestReader {
     this.#issues.push({ file: this.#file, path: pointerOf(place), ...this.#text.positionAt(place), ...nameOf(raw), message, severity });
   }
 
-  /** Errors are never cut off for warnings. */
+  /** Limits the issues, but never drops errors for warnings. */
   #bounded(issues: readonly ManifestIssue[]): readonly ManifestIssue[] {
     if (issues.length <= MAX_ISSUES) return issues.map((issue) => Object.freeze(issue));
     const ranked = [...issues].sort((a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'));
@@ -151,7 +151,7 @@ function cloneFinite(fields: Readonly<Record<string, unknown>>): Readonly<Record
   }
 }
 
-/** Inside the wrapper, where the key stands there. */
+/** Returns a path, inside the wrapper if the key stands there. */
 function placeIn({ inside }: UnwrappedEntry, path: Path): Path {
   return typeof path[0] === 'string' && inside.has(path[0]) ? ['function', ...path] : path;
 }
@@ -162,7 +162,7 @@ function nameOf(raw: unknown): { readonly entryName?: string } {
   return typeof name === 'string' ? { entryName: name.slice(0, 128) } : {};
 }
 
-/** Defines the tool. Where keys are wrong, what remains is tried, so that contradictions are told at the same time. */
+/** Defines the tool. If keys are wrong, the rest is tried, so that contradictions are reported at the same time. */
 function define(entry: ManifestEntry, wrong: ReadonlySet<unknown>, executeOf: NonNullable<ReadOptions['executeOf']>): { readonly definition?: ToolDefinition; readonly faults: readonly EntryFinding[] } {
   try {
     if (wrong.size === 0) return { definition: defineEntry(entry, executeOf(entry)), faults: [] };

@@ -16,12 +16,12 @@ import { makeShell } from './views/shell.js';
 import { ToolList } from './views/tool-list.js';
 import { unlockView } from './views/unlock-view.js';
 
-/** How long typing has to pause before it is searched for. */
+/** The pause in typing after which the search starts. */
 const PAUSE_MS = 80;
 const TOKEN = 'tooldex-token';
 const CONNECTION_WORDS: Readonly<Record<Connection, string>> = { connecting: 'connecting', live: 'live', lost: 'not connected' };
 
-/** The page: what is shown follows from the route, the catalogue and the answer to the last search. */
+/** The page: its content follows from the route, the catalogue and the answer to the last search. */
 export class App {
   readonly #shell = makeShell();
   readonly #api = new Api((...request) => fetch(...request), () => sessionStorage.getItem(TOKEN));
@@ -107,7 +107,7 @@ export class App {
     this.#shell.search.select();
   }
 
-  /** After the catalogue changed, everything that was asked of it is asked again. */
+  /** Asks again for everything on the page, after the catalogue changed. */
   async #reload(revision: number | null): Promise<void> {
     if (!(await this.#catalogue.follow(revision))) return;
     this.#shell.spoken.textContent = `The catalogue was read again: ${this.#catalogue.state.total} tools`;
@@ -128,7 +128,7 @@ export class App {
       this.#searched = { question, found, problem };
       this.#render();
     };
-    // Until the answer comes, the list of the question before stays.
+    // The list of the previous question stays until the answer comes.
     this.#searched = { found: null, problem: null, ...this.#searched, question };
     this.#search.ask(
       (signal) => this.#api.search(parameters, signal),
@@ -205,7 +205,7 @@ export class App {
   }
 }
 
-/** The route's question in the words of the HTTP interface. */
+/** Returns the route's question in the words of the HTTP interface. */
 function questionOf({ query, persona, filters }: Route): URLSearchParams {
   const parameters = new URLSearchParams(query.trim() === '' ? {} : { q: query });
   if (persona !== null) parameters.set('persona', persona);
@@ -213,7 +213,7 @@ function questionOf({ query, persona, filters }: Route): URLSearchParams {
   return parameters;
 }
 
-/** Where programs ask the same. */
+/** Returns the address of the same question for programs. */
 function apiAddress(route: Route): string {
   const parameters = questionOf(route);
   return `${parameters.has('q') ? 'search' : 'tools'}${parameters.size === 0 ? '' : `?${parameters.toString()}`}`;

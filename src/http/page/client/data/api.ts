@@ -1,26 +1,29 @@
 import { fieldsOn } from '../../../../tool/metadata/tool-fields.js';
 import type { WireFindings, WireJob, WireSearch, WireSkill, WireTool, WireToolDetail } from './wire.js';
 
-/** The fields of `WireTool`, to be asked for. */
+/** The fields of `WireTool` that are requested. */
 const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
-/** Items that are asked for at once: the most that the interface gives. */
+/** Items that are requested at once: the most that the interface gives. */
 const PAGE_SIZE = 200;
-/** Hits of a search that are shown. Whoever does not find it among these asks otherwise. */
+/** Hits of a search that are shown. Users who do not find their tool among these ask otherwise. */
 const MOST_HITS = 200;
 
-/** A page of a list. Only the query of `next` is used: it is a page of this list wherever the server thinks that it stands. */
+/**
+ * A page of a list. Only the query of `next` is used: the next page comes from this list, wherever the server believes
+ * it stands.
+ */
 type ListPage<List extends string, Item> = { readonly total: number; readonly revision: number; readonly next: string | null } & { readonly [Name in List]: readonly Item[] };
 
-/** A whole list, and of which revision its first page was. */
+/** A whole list, and the revision of its first page. */
 export interface WholeList<Item> {
   readonly items: readonly Item[];
   readonly revision: number;
 }
 
-/** A refusal of the interface, or that it did not answer; the message is for people. */
+/** A refusal of the interface, or its silence; the message is for users. */
 export class ApiError extends Error {
-  /** 0 when there was no answer. */
+  /** The status; 0 if there was no answer. */
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -48,7 +51,7 @@ export class Api {
     return this.#json(`tools/${encodeURIComponent(name)}${query}`, signal);
   }
 
-  /** @param parameters the request and the filters, as the interface calls them. */
+  /** Searches. @param parameters the request and the filters, by the names of the interface. */
   search(parameters: URLSearchParams, signal: AbortSignal): Promise<WireSearch> {
     const whole = new URLSearchParams([...parameters, ['limit', String(MOST_HITS)], ['facets', 'true']]);
     return this.#json(`search?${whole.toString()}`, signal);
@@ -62,19 +65,19 @@ export class Api {
     return (await this.#all<WireJob, 'jobs'>('jobs')).items;
   }
 
-  /** The first page of the findings, or the one that follows another. */
+  /** Reads the first page of the findings, or the one after another. */
   findings(after?: WireFindings): Promise<WireFindings> {
     return this.#json(`findings${after?.next == null ? `?limit=${PAGE_SIZE}` : queryOf(after.next)}`);
   }
 
-  /** The stream of changes. `EventSource` cannot send a token, so it is read like any other answer. */
+  /** Opens the stream of changes. `EventSource` cannot send a token, so it is read like any other answer. */
   async events(signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     const { body } = await this.#get('events', signal);
     if (body === null) throw new ApiError(0, 'The server sends no changes.');
     return body;
   }
 
-  /** A whole list, page after page; each is told as it comes, so that the first items stand there at once. */
+  /** Reads a whole list, page after page; each is reported as it comes, so that the first items are shown at once. */
   async #all<Item, List extends string>(list: List, parameters: Readonly<Record<string, string>> = {}, onPage?: (items: readonly Item[], total: number) => void): Promise<WholeList<Item>> {
     const items: Item[] = [];
     let revision: number | undefined;
@@ -95,7 +98,7 @@ export class Api {
       return (await response.json()) as T;
     } catch (error) {
       if (signal?.aborted === true) throw error;
-      throw new ApiError(response.status, `Expected JSON from ${address.split('?')[0]}, found something else.`);
+      throw new ApiError(response.status, `Expected JSON from ${address.split('?')[0]}, got something else.`);
     }
   }
 
@@ -113,7 +116,7 @@ export class Api {
   }
 }
 
-/** The query of an address, with its question mark. */
+/** Returns the query of an address, with its question mark. */
 function queryOf(address: string): string {
   return address.slice(address.indexOf('?'));
 }

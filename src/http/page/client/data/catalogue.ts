@@ -1,26 +1,26 @@
 import { ApiError, type Api } from './api.js';
 import type { WireFindings, WireJob, WireSkill, WireTool } from './wire.js';
 
-/** What is known of the server's catalogue by now. */
+/** The part of the server's catalogue that is known by now. */
 export interface CatalogueState {
   readonly tools: readonly WireTool[];
-  /** How many tools there are; more than `tools` while the first load goes on. */
+  /** The number of tools; more than `tools` while the first load goes on. */
   readonly total: number;
-  /** `null` until they came. */
+  /** The skills; `null` until they have come. */
   readonly skills: readonly WireSkill[] | null;
   readonly jobs: readonly WireJob[] | null;
-  /** As many pages as were asked for. */
+  /** The findings, as many pages as were requested. */
   readonly findings: WireFindings | null;
-  /** The server's, when the tools were read; `null` until then. */
+  /** The server's revision when the tools were read; `null` until then. */
   readonly revision: number | null;
   readonly status: 'loading' | 'ready' | 'locked' | 'failed';
-  /** Why it failed, for people. */
+  /** The reason of a failure, for users. */
   readonly problem: string | null;
 }
 
 const UNAUTHORIZED = 401;
 
-/** The server's catalogue, as it was read last. */
+/** The server's catalogue, as it was last read. */
 export class Catalogue {
   readonly #api: Api;
   readonly #onChange: () => void;
@@ -37,13 +37,16 @@ export class Catalogue {
     return this.#state;
   }
 
-  /** Reads everything again. What was read before stays until its successor is whole; asked meanwhile, it reads once more. */
+  /**
+   * Reads everything again. The previous content stays until the new one is complete; a request meanwhile reads once
+   * more.
+   */
   load(): Promise<void> {
     this.#again = true;
     return (this.#running ??= this.#loadAll());
   }
 
-  /** Reads everything again unless it is of this revision already. @returns whether it did. */
+  /** Reads everything again unless it is of this revision already. @returns true if it did. */
   async follow(revision: number | null): Promise<boolean> {
     await this.#running;
     if (revision !== null && revision === this.#state.revision) return false;
@@ -51,7 +54,7 @@ export class Catalogue {
     return true;
   }
 
-  /** Reads the next page of the findings. What comes when they were read again meanwhile is dropped. */
+  /** Reads the next page of the findings. It is dropped if they were read again meanwhile. */
   async moreFindings(): Promise<void> {
     const { findings } = this.#state;
     if (findings === null || findings.next === null) return;
@@ -59,7 +62,7 @@ export class Catalogue {
       const next = await this.#api.findings(findings);
       if (this.#state.findings === findings) this.#set({ findings: { ...next, findings: [...findings.findings, ...next.findings] } });
     } catch {
-      // The button stays, to be pressed again.
+      // The button stays and can be pressed again.
     }
   }
 

@@ -7,10 +7,10 @@ const LONGEST_WAIT_MS = 30_000;
 export type Connection = 'connecting' | 'live' | 'lost';
 
 /**
- * Follows the server's changes while the page is seen, and connects again when the connection breaks.
+ * Follows the server's changes while the page is visible, and connects again when the connection breaks.
  *
- * A hidden page lets go of its connection: a browser has about six to one server, and as many forgotten tabs would
- * leave none for the next one.
+ * A hidden page closes its connection: a browser has about six to one server, and as many forgotten tabs would leave
+ * none for the next one.
  */
 export class Changes {
   readonly #api: Api;
@@ -18,7 +18,7 @@ export class Changes {
   readonly #onConnection: (connection: Connection) => void;
   #open: AbortController | undefined;
 
-  /** @param onRevision is told which revision the server has; `null` when nobody knows what happened meanwhile. */
+  /** @param onRevision receives the server's revision; `null` if changes may have been missed. */
   constructor(api: Api, onRevision: (revision: number | null) => void, onConnection: (connection: Connection) => void) {
     this.#api = api;
     this.#onRevision = onRevision;
@@ -34,7 +34,7 @@ export class Changes {
     if (!document.hidden) this.connect();
   }
 
-  /** Connects at once, rather than when the wait after a failure is over. */
+  /** Connects at once instead of waiting after a failure. */
   connect(): void {
     this.#open?.abort();
     this.#open = new AbortController();
@@ -48,12 +48,12 @@ export class Changes {
         this.#onConnection(first ? 'connecting' : 'lost');
         const stream = await this.#api.events(signal);
         this.#onConnection('live');
-        // It may be another process by now, which counts from one again.
+        // The server may be another process by now, which counts from one again.
         if (!first) this.#onRevision(null);
         wait = FIRST_WAIT_MS;
         for await (const revision of revisions(stream)) this.#onRevision(revision);
       } catch {
-        // Whatever it was, the answer is to connect again.
+        // Any failure is answered by connecting again.
       }
       if (signal.aborted) return;
       this.#onConnection('lost');
@@ -63,7 +63,7 @@ export class Changes {
   }
 }
 
-/** The revisions that server-sent events tell, each as one line of JSON: `data: {"revision": 7}`. */
+/** Yields the revisions in server-sent events, each one line of JSON: `data: {"revision": 7}`. */
 async function* revisions(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<number> {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

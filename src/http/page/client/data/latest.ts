@@ -1,4 +1,4 @@
-/** Asks, and forgets the answers to earlier questions: they may come later than that of the last. */
+/** Asks, and ignores the answers to earlier questions: they may come later than that of the last. */
 export class Latest {
   #running: AbortController | undefined;
 

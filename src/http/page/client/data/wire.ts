@@ -3,9 +3,9 @@ import type { RequiredFlags } from '../../../../safety/required-flags.js';
 import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadata/tool-fields.js';
 
 /**
- * What the HTTP interface answers, as far as the page shows it.
+ * The answers of the HTTP interface, as far as the page shows them.
  *
- * Everything in it is the word of whoever wrote a manifest: it is shown as text and never as markup.
+ * All content comes from authors of manifests: it is shown as text and never as markup.
  */
 
 export type { MetricsWire, ProviderHealthWire, SampleWire } from '../../../../capability/wire/wire-types.js';
@@ -54,17 +54,17 @@ type FieldsOn<Target extends FieldTarget> = {
 
 /** A tool in a list. */
 export type WireTool = FieldsOn<'row'>;
-/** A tool with everything that is known of it. */
+/** A tool with all its fields. */
 export type WireToolDetail = FieldsOn<'list' | 'detail'>;
 
-/** The best tools for a request, and how many there are. */
+/** The best tools for a request, with their number. */
 export interface WireSearch {
   readonly results: readonly WireHit[];
   /** The tools that have a word of the request and pass the filters. */
   readonly total: number;
   /** The tools that were searched. */
   readonly searched: number;
-  /** By axis and value, how many tools it would leave. */
+  /** The number of tools that each value of each axis would leave. */
   readonly facets: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
@@ -89,17 +89,17 @@ export type WireJob = Omit<JobWire, 'compatibility'>;
 /** A page of the findings, the worst first. */
 export interface WireFindings {
   readonly findings: readonly WireFinding[];
-  /** Findings on all pages, and how many have each severity. */
+  /** The number of findings on all pages, and of each severity. */
   readonly total: number;
   readonly severities: Readonly<Record<string, number>>;
   /** The address of the next page; `null` on the last. */
   readonly next: string | null;
 }
 
-/** Something to fix: in a manifest, or in a tool's metadata. */
+/** A finding: something to fix in a manifest, or in a tool's metadata. */
 export interface WireFinding {
   readonly severity: string;
-  /** The rule of lint, or the kind of a manifest's fault. */
+  /** The rule of lint, or the kind of a manifest's problem. */
   readonly rule?: string;
   readonly kind?: string;
   readonly name?: string | null;

@@ -13,12 +13,12 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, attri
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same for a part of a drawing. */
+/** Makes an element of a drawing in the same way. */
 export function svgElement<Tag extends keyof SVGElementTagNameMap>(tag: Tag, attributes: Attributes = {}, ...children: readonly Child[]): SVGElementTagNameMap[Tag] {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Adds listeners to an element and gives it back. */
+/** Adds listeners to an element and returns it. */
 export function listening<T extends HTMLElement>(node: T, handlers: Handlers): T {
   for (const [name, handler] of Object.entries(handlers)) node.addEventListener(name, handler as EventListener);
   return node;

@@ -4,7 +4,7 @@ import { button, element } from './element.js';
 const SHOWN = 600;
 const KIB = 1024;
 
-/** A text of any length, as text: the start of a long one, with a button for the rest. */
+/** Shows a text of any length: the start of a long one, with a button for the rest. */
 export function foldedText(text: string, key: string): HTMLElement {
   if (text.length <= SHOWN) return element('p', { class: 'prose' }, text);
   const paragraph = element('p', { class: 'prose' }, `${text.slice(0, SHOWN).trimEnd()} …`);

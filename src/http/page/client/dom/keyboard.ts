@@ -1,13 +1,16 @@
-/** What keys do on the page. */
+/** The actions of keys on the page. */
 export interface KeyActions {
   readonly search: () => void;
   readonly move: (by: number) => void;
   readonly close: () => void;
-  /** Whether the search field has the focus. */
+  /** Returns true if the search field has the focus. */
   readonly isSearching: () => boolean;
 }
 
-/** `/` searches, arrows and `j` `k` walk through the list, Escape closes. Enter opens because rows are links. */
+/**
+ * Listens to keys: `/` searches, arrows and `j` `k` walk through the list, Escape closes. Enter opens because rows are
+ * links.
+ */
 export function listenToKeys(document: Document, actions: KeyActions): void {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
@@ -27,7 +30,7 @@ function actionOf(key: string, writes: boolean, actions: KeyActions, target: HTM
   if (key === '/') return actions.search;
   if (key === 'j') return () => actions.move(1);
   if (key === 'k') return () => actions.move(-1);
-  // Elsewhere arrows scroll, as everybody expects.
+  // Elsewhere arrows scroll, as users expect.
   const inList = target.classList.contains('row-link');
   if (key === 'ArrowDown' && (inList || target === target.ownerDocument.body)) return () => actions.move(1);
   if (key === 'ArrowUp' && inList) return () => actions.move(-1);

@@ -1,10 +1,10 @@
 import type { Child } from './element.js';
 
 /**
- * Puts new content into a place without the reader noticing: what had the focus has it again, what was open is open,
- * and the place stays scrolled where it was.
+ * Replaces the content of a place without the reader noticing: the focus and open parts are restored, and the place
+ * stays scrolled where it was.
  *
- * Elements are known again by `data-key`.
+ * Elements are recognized by `data-key`.
  */
 export function replaceContent(place: HTMLElement, ...content: readonly Child[]): void {
   const { scrollTop } = place;

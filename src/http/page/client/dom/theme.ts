@@ -3,7 +3,7 @@ export type Theme = 'auto' | 'light' | 'dark';
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 const KEY = 'tooldex-theme';
 
-/** The theme that was chosen last; `auto`, which follows the system, when none was or nothing may be kept. */
+/** Returns the theme chosen last; `auto`, which follows the system, if there is none or nothing may be stored. */
 export function rememberedTheme(): Theme {
   try {
     return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'auto';

@@ -3,17 +3,17 @@ import type { WireTool } from '../data/wire.js';
 import { valuesOn } from '../../../query/facets.js';
 import { healthLevelOf, HEALTH_LEVELS } from '../../../wire/health-level.js';
 
-/** One way to tell tools apart. */
+/** One axis by which tools are filtered. */
 export interface Axis {
-  /** As the HTTP interface calls the filter. */
+  /** The name of the filter in the HTTP interface. */
   readonly key: string;
   readonly label: string;
   readonly valuesOf: (tool: WireTool) => readonly string[];
-  /** The order of its values, where they have one; others are ordered by how many tools have them. */
+  /** The order of its values, if they have one; others are ordered by their number of tools. */
   readonly order?: readonly string[];
-  /** Whether all chosen values must hold, as the interface has it, rather than one. */
+  /** Says that all chosen values must hold, as in the interface, rather than one. */
   readonly all: boolean;
-  /** What people read instead of the value. */
+  /** The words that users read instead of the value. */
   readonly words?: Readonly<Record<string, string>>;
 }
 
@@ -22,13 +22,13 @@ const FIRST = ['danger_level', 'access_mode', 'requires_approval', 'available', 
 /** Kinds whose values have an order. */
 const ORDERED: ReadonlySet<FieldKind> = new Set<FieldKind>(['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier']);
 
-/** Every axis that tools are filtered by, the most asked for first. */
+/** Every axis by which tools are filtered, the most used first. */
 export const AXES: readonly Axis[] = fieldsOn('axis')
   .map(([name, { wire, kind, label, words, filter }]): Axis => {
     const order = name === 'health' ? HEALTH_LEVELS : words !== undefined ? ['true', 'false'] : ORDERED.has(kind) ? valuesOf(kind) : undefined;
     return {
       key: filter?.param ?? wire,
-      // Of a list, one value is chosen: a stage, a keyword.
+      // One value of a list is chosen: a stage, a keyword.
       label: capitalized(kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!),
       valuesOf: name === 'health' ? (tool) => [healthLevelOf(tool.health.tool)] : (tool) => valuesOn(tool[wire as keyof WireTool]),
       ...(order === undefined ? {} : { order }),

@@ -3,21 +3,21 @@ import { AXES } from './axes.js';
 export const VIEWS = ['tools', 'skills', 'jobs', 'findings'] as const;
 export type View = (typeof VIEWS)[number];
 
-/** What the page shows: all of it is in the address, so that it can be shared and gone back to. */
+/** The state of the page: all of it is in the address, so that it can be shared and restored. */
 export interface Route {
   readonly view: View;
-  /** The tool that is open, or the skill, job or finding's tool that is meant. */
+  /** The tool that is open, or the skill, job or finding's tool to show. */
   readonly name: string | null;
-  /** Whose the open tool is; `null` for a shared one. */
+  /** The owner of the open tool; `null` for a shared one. */
   readonly owner: string | null;
   readonly query: string;
-  /** Whose eyes the catalogue is seen with; `null` shows everything. */
+  /** The persona whose view of the catalogue is shown; `null` shows everything. */
   readonly persona: string | null;
-  /** By the axis' key: the chosen values, of which one must hold. */
+  /** The chosen values by the axis' key; one of them must hold. */
   readonly filters: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Reads the part of an address behind `#`. What it does not know is left out: a link may be old or mistyped. */
+/** Reads the part of an address behind `#`. Unknown parts are ignored: a link may be old or mistyped. */
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = splitOnce(hash.replace(/^#\/?/, ''), '?');
   const [view = '', name] = splitOnce(path, '/');
@@ -37,7 +37,7 @@ export function parseRoute(hash: string): Route {
   };
 }
 
-/** The address of a route, from `#` on. */
+/** Returns the address of a route, from `#` on. */
 export function formatRoute({ view, name, owner, query, persona, filters }: Route): string {
   const parameters = new URLSearchParams();
   if (query !== '') parameters.set('q', query);
@@ -48,7 +48,7 @@ export function formatRoute({ view, name, owner, query, persona, filters }: Rout
   return `#/${view}${name === null ? '' : `/${encode(name)}`}${search === '' ? '' : `?${search}`}`;
 }
 
-/** The same route with one value of one filter chosen, or no longer. */
+/** Returns the same route with one value of one filter chosen, or no longer. */
 export function withFilter(route: Route, axis: string, value: string, chosen: boolean): Route {
   const values = new Set(route.filters.get(axis));
   if (chosen) values.add(value);
@@ -59,7 +59,7 @@ export function withFilter(route: Route, axis: string, value: string, chosen: bo
   return { ...route, filters };
 }
 
-/** Half of a surrogate pair, which `encodeURIComponent` throws at, becomes the character for what cannot be read. */
+/** Encodes a text. Half of a surrogate pair, on which `encodeURIComponent` throws, becomes the replacement character. */
 function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

@@ -1,6 +1,6 @@
 /** One parameter of a tool, in words. */
 export interface SchemaRow {
-  /** With dots and brackets for what is inside: `options.depth`, `files[].path`. */
+  /** The place with dots and brackets: `options.depth`, `files[].path`. */
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
@@ -9,14 +9,14 @@ export interface SchemaRow {
   readonly rules: readonly string[];
 }
 
-/** Bounds of what is shown: a schema may be recursive, or as large as its author likes. */
+/** The bounds of what is shown: a schema may be recursive, or as large as its author likes. */
 const DEEPEST = 5;
 const MOST_ROWS = 300;
 const MOST_VALUES = 12;
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The parameters that a JSON Schema describes, the outer before the inner; raw JSON says the rest. */
+/** Returns the parameters that a JSON Schema describes, the outer before the inner; raw JSON shows the rest. */
 export function schemaRows(schema: unknown): readonly SchemaRow[] {
   const rows: SchemaRow[] = [];
   if (isSchema(schema)) addProperties(schema, schema, '', 0, rows);
@@ -71,7 +71,7 @@ const RULES: readonly (readonly [string, string])[] = [
   ['pattern', 'pattern'],
 ];
 
-/** A safe integer's bounds, which schema libraries write for every integer, say nothing. */
+/** Returns the rules of a schema, without the bounds of safe integers, which schema libraries write for every integer. */
 function rulesOf(schema: Schema): readonly string[] {
   return RULES.flatMap(([key, word]) => {
     const value = own(schema, key);
@@ -80,7 +80,7 @@ function rulesOf(schema: Schema): readonly string[] {
   });
 }
 
-/** Follows one local reference; `{}` for what is no schema, or is elsewhere. */
+/** Follows one local reference; returns `{}` for anything that is no schema, or is elsewhere. */
 function resolve(root: Schema, value: unknown): Schema {
   if (!isSchema(value)) return {};
   const reference = own(value, '$ref');

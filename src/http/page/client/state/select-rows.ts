@@ -3,22 +3,22 @@ import type { WireHit, WireSearch, WireTool } from '../data/wire.js';
 import { AXES, type Axis } from './axes.js';
 import type { Route } from './route.js';
 
-/** A tool in the list, with why it was found when something was asked. */
+/** A tool in the list, with the reason if it was searched for. */
 export interface Row {
   readonly tool: WireTool;
   readonly hit: WireHit | null;
 }
 
-/** The values of one axis, and how many tools each would leave with the other filters as they are. */
+/** The values of one axis, with the number of tools that each would leave under the other filters. */
 export interface Facet {
   readonly axis: Axis;
   readonly values: readonly { readonly value: string; readonly count: number; readonly chosen: boolean }[];
 }
 
 export interface Selected {
-  /** Of a search the best; there may be more. */
+  /** The rows; the best ones for a search, of which there may be more. */
   readonly rows: readonly Row[];
-  /** How many tools there are with these filters, and how many they were chosen among. */
+  /** The number of tools with these filters, and the number without. */
   readonly total: number;
   readonly of: number;
   readonly facets: readonly Facet[];
@@ -29,13 +29,13 @@ export function keyOfTool(name: string, owner: string | null): string {
   return `${name}/${owner ?? ''}`;
 }
 
-/** Personas are the same however they are spelled. */
+/** Returns true for the same persona, however it is spelled. */
 export function isSamePersona(a: string | null, b: string): boolean {
   return a !== null && a.trim().toLowerCase() === b.trim().toLowerCase();
 }
 
 /**
- * The tools that a persona sees: the shared ones it is allowed and does not replace, and its own.
+ * Returns the tools that a persona sees: the shared ones it is allowed and does not replace, and its own.
  *
  * `null` sees everything.
  */
@@ -49,7 +49,10 @@ export function visibleTo(tools: readonly WireTool[], persona: string | null): r
   });
 }
 
-/** Narrows tools down to what was chosen, and counts what every other choice would leave. What was searched for, the server has narrowed and counted. */
+/**
+ * Narrows tools down to the chosen ones, and counts what every other choice would leave. For a search, the server has
+ * narrowed and counted.
+ */
 export function selectRows(tools: readonly WireTool[], found: WireSearch | null, route: Route): Selected {
   const facetsOf = (countsOf: (axis: Axis) => ReadonlyMap<string, number>) => AXES.map((axis) => ({ axis, values: facetValues(axis.order, countsOf(axis), route.filters.get(axis.key)) }));
   if (found !== null) {
@@ -70,7 +73,7 @@ function holds(all: boolean, values: readonly string[], chosen: ReadonlySet<stri
   return all ? [...chosen].every((value) => values.includes(value)) : values.some((value) => chosen.has(value));
 }
 
-/** Chosen values stay even when no tool is left that has them: they must be there to be taken back. */
+/** Returns the values of an axis. Chosen ones stay even without tools: users must be able to take them back. */
 function facetValues(order: readonly string[] | undefined, counts: ReadonlyMap<string, number>, chosen: ReadonlySet<string> | undefined): Facet['values'] {
   const values = [...new Set([...counts.keys(), ...(chosen ?? [])])].map((value) => ({ value, count: counts.get(value) ?? 0, chosen: chosen?.has(value) ?? false }));
   const place = (value: string) => (order === undefined || !order.includes(value) ? Infinity : order.indexOf(value));

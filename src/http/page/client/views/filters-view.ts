@@ -1,11 +1,11 @@
 import { button, element, listening } from '../dom/element.js';
 import type { Facet } from '../state/select-rows.js';
 
-/** Values of an axis that are shown before somebody asks for all, and then. */
+/** The values of an axis that are shown at first, and on demand. */
 const SHOWN = 8;
 const MOST = 200;
 
-/** Every axis with its values, and how many tools each would leave. */
+/** Shows every axis with its values, and the number of tools that each would leave. */
 export function filtersView(facets: readonly Facet[], expanded: ReadonlySet<string>, onChoose: (axis: string, value: string, chosen: boolean) => void, onExpand: (axis: string) => void): readonly HTMLElement[] {
   return facets.filter(({ values }) => values.length > 0).map((facet) => axisView(facet, expanded.has(facet.axis.key), onChoose, onExpand));
 }

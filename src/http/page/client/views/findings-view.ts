@@ -6,7 +6,7 @@ import type { References } from './work-views.js';
 const ORDER = ['error', 'warning', 'info'];
 const TITLES: Readonly<Record<string, string>> = { error: 'Errors', warning: 'Warnings', info: 'Notes' };
 
-/** What is wrong in manifests and metadata, the worst first, with where to fix it; the rest comes when it is asked for. */
+/** Shows the problems in manifests and metadata, the worst first, with where to fix them; further ones come on demand. */
 export function findingsView({ findings, severities, total, next }: WireFindings, references: References, onMore: () => void): readonly Child[] {
   if (findings.length === 0) return [element('p', { class: 'empty' }, 'Nothing to fix: every entry is valid, and every reference leads somewhere.')];
   const shown = [...new Set([...ORDER, ...findings.map(({ severity }) => severity)])];
@@ -42,7 +42,7 @@ function findingRow(finding: WireFinding, { route, ownerOfTool }: References): H
   );
 }
 
-/** `file:line:column /pointer`, as editors and terminals open it. */
+/** Returns `file:line:column /pointer`, as editors and terminals open it. */
 function placeOf({ source, line, column, path }: WireFinding): string {
   if (source === undefined || source === null || source === 'code') return '';
   const position = [source, line, column].filter((part) => part !== null && part !== undefined).join(':');

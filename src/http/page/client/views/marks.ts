@@ -2,10 +2,10 @@ import type { MetricsWire, WireTool } from '../data/wire.js';
 import { element, type Child } from '../dom/element.js';
 import { healthLevelOf } from '../../../wire/health-level.js';
 
-/** What `factMarks` shows, in its order. */
+/** The headings of the marks that `factMarks` shows, in their order. */
 export const FACT_HEADS = ['Access', 'Danger', 'Cost', 'Health'] as const;
 
-/** A tool's access, danger, cost and health as words; colour only underlines what they say. */
+/** Shows a tool's access, danger, cost and health as words; colour only underlines them. */
 export function factMarks(tool: WireTool): readonly HTMLElement[] {
   return [
     mark('access', tool.access_mode),
@@ -15,7 +15,7 @@ export function factMarks(tool: WireTool): readonly HTMLElement[] {
   ];
 }
 
-/** What somebody who means to call the tool has to know first; mostly nothing. */
+/** Shows what callers of the tool should know first; mostly nothing. */
 export function noticeMarks(tool: WireTool): readonly Child[] {
   return [
     tool.persona !== null && element('bdi', { class: 'tag owner', title: `belongs to the persona ${tool.persona}` }, tool.persona),
@@ -25,7 +25,7 @@ export function noticeMarks(tool: WireTool): readonly Child[] {
   ];
 }
 
-/** The success rate in percent, or that there is none. */
+/** Returns the success rate in percent, or words if there is none. */
 export function healthWords({ success_rate, total }: MetricsWire): string {
   return success_rate === null || total === 0 ? 'no calls' : `${percent(success_rate)} of ${total}`;
 }
@@ -35,12 +35,12 @@ export function milliseconds(value: number | null): string {
   return value < 1_000 ? `${value.toFixed(value < 10 ? 1 : 0)} ms` : `${(value / 1_000).toFixed(2)} s`;
 }
 
-/** Rounded down: 99.96 % with failures is not 100 %. */
+/** Returns a share in percent, rounded down: 99.96 % with failures is not 100 %. */
 function percent(share: number): string {
   return `${Math.floor(share * 1_000) / 10} %`;
 }
 
-/** @param unit what the word is of, where no column says it. */
+/** Makes one mark. @param unit the meaning of the word, if no column says it. */
 function mark(kind: string, level: string, unit = ''): HTMLElement {
   return element('span', { class: `fact ${kind}`, 'data-level': level }, level, unit !== '' && element('span', { class: 'unit' }, unit));
 }

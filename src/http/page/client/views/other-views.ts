@@ -15,7 +15,7 @@ const EVERYBODY = 'All personas';
 export class OtherViews {
   readonly #page: HTMLElement;
   readonly #onMoreFindings: () => void;
-  /** The card that was scrolled to, to do so once. */
+  /** The card that was scrolled to, so that it happens once. */
   #meant = '';
 
   constructor(page: HTMLElement, onMoreFindings: () => void) {
@@ -33,7 +33,7 @@ export class OtherViews {
     }
   }
 
-  /** The title, counts, which view is shown, and the personas to choose from. */
+  /** Shows the title, counts, the present view, and the personas to choose from. */
   renderBar({ tabs, persona }: Shell, state: CatalogueState, route: Route, tools: number): void {
     document.title = `${route.name ?? TITLES[route.view]} – tooldex`;
     const counts = { tools, skills: skillsFor(state, route).length, jobs: jobsFor(state, route).length, findings: state.findings?.total ?? 0 };
@@ -55,7 +55,7 @@ export class OtherViews {
 function contentOf(state: CatalogueState, route: Route, visible: readonly WireTool[], onMoreFindings: () => void): readonly Child[] {
   if (state.problem !== null) return [element('p', { class: 'problem', role: 'alert' }, state.problem)];
   if (state.status === 'loading') return [element('p', { class: 'empty' }, 'Loading …')];
-  // A persona's own tool is meant before a shared one, and any other when it is in neither.
+  // A name means a persona's own tool before a shared one, and any other if it is in neither.
   const owners = new Map([...state.tools, ...visible.filter(({ persona }) => persona === null), ...visible.filter(({ persona }) => route.persona !== null && isSamePersona(persona, route.persona))].map((tool) => [tool.name, tool.persona]));
   const references: References = { route, ownerOfTool: (name) => owners.get(name) };
   if (route.view === 'skills') return skillsView(skillsFor(state, route), references);
@@ -67,12 +67,15 @@ function skillsFor({ skills }: CatalogueState, { persona }: Route): readonly Wir
   return (skills ?? []).filter((skill) => skill.persona === null || persona === null || isSamePersona(skill.persona, persona));
 }
 
-/** A job's list of personas is its own rule besides who declared it: an empty list allows nobody in particular. */
+/**
+ * Returns the jobs for a persona. A job's list of personas is its own rule beside its owner: an empty list allows no
+ * persona in particular.
+ */
 function jobsFor({ jobs }: CatalogueState, { persona }: Route): readonly WireJob[] {
   return (jobs ?? []).filter((job) => persona === null || ((job.persona === null || isSamePersona(job.persona, persona)) && job.personas.some((name) => isSamePersona(name, persona))));
 }
 
-/** Everybody who has something of their own or is named somewhere, each once however it is spelled; '' for all. */
+/** Returns all personas that own something or are named somewhere, each once however it is spelled; '' stands for all. */
 function personasOf({ tools, skills, jobs }: CatalogueState, { persona }: Route): readonly string[] {
   const names = [...tools.map((tool) => tool.persona), ...(skills ?? []).map((skill) => skill.persona), ...(jobs ?? []).flatMap((job) => [job.persona, ...job.personas]), ...tools.flatMap((tool) => tool.persona_allowlist ?? [])];
   const bySpelling = new Map<string, string>();

@@ -16,13 +16,13 @@ export interface Shell {
   readonly json: HTMLAnchorElement;
   readonly filters: HTMLElement;
   readonly doneFiltering: HTMLButtonElement;
-  /** The list of tools, or what stands in its place. */
+  /** The list of tools, or the text in its place. */
   readonly list: HTMLElement;
   readonly toolsPane: HTMLElement;
   /** The other views. */
   readonly page: HTMLElement;
   readonly detail: HTMLElement;
-  /** What happened, for those who hear the page. */
+  /** The announcement of changes for screen readers. */
   readonly spoken: HTMLElement;
   readonly nodes: readonly HTMLElement[];
 }

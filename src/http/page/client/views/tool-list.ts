@@ -5,10 +5,10 @@ import { keyOfTool, type Row } from '../state/select-rows.js';
 import { FACT_HEADS } from './marks.js';
 import { rowKey, toolRow } from './tool-row.js';
 
-/** Rows that are made at once. Ten thousand would take the browser seconds; nobody reads beyond some hundred. */
+/** Rows that are made at once. Ten thousand would take the browser seconds, and users read no more than some hundred. */
 const WINDOW = 100;
 
-/** The list of tools, made as far as somebody scrolls or walks. */
+/** The list of tools, made as far as users scroll or walk. */
 export class ToolList {
   readonly #place: HTMLElement;
   readonly #onMore = new IntersectionObserver((seen) => {
@@ -17,7 +17,7 @@ export class ToolList {
   #rows: readonly Row[] = [];
   #route: Route | undefined;
   #shown = WINDOW;
-  /** The row that Tab reaches: the last that had the focus. */
+  /** The row that Tab reaches: the last one with the focus. */
   #current: string | undefined;
 
   constructor(place: HTMLElement) {
@@ -27,7 +27,10 @@ export class ToolList {
     });
   }
 
-  /** Shows other rows, or the words where there are none. `fresh` begins at the top, for another question; otherwise the place is kept. */
+  /**
+   * Shows other rows, or a text if there are none. `fresh` begins at the top, for another question; otherwise the place
+   * is kept.
+   */
   show(rows: readonly Row[], route: Route, fresh: boolean, empty: string): void {
     this.#rows = rows;
     this.#route = route;
@@ -37,7 +40,7 @@ export class ToolList {
     if (fresh) this.#place.scrollTop = 0;
   }
 
-  /** Moves the focus by rows: to the first when no row has it. @returns whether there is such a row. */
+  /** Moves the focus by rows: to the first if no row has it. @returns true if there is such a row. */
   move(by: number): boolean {
     const links = this.#links();
     const at = links.findIndex((link) => link.dataset['key'] === this.#current);

@@ -4,10 +4,10 @@ import { formatRoute, type Route } from '../state/route.js';
 import { keyOfTool, type Row } from '../state/select-rows.js';
 import { factMarks, noticeMarks } from './marks.js';
 
-/** Characters of a description in a list: more than fit, fewer than hurt. */
+/** Characters of a description in a list: more than fit, but not too many to load. */
 const DESCRIPTION = 240;
 
-/** A tool in the list: a link to it, what it is, and why it was found. */
+/** Shows a tool in the list: a link to it, its facts, and the reason why it was found. */
 export function toolRow({ tool, hit }: Row, route: Route, reachable: boolean): HTMLElement {
   const isOpen = route.name === tool.name && route.owner === tool.persona;
   const link = element(
@@ -31,12 +31,12 @@ export function toolRow({ tool, hit }: Row, route: Route, reachable: boolean): H
   );
 }
 
-/** Under which key a row's link is found again. */
+/** Returns the key by which a row's link is recognized. */
 export function rowKey(toolKey: string): string {
   return `row:${toolKey}`;
 }
 
-/** Which words of the request are in which field, and the score. */
+/** Shows the words of the request by field, and the score. */
 function reasons({ matches, corrections, score }: WireHit): HTMLElement {
   const wordsByField = new Map<string, string[]>();
   for (const { word, fields, related } of matches) {

@@ -1,6 +1,6 @@
 import { element, listening } from '../dom/element.js';
 
-/** Asks for the token that the server wants to see. */
+/** Asks for the token of the server. */
 export function unlockView(wasWrong: boolean, onToken: (token: string) => void): HTMLElement {
   const field = element('input', { id: 'token', type: 'password', autocomplete: 'off', required: true, 'data-key': 'token' });
   return listening(

@@ -4,14 +4,14 @@ import { foldedText } from '../dom/folded-text.js';
 import { formatRoute, type Route } from '../state/route.js';
 import { healthWords } from './marks.js';
 
-/** What skills and jobs refer to, to be linked. */
+/** The links for the tools, skills and personas that skills and jobs refer to. */
 export interface References {
   readonly route: Route;
-  /** The owner of the tool that is meant by a name; `undefined` when there is none. */
+  /** Returns the owner of the tool with a name; `undefined` if there is none. */
   readonly ownerOfTool: (name: string) => string | null | undefined;
 }
 
-/** Skills with the tools they need. */
+/** Shows skills with the tools they need. */
 export function skillsView(skills: readonly WireSkill[], references: References): readonly Child[] {
   if (skills.length === 0) return [element('p', { class: 'empty' }, 'There are no skills here. They are declared in skills.json.')];
   return skills.map((skill) =>
@@ -33,7 +33,7 @@ export function skillsView(skills: readonly WireSkill[], references: References)
   );
 }
 
-/** Jobs with who may schedule them, and the skills and tools they need. */
+/** Shows jobs with the personas that may schedule them, and the skills and tools they need. */
 export function jobsView(jobs: readonly WireJob[], references: References): readonly Child[] {
   if (jobs.length === 0) return [element('p', { class: 'empty' }, 'There are no jobs here. They are declared in jobs.json.')];
   return jobs.map((job) =>

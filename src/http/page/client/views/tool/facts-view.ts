@@ -4,7 +4,7 @@ import type { WireToolDetail } from '../../data/wire.js';
 import { element } from '../../dom/element.js';
 import { valuesOn } from '../../../../query/facets.js';
 
-/** A tool's metadata by name; what its author did not write is marked as inferred. */
+/** Shows a tool's metadata by name; values that its author did not write are marked as inferred. */
 export function factsView(tool: WireToolDetail): HTMLElement {
   const inferred = new Set(tool.inferred);
   const facts = factsOf(tool).filter(([, , values]) => values.length > 0);

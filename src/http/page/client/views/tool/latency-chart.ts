@@ -9,7 +9,7 @@ const STEP = 4;
 const BAR = 3;
 const LOWEST = 2;
 
-/** The last calls as bars, the newest at the right: as high as they took long; those that failed stand out. */
+/** Shows the last calls as bars, the newest at the right: as high as they took long; failed ones stand out. */
 export function latencyChart(samples: readonly SampleWire[]): HTMLElement {
   const calls = samples.slice(-MOST);
   const slowest = Math.max(1, ...calls.map(({ latency_ms }) => latency_ms));

@@ -7,7 +7,7 @@ import type { Route } from '../../state/route.js';
 import { keyOfTool } from '../../state/select-rows.js';
 import { detailHead, toolView } from './tool-view.js';
 
-/** How often an open tool is asked for again while it is seen: its health changes without the catalogue changing. */
+/** The interval at which a visible open tool is requested again: its health changes without the catalogue changing. */
 const REFRESH_MS = 10_000;
 
 /** The panel with the tool that is open. */
@@ -18,7 +18,7 @@ export class OpenTool {
   readonly #onClose: () => void;
   readonly #latest = new Latest();
   #open: { readonly name: string; readonly owner: string | null } | undefined;
-  /** The tool as it was shown last, to leave it alone (and what is selected in it) while it is the same. */
+  /** The tool as it was last shown; it is not redrawn (which would lose a selection) while it is the same. */
   #shown = '';
 
   constructor(panel: HTMLElement, api: Api, onAsk: (query: string) => void, onClose: () => void) {
@@ -31,7 +31,7 @@ export class OpenTool {
     }, REFRESH_MS);
   }
 
-  /** Opens the route's tool, or closes the panel when there is none. */
+  /** Opens the route's tool, or closes the panel if there is none. */
   follow(route: Route | null): void {
     const wanted = route?.name == null ? undefined : { name: route.name, owner: route.owner };
     const isSame = wanted !== undefined && this.#open !== undefined && keyOfTool(wanted.name, wanted.owner) === keyOfTool(this.#open.name, this.#open.owner);

@@ -3,11 +3,12 @@ import { element } from '../../dom/element.js';
 import { latencyChart } from './latency-chart.js';
 import { healthWords, milliseconds } from '../marks.js';
 
-/** How a tool's calls went, and each of its providers in the order in which they are tried. */
+/** Shows the health of a tool, and of each of its providers in the order in which they are tried. */
 export function providersView({ health, providers }: WireToolDetail): readonly HTMLElement[] {
   const byPriority = [...providers].sort((a, b) => a.priority - b.priority);
   const known = new Map(Object.entries(health.providers));
-  // Two providers of one name are kept apart by a part of their configuration's digest, so that names may only be in `health`.
+  // Two providers of one name are told apart by a part of their configuration's digest, so some names are only in
+  // `health`.
   const names = [...new Set([...byPriority.map(({ name }) => name), ...known.keys()])];
   const own = health.tool.samples ?? [];
   return [

@@ -6,7 +6,7 @@ import { factsView } from './facts-view.js';
 import { factMarks, noticeMarks } from '../marks.js';
 import { providersView } from './providers-view.js';
 
-/** Everything known of one tool. */
+/** Shows all fields of one tool. */
 export function toolView(tool: WireToolDetail, onAsk: (query: string) => void, onClose: () => void): readonly Child[] {
   const rows = schemaRows(tool.parameters);
   return [
@@ -21,7 +21,7 @@ export function toolView(tool: WireToolDetail, onAsk: (query: string) => void, o
   ];
 }
 
-/** The head of the open tool, for as long as there is nothing more to show as well. */
+/** Shows the head of the open tool, alone while there is nothing more to show. */
 export function detailHead(name: string, onClose: () => void, version: string | null = null): HTMLElement {
   return element(
     'div',
