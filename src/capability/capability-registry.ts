@@ -197,7 +197,7 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Finds the tools that fit a request best, whoever owns them.
+   * Finds the tools of all owners that fit a request best.
    *
    * The first search after a change reads the new tools in slices of some milliseconds, so that nothing else waits for it.
    *
@@ -341,9 +341,9 @@ export class CapabilityRegistry {
     const item = typeof name === 'string' ? items.seenBy(persona, name) : undefined;
     if (item !== undefined) return item;
     const suggestions = typeof name === 'string' ? suggestNames(name, items.allSeenBy(persona).map((each) => each.name)) : [];
-    const hint = suggestions.length === 0 ? '' : `; did you mean ${suggestions.join(' or ')}?`;
+    const hint = suggestions.length === 0 ? '' : ` Did you mean ${suggestions.join(' or ')}?`;
     const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
-    throw new ToolError('INVALID_ARGUMENT', `Expected the name of a ${kind} ${whose}, found ${describeValue(name)}${hint}`);
+    throw new ToolError('INVALID_ARGUMENT', `Expected the name of a ${kind} ${whose}, got ${describeValue(name)}.${hint}`);
   }
 }
 

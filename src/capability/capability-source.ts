@@ -73,21 +73,21 @@ export function toldContent(name: string, told: SourceTools, before: SourceConte
 
 function failedContent(name: string, error: unknown, before: SourceContent | undefined): SourceContent {
   const { owner = null, definitions = [], join } = before ?? {};
-  const kept = definitions.length === 0 ? '' : `; the ${definitions.length} tools found last stay in use`;
-  const finding = findingAt(placeless(owner, name), 'unreadable', 'error', `expected tools of ${name}, found a failure: ${publicMessage(error)}${kept}`);
+  const kept = definitions.length === 0 ? '' : ` The last ${definitions.length} tools stay in use.`;
+  const finding = findingAt(placeless(owner, name), 'unreadable', 'error', `Expected tools of ${name}, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`);
   return Object.freeze({ name, owner, definitions, findings: Object.freeze([finding]), ...(join && { join }) });
 }
 
 function contentOf(name: string, found: SourceTools): SourceContent {
   const { definitions, persona = null, issues = [], join } = found;
-  if (!Array.isArray(definitions)) throw new TypeError(`expected a list of definitions, found ${describeValue(definitions)}`);
-  if (persona !== null && (typeof persona !== 'string' || persona.trim() === '')) throw new TypeError(`expected a persona's name or null, found ${describeValue(persona)}`);
+  if (!Array.isArray(definitions)) throw new TypeError(`Expected a list of definitions, got ${describeValue(definitions)}.`);
+  if (persona !== null && (typeof persona !== 'string' || persona.trim() === '')) throw new TypeError(`Expected a persona's name or null, got ${describeValue(persona)}.`);
   const owner = persona === null || ownerKey(persona) === '' ? null : persona;
   const place = placeless(owner, name);
   const findings = issues.map((issue) => findingAt(place, 'invalid', 'error', publicMessage(issue)));
   const usable = (definitions as readonly unknown[]).filter((definition): definition is ToolDefinition => {
     if (isToolDefinition(definition)) return true;
-    findings.push(findingAt(place, 'invalid', 'error', `expected a tool made with defineTool, found ${describeValue(definition)}`));
+    findings.push(findingAt(place, 'invalid', 'error', `Expected a tool made with defineTool, got ${describeValue(definition)}.`));
     return false;
   });
   return Object.freeze({ name, owner, definitions: Object.freeze(usable), findings: Object.freeze(findings), ...(typeof join === 'function' && { join }) });

@@ -7,7 +7,7 @@ export interface TimerOptions {
 
 /** A source of time. Everything that waits or measures takes one, so that tests decide what time it is. */
 export interface Clock {
-  /** Milliseconds since 1970: for dates that people read. It may jump when the machine's clock is set. */
+  /** Milliseconds since 1970: for dates that are shown. It may jump when the machine's clock is set. */
   now(): number;
   /** Milliseconds since some moment, which only ever rise: for durations and deadlines. */
   elapsed(): number;

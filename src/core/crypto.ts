@@ -19,14 +19,14 @@ export function hmacOf(key: Uint8Array, text: string): string {
   return node === undefined ? bytesToHex(hmac(sha256, key, utf8ToBytes(text))) : node.createHmac('sha256', key).update(text).digest('hex');
 }
 
-/** Compares two texts in a time that says nothing of where they differ: whoever forges a signature would learn it digit by digit. */
+/** Compares two texts in a time that does not depend on where they differ: a forger of signatures would learn one digit by digit. */
 export function isEqualSignature(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let index = 0; index < one.length; index += 1) difference |= one.charCodeAt(index) ^ other.charCodeAt(index % Math.max(1, other.length));
   return difference === 0;
 }
 
-/** Returns random bytes that nobody can foresee. */
+/** Returns random bytes that cannot be predicted. */
 export function randomBytes(length: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(length));
 }

@@ -7,7 +7,7 @@ type PriorityName = Lowercase<keyof typeof Priority>;
 /** Danger levels from harmless to worst; a level's rank is its place. */
 export const DANGER_LEVELS: readonly DangerLevel[] = Object.freeze(Object.values(DangerLevel));
 
-/** Cost tiers from free to dearest; a tier's rank (0–3) is its place. */
+/** Cost tiers from free to high; a tier's rank (0–3) is its place. */
 export const COST_TIERS: readonly CostTier[] = Object.freeze(Object.values(CostTier));
 
 /** The rank of a danger level: 0 for `safe` up to 4 for `critical`. */

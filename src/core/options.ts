@@ -15,7 +15,7 @@ import { describeValue, isPlainObject } from './plain-data.js';
 export function checkOptions<S extends z.ZodType>(schema: S, options: unknown, what: string): Readonly<z.output<S>> {
   const header = `The ${what} are refused`;
   const given = options === undefined ? {} : options;
-  // An object of a class may have members that nobody meant as options.
+  // An object of a class may have members that were never meant as options.
   if (!isPlainObject(given)) throw refusal(header, [{ path: [], message: expectedGot('a plain object', instanceOf(given) ?? describeValue(given), given instanceof Promise ? AWAIT : undefined) }]);
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);

@@ -62,11 +62,11 @@ describe('loading manifests', () => {
   });
 
   it.each([
-    ['that is missing', () => undefined, 'expected a file, found nothing'],
+    ['that is missing', () => undefined, 'Expected a file, got none.'],
     ['that is a folder', (path: string) => mkdirSync(path), 'found a folder or a device'],
     ['that is a pipe nobody writes to', (path: string) => execFileSync('mkfifo', [path]), 'found a folder or a device'],
     ['of more than 1 MiB', (path: string) => writeFileSync(path, ' '.repeat(1_048_577)), 'at most 1 MiB'],
-    ['that is no UTF-8', (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])), 'expected UTF-8 text'],
+    ['that is no UTF-8', (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])), 'Expected UTF-8 text'],
     ['that leads to itself', (path: string) => symlinkSync(path, path), 'ELOOP'],
   ])('reports a file %s', async (_, make, expected) => {
     const path = join(folderWith({}), 'functions.json');
@@ -92,7 +92,7 @@ describe('loading manifests', () => {
 
   it('names a comma after the last value, where it stands', async () => {
     const root = folderWith({ 'functions.json': '[\n  { "name": "a", },\n]' });
-    expect((await quarantined({ root })).issues).toMatchObject([{ line: 2, column: 16, message: 'expected JSON, got a comma after the last value; leave it out: nothing of the file is used' }]);
+    expect((await quarantined({ root })).issues).toMatchObject([{ line: 2, column: 16, message: 'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.' }]);
   });
 
   it('warns of handlers that answer no tool, of single files only where the name is nearly that of one', async () => {
@@ -203,8 +203,8 @@ describe('finding manifests', () => {
 
   it('says when there is nothing', async () => {
     const empty = folderWith({ 'skills.json': [] });
-    expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([expect.stringContaining('found none')]);
+    expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([expect.stringContaining('got none')]);
     const { errors } = await refused({ root: resolve(empty, 'missing') });
-    expect(errors).toMatchObject([{ message: 'expected a folder with manifests, found nothing' }]);
+    expect(errors).toMatchObject([{ message: 'Expected a folder with manifests, got nothing.' }]);
   });
 });

@@ -108,7 +108,7 @@ describe('an entry of a manifest', () => {
 
   it('may state its danger itself, but not below its safety level', () => {
     expect(entryOf(definitionWith({ side_effects: 'system', danger_level: 'medium', safety_level: 'medium' })).dangerLevel).toBe('medium');
-    expect(issuesWith({ danger_level: 'low', safety_level: 'high' })).toEqual(['/0/danger_level: expected a danger level not below the safety level "high", found "low"; raise it, or leave it out']);
+    expect(issuesWith({ danger_level: 'low', safety_level: 'high' })).toEqual(['/0/danger_level: Expected a danger level not below the safety level "high", got "low". Raise it, or leave it out.']);
   });
 
   it('is refused when it contradicts itself, like a tool in code', () => {
@@ -132,11 +132,11 @@ describe('an entry of a manifest', () => {
     const issues = issuesWith({ sideEffects: 'none', require_consent: true, timeout: 5, constructor: 1, auth: { required: true, scope: 'a' }, providers: [{ name: 'p', region: 'eu' }] }, 'warning');
     expect(issues).toEqual(
       expect.arrayContaining([
-        expect.stringContaining('/0/sideEffects: expected a known key, found "sideEffects"; did you mean side_effects?'),
-        expect.stringContaining('did you mean requires_consent?'),
-        expect.stringContaining('did you mean default_timeout?'),
-        '/0/constructor: expected a known key, found "constructor"; it is only carried along',
-        expect.stringContaining('did you mean scopes?'),
+        expect.stringContaining('/0/sideEffects: Expected a known key, got "sideEffects". Did you mean side_effects?'),
+        expect.stringContaining('Did you mean requires_consent?'),
+        expect.stringContaining('Did you mean default_timeout?'),
+        '/0/constructor: Expected a known key, got "constructor". It is only carried along.',
+        expect.stringContaining('Did you mean scopes?'),
         expect.stringContaining('/0/providers/0/region'),
       ]),
     );

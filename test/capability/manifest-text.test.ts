@@ -14,8 +14,8 @@ describe('the text of a manifest', () => {
     const { entries, issues } = readManifest(JSON.stringify({ tools: [LEAST, { ...LEAST, name: 'other', default_timeout: -1 }] }));
     expect(entries).toMatchObject([{ index: 0, line: 1 }]);
     expect(issues).toMatchObject([{ path: '/tools/1/default_timeout', entryName: 'other' }]);
-    expect(only('{"list": []}').message).toBe('expected a list of tools, or an object with one under "tools", found an object');
-    expect(only('[5]').message).toBe('expected a tool as an object, found 5');
+    expect(only('{"list": []}').message).toBe('Expected a list of tools, or an object with one under "tools", got an object.');
+    expect(only('[5]').message).toBe('Expected a tool as an object, got 5.');
   });
 
   it('is told where it is wrong, by line and column as editors count', () => {
@@ -42,7 +42,7 @@ describe('the text of a manifest', () => {
     ['deep lists after a text that does not end', `["\n${'['.repeat(100_000)}`],
     ['deep lists that end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
   ])('is answered when it nests without end: %s', (_, text) => {
-    expect(only(text)).toMatchObject({ used: 0, message: 'expected JSON nested at most 64 levels deep, found more; flatten it' });
+    expect(only(text)).toMatchObject({ used: 0, message: 'Expected JSON nested at most 64 levels deep, got more. Flatten it.' });
   });
 
   it('is bounded', () => {
@@ -50,7 +50,7 @@ describe('the text of a manifest', () => {
     expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 tools');
     const { issues } = read({ ...LEAST, ...Object.fromEntries(Array.from({ length: 5_000 }, (__, index) => [`k${index}`, 1])) });
     expect(issues).toHaveLength(21);
-    expect(issues.map(({ message }) => message)).toContain('expected known keys, found 4980 more that are unknown');
+    expect(issues.map(({ message }) => message)).toContain('Expected known keys, got 4980 more that are unknown.');
     const many = readManifest(JSON.stringify(Array.from({ length: 1_000 }, () => ({ a: 1, b: 2 }))));
     expect(many.issues).toHaveLength(1_001);
     expect(many.issues.every(({ severity }) => severity === 'error')).toBe(true);

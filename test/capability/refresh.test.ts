@@ -78,7 +78,7 @@ describe('a refresh', () => {
     expect(change.edited).toEqual([{ kind: 'tool', owner: 'Nova', name: 'n' }]);
     expect([owned(registry.tools()), owned(registry.skills())]).toEqual([['a@shared', 'n@Nova'], ['S@shared']]);
     expect(registry.findings).toMatchObject([
-      { severity: 'error', kind: 'unreadable', file: 'functions.json', line: 1, message: expect.stringMatching(/its last good content stays in use$/) as string },
+      { severity: 'error', kind: 'unreadable', file: 'functions.json', line: 1, message: expect.stringMatching(/Its last good content stays in use\.$/) as string },
       { severity: 'error', kind: 'unreadable', file: 'skills.json' },
     ]);
     // Broken in another way: still the content from before both.
@@ -207,7 +207,7 @@ describe('a source', () => {
     };
     expect(await registry.refresh()).toMatchObject({ changed: true, added: [], edited: [], removed: [] });
     expect(owned(registry.tools())).toEqual(['remote@shared']);
-    expect(registry.findings).toMatchObject([{ kind: 'unreadable', file: 'server', line: null, message: expect.stringMatching(/1 tools found last stay/) as string }]);
+    expect(registry.findings).toMatchObject([{ kind: 'unreadable', file: 'server', line: null, message: expect.stringMatching(/The last 1 tools stay/) as string }]);
     expect(registry.findings[0]!.message).not.toContain('abcdef123456');
   });
 

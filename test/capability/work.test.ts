@@ -66,7 +66,7 @@ describe('a job or task that extends another', () => {
 
   it('in a circle is told the way round', async () => {
     const registry = await load({ 'tasks.json': [{ name: 'A', extends: 'B' }, { name: 'B', extends: 'A' }] });
-    expect(registry.findings.map(({ message }) => message)).toEqual(['expected tasks that extend others, found a circle: A → B → A', 'expected tasks that extend others, found a circle: B → A → B']);
+    expect(registry.findings.map(({ message }) => message)).toEqual(['Expected tasks that extend others, got a circle: A → B → A.', 'Expected tasks that extend others, got a circle: B → A → B.']);
   });
 
   it('at the end of an endless chain is left out', async () => {
@@ -132,12 +132,12 @@ describe('what is referred to and not there', () => {
     expect(registry.jobs()[0]!.unresolved).toEqual({ skills: ['Ghost'], tools: ['constructor'], tasks: ['T'] });
     expect(registry.findings.every(({ severity, kind }) => severity === 'warning' && kind === 'dangling')).toBe(true);
     expect(registry.findings.map(({ file, path, message }) => `${file}${path} ${message}`)).toEqual([
-      'skills.json/0/required_tools/0 expected a tool that is shared, found "web_serch"; did you mean web_search?',
-      'skills.json/0/required_tools/1 expected a tool that is shared, found "own", which only Atlas has',
-      'jobs.json/0/required_skills/1 expected a skill that is shared, found "Ghost"',
-      'jobs.json/0/required_tools/0 expected a tool that is shared, found "constructor"',
-      'jobs.json/0/task_graph/0 expected a task that is shared, found "T"',
-      'jobs.json/0/task_graph/0/depends_on/0 expected a step of this job, found "U"',
+      'skills.json/0/required_tools/0 Expected a tool that is shared, got "web_serch". Did you mean web_search?',
+      'skills.json/0/required_tools/1 Expected a tool that is shared, got "own", which only Atlas has.',
+      'jobs.json/0/required_skills/1 Expected a skill that is shared, got "Ghost".',
+      'jobs.json/0/required_tools/0 Expected a tool that is shared, got "constructor".',
+      'jobs.json/0/task_graph/0 Expected a task that is shared, got "T".',
+      'jobs.json/0/task_graph/0/depends_on/0 Expected a step of this job, got "U".',
     ]);
   });
 

@@ -96,7 +96,7 @@ class Finder {
     try {
       this.#realRoot = await realpath(this.#root);
     } catch {
-      this.#say(this.#root, 'expected a folder with manifests, found nothing');
+      this.#say(this.#root, 'Expected a folder with manifests, got nothing.');
       return { files: [], issues: this.#issues };
     }
     await this.#add(this.#root, SHARED);
@@ -107,18 +107,18 @@ class Finder {
   async #addPersonas(folder: string): Promise<void> {
     if (!(await this.#isInside(folder))) return;
     const found = await readdir(folder).catch(() => undefined);
-    if (found === undefined) return this.#say(folder, 'expected a folder of personas that can be read, found none');
+    if (found === undefined) return this.#say(folder, 'Expected a folder of personas that can be read, got none.');
     const names = found.filter((name) => !name.startsWith('.')).sort(compareText);
-    if (names.length > MOST_PERSONAS) this.#say(folder, `expected at most ${MOST_PERSONAS} personas, found ${names.length}; the rest is not read`);
+    if (names.length > MOST_PERSONAS) this.#say(folder, `Expected at most ${MOST_PERSONAS} personas, got ${names.length}. The rest is not read.`);
     for (const persona of names.slice(0, MOST_PERSONAS)) await this.#addPersona(join(folder, persona), persona);
   }
 
   async #addPersona(folder: string, persona: string): Promise<void> {
     if (!(await this.#isInside(folder)) || !(await isFolder(folder))) return;
     const key = personaKey(persona);
-    if (key === RESERVED || key === '') return this.#say(folder, `expected the name of a persona, found ${JSON.stringify(persona)}, which means the tools of all; rename the folder`);
+    if (key === RESERVED || key === '') return this.#say(folder, `Expected the name of a persona, got ${JSON.stringify(persona)}, which stands for the shared tools. Rename the folder.`);
     const known = this.#personas.get(key);
-    if (known !== undefined) return this.#say(folder, `expected one folder for each persona, found a second one beside ${JSON.stringify(shownPath(known, this.#root))} (upper and lower case are the same); it is not read`);
+    if (known !== undefined) return this.#say(folder, `Expected one folder for each persona, got a second one beside ${JSON.stringify(shownPath(known, this.#root))} (upper and lower case are the same). It is not read.`);
     this.#personas.set(key, folder);
     await this.#add(folder, OWN, persona);
   }
@@ -139,7 +139,7 @@ class Finder {
     }
     const real = await realpath(path).catch(() => undefined);
     if (real === undefined || real.startsWith(this.#realRoot + (this.#realRoot.endsWith(sep) ? '' : sep))) return true;
-    this.#say(path, 'expected a place inside of the folder, found a link that leads out of it; it is not read', 'warning');
+    this.#say(path, 'Expected a place inside of the folder, got a link that leads out of it. It is not read.', 'warning');
     return false;
   }
 

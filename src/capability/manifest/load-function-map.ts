@@ -99,7 +99,7 @@ function mapped(metadata: FunctionMetadata, works: ReadonlyMap<string, Execute<n
 function notExecutable(name: string, reference: string | undefined): () => never {
   const key = JSON.stringify(reference ?? name);
   return () => {
-    throw new ToolError('NOT_EXECUTABLE', `expected a function that runs the tool ${JSON.stringify(name)}, found none; give one in handlers[${key}], or a module that exports ${key}`, { details: { name } });
+    throw new ToolError('NOT_EXECUTABLE', `Expected a function that runs the tool ${JSON.stringify(name)}, got none. Give one in handlers[${key}], or a module that exports ${key}.`, { details: { name } });
   };
 }
 

@@ -88,7 +88,7 @@ async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<{ rea
   const { files, issues } = await findManifestFiles(place.root);
   const tools = files.filter(({ kind }) => kind === 'tools');
   if (tools.length > 0 || issues.some(({ severity }) => severity === 'error')) return { files: tools, issues };
-  const nothing: ManifestIssue = { file: shownPath(resolve(place.root), resolve(place.root)), path: '', line: 1, column: 1, message: 'expected a folder with functions.json or tools.json, found none', severity: 'error' };
+  const nothing: ManifestIssue = { file: shownPath(resolve(place.root), resolve(place.root)), path: '', line: 1, column: 1, message: 'Expected a folder with functions.json or tools.json, got none.', severity: 'error' };
   return { files: [], issues: [...issues, nothing] };
 }
 
@@ -133,7 +133,7 @@ class Loader {
     const place = `${entry.name} ${persona === undefined ? '' : personaKey(persona)}`;
     const first = this.#files.get(place);
     if (first === undefined) this.#files.set(place, file);
-    else this.issues.push(Object.freeze({ file, path: `/${index}/name`, line, column: 1, entryName: entry.name, message: `expected a name that no other tool has, found ${describeValue(entry.name)} again (first in ${first}); rename or remove one`, severity: 'error' }));
+    else this.issues.push(Object.freeze({ file, path: `/${index}/name`, line, column: 1, entryName: entry.name, message: `Expected a name that no other tool has, got ${describeValue(entry.name)} again (first in ${first}). Rename or remove one.`, severity: 'error' }));
     return first === undefined;
   }
 }

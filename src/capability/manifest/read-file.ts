@@ -25,15 +25,15 @@ export async function readTextFile(path: string): Promise<FileText> {
       if (typeof after !== 'string' && before.equals(after)) return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(after) };
       before = after;
     }
-    return { fault: 'expected a file that holds still, found one that changes with every look; write it beside and rename it' };
+    return { fault: 'Expected a file that holds still, got one that changes with every look. Write it beside and rename it.' };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { fault: 'expected UTF-8 text, found bytes that are none' };
-    return { fault: code === 'ENOENT' ? 'expected a file, found nothing' : `expected a file that can be read, found ${code ?? 'an error'}` };
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { fault: 'Expected UTF-8 text, got other bytes. Save the file as UTF-8.' };
+    return { fault: code === 'ENOENT' ? 'Expected a file, got none.' : `Expected a file that can be read, got ${code ?? 'an error'}.` };
   }
 }
 
-const TOO_LONG = 'expected at most 1 MiB, found more; split it into several files';
+const TOO_LONG = 'Expected at most 1 MiB, got more. Split it into several files.';
 
 async function readBytes(path: string): Promise<Buffer | string> {
   let file: FileHandle | undefined;
@@ -41,7 +41,7 @@ async function readBytes(path: string): Promise<Buffer | string> {
     // A named pipe would block the open.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await file.stat();
-    if (!stats.isFile()) return 'expected a file, found a folder or a device';
+    if (!stats.isFile()) return 'Expected a file, got a folder or a device.';
     if (stats.size > MAX_BYTES) return TOO_LONG;
     // One byte more than it has, so that growth is noticed.
     let buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES) + 1);

@@ -60,7 +60,7 @@ export function buildState(inputs: Inputs, revision: number, live: LiveFacts, be
     const first = held.get(key);
     if (joiner.hasJoined(declared.entry)) continue;
     if (first !== undefined) {
-      findings.push(findingAt(place, 'duplicate', 'error', `expected a name that no other tool of the same owner has, found ${describeValue(name)} again (first in ${first.source}); rename or remove one`, name));
+      findings.push(findingAt(place, 'duplicate', 'error', `Expected a name that no other tool of the same owner has, got ${describeValue(name)} again (first in ${first.source}). Rename or remove one.`, name));
       continue;
     }
     const facts = { ...declared, entry: joiner.join(declared, (fault) => findings.push(findingAt(place, 'invalid', 'error', fault, name))) };
@@ -116,7 +116,7 @@ class SourceJoiner {
         if (same !== undefined && isOwn) this.#joined.add(same);
         return entryOf(joined);
       } catch (error) {
-        tell(`expected a tool that can be joined with the one for which it stands, found a failure: ${publicMessage(error)}`);
+        tell(`Expected a tool that can be joined with the one for which it stands, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.`);
       }
     }
     return entry;

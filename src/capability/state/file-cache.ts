@@ -90,7 +90,7 @@ export class FileCache {
     const { content, broken } = 'fault' in read ? unreadableFile(file, read.fault) : this.#parse(file, read.text);
     const good = broken ? before?.good : content;
     if (!broken || good === undefined) return { hash, content, good };
-    const findings = content.findings.map((finding) => Object.freeze({ ...finding, message: `${finding.message}; its last good content stays in use` }));
+    const findings = content.findings.map((finding) => Object.freeze({ ...finding, message: `${finding.message} Its last good content stays in use.` }));
     return { hash, content: Object.freeze({ ...good, findings: Object.freeze([...findings, ...good.findings]) }), good };
   }
 

@@ -141,8 +141,8 @@ function danglingReference({ raw, name }: CheckedWork, key: string, index: numbe
   const owners = known.ownersOf(missing).map(({ owner }) => owner);
   const names = owners.length > 0 ? [] : suggestNames(missing, [...new Set(known.all.map((each) => each.name))]);
   const whose = raw.owner === null ? 'shared' : `of ${raw.owner} or shared`;
-  const hint = owners.length > 0 ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}` : names.length > 0 ? `; did you mean ${names.join(' or ')}?` : '';
-  return findingAt(raw.placeOf([key, index]), 'dangling', 'warning', `expected ${what} that is ${whose}, found ${describeValue(missing)}${hint}`, name);
+  const hint = owners.length > 0 ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}.` : names.length > 0 ? `. Did you mean ${names.join(' or ')}?` : '.';
+  return findingAt(raw.placeOf([key, index]), 'dangling', 'warning', `Expected ${what} that is ${whose}, got ${describeValue(missing)}${hint}`, name);
 }
 
 /** Returns warnings for steps that depend on a missing step: they would wait for ever. */
@@ -150,6 +150,6 @@ function stepFaults({ raw, name, manifest }: CheckedWork<'job'>): readonly Capab
   const { task_graph: steps } = manifest;
   const there = new Set(steps.map(({ task }) => task.trim()));
   return steps.flatMap(({ depends_on: needed = [] }, step) =>
-    needed.flatMap((each, index) => (there.has(each.trim()) ? [] : [findingAt(raw.placeOf(['task_graph', step, 'depends_on', index]), 'dangling', 'warning', `expected a step of this job, found ${describeValue(each)}`, name)])),
+    needed.flatMap((each, index) => (there.has(each.trim()) ? [] : [findingAt(raw.placeOf(['task_graph', step, 'depends_on', index]), 'dangling', 'warning', `Expected a step of this job, got ${describeValue(each)}.`, name)])),
   );
 }

@@ -9,9 +9,9 @@ import type { CapabilityState } from '../state/build-state.js';
 import type { CallWire, CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './wire-types.js';
 
 /**
- * Works out what a state looks like from outside; it may pause before every item.
+ * Describes a state as others see it; it may pause before every item.
  *
- * For a persona: its own and the shared tools and skills, also shared ones that its own replace; of tasks those it sees;
+ * For a persona: its own and the shared tools and skills, even shared ones that its own replace; the tasks it sees; the
  * jobs that it may schedule.
  */
 export function* summarizeCapabilities({ revision, tools, skills, tasks, jobs }: CapabilityState, persona: string | null): Work<CapabilitySummary> {

@@ -41,7 +41,7 @@ export function checkWork<Kind extends WorkKind>(kind: Kind, entries: readonly R
     const key = `${ownerKey(raw.owner)}/${name}`;
     const first = checked.get(key);
     if (first === undefined) checked.set(key, Object.freeze({ raw, name, manifest: cloneFrozen(merged) as unknown as WorkManifests[Kind] }));
-    else findings.push(findingAt(raw.placeOf(['name']), 'duplicate', 'error', `expected a name that no other ${kind} of the same owner has, found ${describeValue(name)} again (first in ${first.raw.file}); rename or remove one`, name));
+    else findings.push(findingAt(raw.placeOf(['name']), 'duplicate', 'error', `Expected a name that no other ${kind} of the same owner has, got ${describeValue(name)} again (first in ${first.raw.file}). Rename or remove one.`, name));
   }
   return { checked: [...checked.values()], findings };
 }
@@ -62,13 +62,13 @@ class BaseIndex {
   /** Returns the entry with all it inherits, or the reason why that is impossible. */
   merge(raw: RawWork, chain: readonly RawWork[]): Fields | string {
     const { extends: extended, ...own } = raw.fields;
-    if (extended !== undefined && typeof extended !== 'string') return `expected the name of a ${raw.kind} to extend, found ${describeValue(extended)}`;
+    if (extended !== undefined && typeof extended !== 'string') return `Expected the name of a ${raw.kind} to extend, got ${describeValue(extended)}.`;
     const explicit = extended?.trim() ?? '';
     const name = explicit === '' ? nameOf(raw) : explicit;
     const base = name === undefined ? undefined : this.#baseOf(raw, name);
-    if (base === undefined) return explicit === '' ? own : `expected a ${raw.kind} to extend, found none called ${describeValue(explicit)}${this.#hint(explicit)}`;
-    if (chain.includes(base)) return `expected ${raw.kind}s that extend others, found a circle: ${[...chain, raw, base].map((each) => nameOf(each) ?? '(no name)').join(' → ')}`;
-    if (chain.length >= MOST_BASES) return `expected at most ${MOST_BASES} ${raw.kind}s that extend one another, found more; let some extend the first base itself`;
+    if (base === undefined) return explicit === '' ? own : `Expected a ${raw.kind} to extend, got none called ${describeValue(explicit)}.${this.#hint(explicit)}`;
+    if (chain.includes(base)) return `Expected ${raw.kind}s that extend others, got a circle: ${[...chain, raw, base].map((each) => nameOf(each) ?? '(no name)').join(' → ')}.`;
+    if (chain.length >= MOST_BASES) return `Expected at most ${MOST_BASES} ${raw.kind}s that extend one another, got more. Let some extend the first base itself.`;
     const inherited = this.merge(base, [...chain, raw]);
     return typeof inherited === 'string' ? inherited : { ...inherited, ...own };
   }
@@ -83,7 +83,7 @@ class BaseIndex {
 
   #hint(name: string): string {
     const names = suggestNames(name, [...new Set([...this.#entries.values()].flatMap((raw) => nameOf(raw) ?? []))]);
-    return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`;
+    return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
   }
 }
 

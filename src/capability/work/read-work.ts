@@ -29,14 +29,14 @@ export interface ReadWork {
 /** Reads a file of skills, jobs or tasks: a JSON list of objects, or an object with one under the kind's plural. Never throws. */
 export function readWork(text: string, kind: WorkKind, owner: string | null, file: string): ReadWork {
   const broken = (message: string, line = 1, column = 1): ReadWork => ({ entries: [], findings: [findingAt({ owner, file, line, column, path: '' }, 'unreadable', 'error', message)], broken: true });
-  if (text.length > MAX_TEXT_LENGTH) return broken('expected a file of at most 1 MiB, found more; split it into several files');
+  if (text.length > MAX_TEXT_LENGTH) return broken('Expected a file of at most 1 MiB, got more. Split it into several files.');
   const parsed = parseJsonText(text);
   if (!parsed.ok) return broken(parsed.fault.message, parsed.fault.line, parsed.fault.column);
   const key = `${kind}s`;
   const base: Path = isPlainObject(parsed.value) && Object.hasOwn(parsed.value, key) ? [key] : [];
   const list = base.length === 0 ? parsed.value : (parsed.value as Fields)[key];
-  if (!Array.isArray(list)) return broken(`expected a list of ${key}, found ${describeValue(list)}`);
-  if (list.length > MAX_ENTRIES) return broken(`expected at most ${MAX_ENTRIES} ${key} in one file, found ${list.length}; split it into several files`);
+  if (!Array.isArray(list)) return broken(`Expected a list of ${key}, got ${describeValue(list)}.`);
+  if (list.length > MAX_ENTRIES) return broken(`Expected at most ${MAX_ENTRIES} ${key} in one file, got ${list.length}. Split it into several files.`);
 
   const findings: CapabilityFinding[] = parsed.text.findings().map(({ path, message, severity, line, column }) => findingAt({ owner, file, line, column, path: pointerOf(path) }, 'invalid', severity, message));
   const spoiled = new Set(parsed.text.findings().flatMap(({ path, severity }) => (severity === 'error' ? [path[base.length]] : [])));

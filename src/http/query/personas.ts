@@ -10,10 +10,10 @@ import type { WireError } from '../answers/answer.js';
 import { text, type Parameter } from './parameter.js';
 import type { Asked } from './read-parameters.js';
 
-// The rule of every route: without a persona, everything of everybody; with one, what is shared and what is its own. Each
+// The rule of every route: without a persona, the items of all owners; with one, the shared ones and its own. Each
 // item says by `compatibility` whether the persona may use it. A persona that the catalogue does not know is refused.
 //
-// Lists also have what is shared and is replaced by the persona's own of that name: it fits, and comes back when its own goes.
+// Lists also have the shared items that the persona's own of that name replace: they fit, and return when its own goes.
 // `/search` and `/tools/:name` stand for a call by name: they give a persona only what it gets under the name.
 
 const personas = text('A persona, with the shared items; `-shared` leaves those out, `-name` a persona. Several mean any of them.');

@@ -35,7 +35,7 @@ export class Asked {
   }
 }
 
-/** Returns the advice for a name that nobody knows. */
+/** Returns the advice for an unknown name. */
 export function nearTo(name: string, known: readonly string[]): string | undefined {
   const [near] = suggestNames(name, known);
   return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`;

@@ -13,7 +13,7 @@ import { NO_PARAMETERS, type Route } from './route.js';
 
 export const summaryRoute: Route = {
   path: '/summary',
-  summary: 'Everything a persona, or everybody, can do: tools, skills, tasks and jobs with their health.',
+  summary: 'Everything a persona, or everyone, can do: tools, skills, tasks and jobs with their health.',
   parameters: new Map([['persona', ONE_PERSONA]]),
   content: openObject(['revision', 'persona', 'tools', 'skills', 'tasks', 'jobs']),
   answer: async ({ capabilities, asked, conditions }) => {

@@ -21,7 +21,7 @@ const USUAL_RESULTS = 10;
 
 export const searchRoute: Route = {
   path: '/search',
-  summary: 'The tools that fit a request, whoever owns them or among what a persona may call: the best first, each with the words it was found by, where they stand, and its score.',
+  summary: 'The tools of all owners, or those that a persona may call, that fit a request: the best first, each with the words by which it was found, their fields, and its score.',
   parameters: new Map<string, Parameter>([
     ['q', text('The request, in the words of the user.', { repeatable: false, longest: LONGEST_REQUEST })],
     ['persona', PERSONA],

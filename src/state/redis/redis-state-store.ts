@@ -23,7 +23,7 @@ const FIRST_WAIT_MS = 1_000;
  *
  * - A restart, whatever Redis keeps on disk, and a failover to a replica change the identity that `now()` tells: writes
  *   bound to the identity before are refused, unless `onStoreRestart` is `'trust'`.
- * - `FLUSHALL` and removed keys leave the identity as it is: what is gone is not there for anybody.
+ * - `FLUSHALL` and removed keys leave the identity as it is: the keys are gone for all processes.
  * - A Redis whose `maxmemory-policy` is not `noeviction` is refused: it could forget a used approval.
  */
 export class RedisStateStore implements StateStore {

@@ -62,14 +62,14 @@ function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): r
 function lowDanger({ danger_level: danger, safety_level: safety }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
   const rank = dangerRank(danger as DangerLevel);
   if (rank < 0 || rank >= dangerRank(safety as DangerLevel)) return [];
-  return [error(['danger_level'], `expected a danger level not below the safety level ${describeValue(safety)}, found ${describeValue(danger)}; raise it, or leave it out`)];
+  return [error(['danger_level'], `Expected a danger level not below the safety level ${describeValue(safety)}, got ${describeValue(danger)}. Raise it, or leave it out.`)];
 }
 
 function contradictedNeeds({ auth }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
   if (!isPlainObject(auth) || !isPlainObject(auth['envs'])) return [];
   return Object.entries(auth['envs'])
     .filter(([, need]) => isPlainObject(need) && typeof need['required'] === 'boolean' && need['required'] === need['optional'])
-    .map(([variable]) => error(['auth', 'envs', variable], 'expected "required" or "optional", found both with the same value; leave one out'));
+    .map(([variable]) => error(['auth', 'envs', variable], 'Expected "required" or "optional", got both with the same value. Leave one out.'));
 }
 
 function unknownKeys(fields: Readonly<Record<string, unknown>>, suggest: Suggester): readonly EntryFinding[] {
@@ -87,9 +87,9 @@ function unknownIn(value: unknown, known: readonly string[], path: readonly (str
   const unknown = Object.keys(value).filter((key) => !known.includes(key));
   const findings = unknown.slice(0, MOST_UNKNOWN).map((key): EntryFinding => {
     const hint = suggest(key, known);
-    return { path: [...path, key], message: `expected a known key, found ${describeValue(key)}; ${hint === undefined ? 'it is only carried along' : `did you mean ${hint}?`}`, severity: 'warning' };
+    return { path: [...path, key], message: `Expected a known key, got ${describeValue(key)}. ${hint === undefined ? 'It is only carried along.' : `Did you mean ${hint}?`}`, severity: 'warning' };
   });
-  if (unknown.length > MOST_UNKNOWN) findings.push({ path, message: `expected known keys, found ${unknown.length - MOST_UNKNOWN} more that are unknown`, severity: 'warning' });
+  if (unknown.length > MOST_UNKNOWN) findings.push({ path, message: `Expected known keys, got ${unknown.length - MOST_UNKNOWN} more that are unknown.`, severity: 'warning' });
   return findings;
 }
 

@@ -28,7 +28,7 @@ export function parseJsonText(source: string): ParsedText {
   const lines = lineStarts(text);
   const fault = (offset: number, message: string): ParsedText => ({ ok: false, fault: { ...positionOf(lines, offset), path: [], message, severity: 'error' } });
   const tooDeep = depthFault(text);
-  if (tooDeep !== undefined) return fault(tooDeep, `expected JSON nested at most ${MAX_DEPTH} levels deep, found more; flatten it`);
+  if (tooDeep !== undefined) return fault(tooDeep, `Expected JSON nested at most ${MAX_DEPTH} levels deep, got more. Flatten it.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -37,19 +37,20 @@ export function parseJsonText(source: string): ParsedText {
     parseTree(text, errors, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
     const first = errors.sort((a, b) => a.offset - b.offset)[0];
     const comma = first === undefined ? undefined : commaAtEnd(text, first.offset);
-    if (comma !== undefined) return fault(comma, 'expected JSON, got a comma after the last value; leave it out: nothing of the file is used');
+    if (comma !== undefined) return fault(comma, 'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.');
     const reason = first === undefined ? 'something else' : REASONS[printParseErrorCode(first.error)] ?? `a fault (${printParseErrorCode(first.error)})`;
-    return fault(first?.offset ?? 0, text.trim() === '' ? 'expected JSON, found an empty file' : `expected JSON, found ${reason}; nothing of the file is used`);
+    return fault(first?.offset ?? 0, text.trim() === '' ? 'Expected JSON, got an empty file.' : `Expected JSON, got ${reason}. Nothing of the file is used.`);
   }
   return { ok: true, value, text: new JsonText(parseTree(text)!, lines) };
 }
 
-/** Where a comma stands before the end of a list or an object, of which the parser only says that a value or key is missing. */
+/** Returns the place of a comma before the end of a list or an object; the parser only reports a missing value or key. */
 function commaAtEnd(text: string, offset: number): number | undefined {
   const before = text.slice(0, offset).trimEnd();
   return before.endsWith(',') && /^\s*[\]}]/.test(text.slice(offset)) ? before.length - 1 : undefined;
 }
 
+/** The faults of the parser in words. */
 const REASONS: Readonly<Record<string, string>> = {
   InvalidSymbol: 'a word that is none of true, false and null',
   InvalidNumberFormat: 'a number that is not written as JSON has it',
@@ -123,16 +124,16 @@ export class JsonText {
 
   #look(node: Node, path: Path, found: TextFinding[]): void {
     const say = (severity: TextFinding['severity'], message: string, at: Node = node, place: Path = path) => found.push({ ...positionOf(this.#lines, at.offset), path: place, message, severity });
-    if (node.type === 'number' && !Number.isFinite(node.value)) say('error', 'expected a number of usual size, found one beyond all bounds');
-    if (node.type === 'string' && LONE_SURROGATE.test(node.value as string)) say('error', 'expected text of whole characters, found half of a surrogate pair; write the character itself');
+    if (node.type === 'number' && !Number.isFinite(node.value)) say('error', 'Expected a number of usual size, got one beyond all bounds.');
+    if (node.type === 'string' && LONE_SURROGATE.test(node.value as string)) say('error', 'Expected text of whole characters, got half of a surrogate pair. Write the character itself.');
     if (node.type === 'array') node.children?.forEach((child, index) => this.#look(child, [...path, index], found));
     if (node.type !== 'object') return;
     const seen = new Set<string>();
     for (const { children: [key, value] = [] } of node.children ?? []) {
       const name = key!.value as string;
       const place = [...path, name];
-      if (LONE_SURROGATE.test(name)) say('error', 'expected a key of whole characters, found half of a surrogate pair', key, path);
-      if (seen.has(name)) say('warning', 'expected every key once, found it again; only the last value counts', key, place);
+      if (LONE_SURROGATE.test(name)) say('error', 'Expected a key of whole characters, got half of a surrogate pair.', key, path);
+      if (seen.has(name)) say('warning', 'Expected every key once, got it again. Only the last value counts.', key, place);
       seen.add(name);
       this.#look(value!, place, found);
     }

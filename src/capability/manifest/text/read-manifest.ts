@@ -48,12 +48,12 @@ export interface ReadOptions {
  */
 export function readManifest(text: string, { file = 'manifest', executeOf = () => undefined }: ReadOptions = {}): ReadResult {
   const refused = (message: string, line = 1, column = 1): ReadResult => ({ entries: [], issues: [{ file, path: '', line, column, message, severity: 'error' }], total: 0 });
-  if (text.length > MAX_TEXT_LENGTH) return refused('expected a manifest of at most 1 MiB, found more; split it into several files');
+  if (text.length > MAX_TEXT_LENGTH) return refused('Expected a manifest of at most 1 MiB, got more. Split it into several files.');
   const parsed = parseJsonText(text);
   if (!parsed.ok) return refused(parsed.fault.message, parsed.fault.line, parsed.fault.column);
   const { list, base } = listOf(parsed.value);
-  if (list === undefined) return refused(`expected a list of tools, or an object with one under "tools", found ${describeValue(parsed.value)}`);
-  if (list.length > MAX_ENTRIES) return refused(`expected at most ${MAX_ENTRIES} tools in one file, found ${list.length}; split it into several files`);
+  if (list === undefined) return refused(`Expected a list of tools, or an object with one under "tools", got ${describeValue(parsed.value)}.`);
+  if (list.length > MAX_ENTRIES) return refused(`Expected at most ${MAX_ENTRIES} tools in one file, got ${list.length}. Split it into several files.`);
   const reader = new ManifestReader(file, parsed.text, base, list);
   return reader.read(executeOf);
 }
@@ -98,7 +98,7 @@ class ManifestReader {
 
   #entry(raw: unknown, index: number, executeOf: NonNullable<ReadOptions['executeOf']>): ReadEntry | undefined {
     if (!isPlainObject(raw)) {
-      this.#say(index, raw, { path: [], message: `expected a tool as an object, found ${describeValue(raw)}`, severity: 'error' });
+      this.#say(index, raw, { path: [], message: `Expected a tool as an object, got ${describeValue(raw)}.`, severity: 'error' });
       return undefined;
     }
     const unwrapped = unwrapEntry(raw);
@@ -116,13 +116,13 @@ class ManifestReader {
   }
 
   #wrapperFaults({ twice }: UnwrappedEntry): readonly EntryFinding[] {
-    return twice.map((key) => ({ path: [key], message: 'expected a key beside "function" or inside of it, found two different values; leave one out', severity: 'error' }));
+    return twice.map((key) => ({ path: [key], message: 'Expected a key beside "function" or inside of it, got two different values. Leave one out.', severity: 'error' }));
   }
 
   #duplicate({ name }: Readonly<Record<string, unknown>>, index: number): readonly EntryFinding[] {
     if (typeof name !== 'string') return [];
     const first = this.#lineByName.get(name);
-    if (first !== undefined) return [{ path: ['name'], message: `expected a name that no other tool of the file has, found ${describeValue(name)} again (first in line ${first}); rename or remove one`, severity: 'error' }];
+    if (first !== undefined) return [{ path: ['name'], message: `Expected a name that no other tool of the file has, got ${describeValue(name)} again (first in line ${first}). Rename or remove one.`, severity: 'error' }];
     this.#lineByName.set(name, this.#text.positionAt([...this.#base, index]).line);
     return [];
   }
@@ -138,7 +138,7 @@ class ManifestReader {
     const ranked = [...issues].sort((a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'));
     const kept = new Set(ranked.slice(0, MAX_ISSUES));
     const { severity } = ranked[MAX_ISSUES]!;
-    const more: ManifestIssue = { file: this.#file, path: '', line: 1, column: 1, message: `expected fewer issues in one file, found ${issues.length - MAX_ISSUES} more`, severity };
+    const more: ManifestIssue = { file: this.#file, path: '', line: 1, column: 1, message: `Expected fewer issues in one file, got ${issues.length - MAX_ISSUES} more.`, severity };
     return [...issues.filter((issue) => kept.has(issue)), more].map((issue) => Object.freeze(issue));
   }
 }
