@@ -41,7 +41,7 @@ describe('a persona', () => {
     expect([await ownersIn('/tools?persona=Atlas'), await ownersIn('/search?q=ours&persona=Atlas')]).toEqual([[null, 'Atlas'], ['Atlas']]);
     expect(await json('/tools/ours?persona=Atlas')).toMatchObject({ persona: 'Atlas' });
     const { paths } = (await json('/openapi.json')) as unknown as { readonly paths: Readonly<Record<string, { readonly get: { readonly summary: string } }>> };
-    expect(paths['/tools']!.get.summary).toContain('also shared ones that its own of the same name replace');
+    expect(paths['/tools']!.get.summary).toContain('also the shared ones that its own replace');
   });
 
   it.each([...LISTS, '/tools/alpha', '/summary', '/events'])('that the catalogue does not know is refused by %s, with one that was probably meant', async (path) => {
