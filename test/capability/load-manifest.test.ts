@@ -63,8 +63,8 @@ describe('loading manifests', () => {
 
   it.each([
     ['that is missing', () => undefined, 'Expected a file, got none.'],
-    ['that is a folder', (path: string) => mkdirSync(path), 'found a folder or a device'],
-    ['that is a pipe nobody writes to', (path: string) => execFileSync('mkfifo', [path]), 'found a folder or a device'],
+    ['that is a folder', (path: string) => mkdirSync(path), 'got a folder or a device'],
+    ['that is a pipe nobody writes to', (path: string) => execFileSync('mkfifo', [path]), 'got a folder or a device'],
     ['of more than 1 MiB', (path: string) => writeFileSync(path, ' '.repeat(1_048_577)), 'at most 1 MiB'],
     ['that is no UTF-8', (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])), 'Expected UTF-8 text'],
     ['that leads to itself', (path: string) => symlinkSync(path, path), 'ELOOP'],
