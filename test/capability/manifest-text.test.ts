@@ -25,7 +25,7 @@ describe('the text of a manifest', () => {
 
   it.each([
     ['', 1, 1, 'an empty file'],
-    ['[\n  {"name": "a",}\n]', 2, 16, 'a comma after the last value'],
+    ['[\n  {"name": "a",}\n]', 2, 15, 'a comma after the last value'],
     ['[{"name": "a"', 1, 14, 'does not end'],
     ['[1,\n// two\n2]', 2, 1, 'a comment'],
     ['[] x', 1, 4, ''],
