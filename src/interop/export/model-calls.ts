@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { suggestNames } from '../../core/issues.js';
 import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';

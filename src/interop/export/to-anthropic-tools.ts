@@ -7,10 +7,7 @@ import { exportTools, levelShape, type ExportInput, type ExportOptions } from '.
 import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { ANTHROPIC_PARAMETER_RULE, FUNCTION_NAME_RULE, renameParameters } from './name-codec.js';
 
-interface CacheControl {
-  type: 'ephemeral';
-  ttl?: '5m' | '1h';
-}
+type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
 export interface AnthropicTool {
   name: string;
@@ -43,9 +40,7 @@ export interface AnthropicOptions extends ExportOptions {
 
 const schema = z.strictObject({
   ...levelShape,
-  deferLoading: z
-    .union([z.boolean(), z.number().int().min(0), aFunction<(entry: ToolEntry) => boolean>()], 'true, false, a whole number or a function')
-    .default(false),
+  deferLoading: z.union([z.boolean(), z.number().int().min(0), aFunction<(entry: ToolEntry) => boolean>()], 'true, false, a whole number or a function').default(false),
   toolSearch: z.enum(['bm25', 'regex']).default('bm25'),
   cacheControl: z.union([z.boolean(), z.enum(['5m', '1h'])], 'true, false, 5m or 1h').default(false),
 } satisfies FieldsOf<AnthropicOptions>);

@@ -16,9 +16,7 @@ interface GeminiFunction {
   parametersJsonSchema?: unknown;
 }
 
-export interface GeminiTool {
-  functionDeclarations: GeminiFunction[];
-}
+export type GeminiTool = { functionDeclarations: GeminiFunction[] };
 
 /** The answers to the calls of one message. */
 export interface GeminiMessage {

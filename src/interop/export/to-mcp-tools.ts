@@ -4,16 +4,14 @@ import { dangerRank } from '../../core/enum-order.js';
 import { checkOptions } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
+import { TOOL_FIELDS } from '../../tool/metadata/tool-fields.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
 
 /** An object schema as `tools/list` wants it. */
-interface McpSchema {
-  type: 'object';
-  [keyword: string]: unknown;
-}
+type McpSchema = { type: 'object'; [keyword: string]: unknown };
 
 /** A tool of `tools/list`. */
 export interface McpTool {
@@ -41,13 +39,14 @@ export function toMcpTools(input: ExportInput, options: ExportOptions = {}): Mcp
   const { level } = checkOptions(schema, options, 'options of the export to MCP');
   const tools = exportTools(input, level).tools.map(({ entry, rendered }): McpTool => {
     const annotations = { ...annotationsOf(entry) };
+    const { title } = annotations;
     const outputSchema = outputOf(entry);
     return {
       name: entry.name,
-      ...(annotations.title === undefined ? {} : { title: annotations.title }),
+      ...(title !== undefined && { title }),
       description: rendered.description,
       inputSchema: structuredClone({ ...rendered.inputSchema, type: 'object' }),
-      ...(outputSchema === undefined ? {} : { outputSchema }),
+      ...(outputSchema && { outputSchema }),
       annotations,
       _meta: { 'tooldex/axes': axesOf(entry) },
     };
@@ -60,18 +59,11 @@ function outputOf({ outputSchema }: ToolEntry): McpSchema | undefined {
   return json?.['type'] === 'object' ? structuredClone({ ...json, type: 'object' }) : undefined;
 }
 
+const AXES = ['accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'sideEffects', 'allowParallel', 'requiresConsent'] as const;
+
 function axesOf(entry: ToolEntry): Record<string, unknown> {
-  return {
-    access_mode: entry.accessMode,
-    danger_level: entry.dangerLevel,
-    execution_category: entry.executionCategory,
-    cost_tier: entry.costTier,
-    side_effects: [...entry.sideEffects],
-    allow_parallel: entry.allowParallel,
-    requires_consent: entry.requiresConsent,
-    requires_approval: requiresApproval(entry),
-    idempotency_key: entry.idempotencyKey ?? false,
-  };
+  const declared = AXES.map((axis) => [TOOL_FIELDS[axis].wire, structuredClone(entry[axis])]);
+  return { ...Object.fromEntries(declared), requires_approval: requiresApproval(entry), [TOOL_FIELDS.idempotencyKey.wire]: entry.idempotencyKey ?? false };
 }
 
 /**

@@ -14,27 +14,13 @@ export interface OpenAIChatTool {
   function: { name: string; description: string; parameters: Record<string, unknown>; strict?: boolean };
 }
 
-export interface OpenAIResponsesTool {
-  type: 'function';
-  name: string;
-  description: string;
-  parameters: Record<string, unknown>;
-  strict: boolean;
-}
+export type OpenAIResponsesTool = { type: 'function' } & Required<OpenAIChatTool['function']>;
 
 /** An answer to one call, in the chat API. */
-export interface OpenAIChatMessage {
-  role: 'tool';
-  tool_call_id: string;
-  content: string;
-}
+export type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };
 
 /** An answer to one call, in the responses API. */
-export interface OpenAIResponsesMessage {
-  type: 'function_call_output';
-  call_id: string;
-  output: string;
-}
+export type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: string };
 
 export interface OpenAIOptions extends ExportOptions {
   /** For which of the two interfaces. @default 'chat' */
@@ -46,18 +32,15 @@ export interface OpenAIOptions extends ExportOptions {
    * or shown as a stub stay as they are.
    */
   readonly strict?: boolean;
-  /** Characters of a description; longer ones are cut. @default 1,024, above which the service refuses the whole request */
+  /** Characters of a description; longer ones are cut. @default 1,024, above which the service refuses the whole request ("string too long") */
   readonly maxDescription?: number;
 }
-
-/** Source: the service's own refusal, "string too long. Expected a string with maximum length 1024". */
-const MAX_DESCRIPTION = 1_024;
 
 const schema = z.strictObject({
   ...levelShape,
   api: z.enum(['chat', 'responses']).default('chat'),
   strict: z.boolean().default(false),
-  maxDescription: z.number().min(1).or(z.literal(Infinity)).default(MAX_DESCRIPTION),
+  maxDescription: z.number().min(1).or(z.literal(Infinity)).default(1_024),
 } satisfies FieldsOf<OpenAIOptions>);
 
 /**
@@ -128,7 +111,6 @@ const OPEN: readonly string[] = ['patternProperties', 'prefixItems', 'allOf', 'd
 /** Keywords that are left out: what only narrows is written into the description, and the tool checks it itself. */
 const SILENT: ReadonlySet<string> = new Set(['description', '$defs', '$schema', '$comment', 'additionalProperties', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'oneOf', 'unevaluatedProperties']);
 const MOST_LEVELS = 5;
-const MOST_VALUES = 1_000;
 
 /** Thrown and caught in this file only: a schema that has no strict form is an answer, not a mistake. */
 class NoStrictForm extends Error {}
@@ -140,14 +122,14 @@ class NoStrictForm extends Error {}
  * Every object is closed and requires all its properties; optional ones may be null instead, which `withoutNulls` undoes.
  */
 export function strictSchema(schema: ObjectSchema): ObjectSchema | undefined {
-  const budget = { values: MOST_VALUES };
+  const budget = { values: 1_000 };
   const convert = (value: unknown, level: number): JsonSchema => {
     const node = asSchema(value);
     if (level > MOST_LEVELS || OPEN.some((keyword) => node[keyword] !== undefined)) throw new NoStrictForm();
-    const kept: Record<string, unknown> = withoutKeys(node, Object.keys(node).filter((keyword) => !KEPT.has(keyword)));
-    const notes = Object.entries(node).filter(([keyword, each]) => !KEPT.has(keyword) && !SILENT.has(keyword) && keyword !== 'format' && keyword !== 'pattern' && each !== undefined);
-    keepOrNote('format', FORMATS.has(node['format']));
-    keepOrNote('pattern', typeof node['pattern'] === 'string' && !node['pattern'].includes('(?'));
+    const said = Object.entries(node).filter(([, each]) => each !== undefined);
+    const isKept = ([keyword, each]: [string, unknown]) => KEPT.has(keyword) || (keyword === 'format' && FORMATS.has(each)) || (keyword === 'pattern' && typeof each === 'string' && !each.includes('(?'));
+    const kept: Record<string, unknown> = Object.fromEntries(said.filter(isKept));
+    const notes = said.filter((each) => !isKept(each) && !SILENT.has(each[0]));
     const description = noted(node['description'], notes);
     if (description !== undefined) kept['description'] = description;
     if (Array.isArray(node['enum']) && (budget.values -= node['enum'].length) < 0) throw new NoStrictForm();
@@ -170,12 +152,6 @@ export function strictSchema(schema: ObjectSchema): ObjectSchema | undefined {
     }
     if (types.includes('object')) Object.assign(kept, closed(node, level));
     return kept;
-
-    function keepOrNote(keyword: string, isKept: boolean): void {
-      if (node[keyword] === undefined) return;
-      if (isKept) kept[keyword] = node[keyword];
-      else notes.push([keyword, node[keyword]]);
-    }
   };
 
   const closed = (node: JsonSchema, level: number): JsonSchema => {

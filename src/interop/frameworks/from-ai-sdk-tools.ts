@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
@@ -20,10 +20,9 @@ interface ForeignAISDKTool {
 /**
  * Reads tools of the AI SDK: name, description, schemas and work.
  *
- * Nothing else is assumed: without overrides such a tool is mixed, of high danger, runs alone and is not cached. MCP
- * annotations in `metadata.annotations` only tighten that. `needsApproval`, a function too, becomes `requiresConsent`. Of a
- * tool that streams, earlier values are progress and the last one is the result. `toModelOutput`, `providerOptions` and
- * `onInput…` are left out; a tool without `execute` is manual.
+ * What a tool does not say is not assumed harmless, as `importTools` has it. `needsApproval`, a function too, becomes
+ * `requiresConsent`. Of a tool that streams, earlier values are progress and the last one is the result. `toModelOutput`,
+ * `providerOptions` and `onInput…` are left out; a tool without `execute` is manual.
  *
  * ```ts
  * registry.registerAll(fromAISDKTools(tools, { overrides: { search: { accessMode: 'readonly' } } }));

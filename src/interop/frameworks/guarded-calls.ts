@@ -179,10 +179,9 @@ export class AskedCalls {
     const { identity } = await this.#store.now();
     const [key, input, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
     if ((await this.#store.compareAndSet(key, undefined, JSON.stringify({ input, identity, ran: [] } satisfies AskedCall), lifetime)) === true) return;
-    const before = await this.#store.get(key);
-    const asked = before === undefined ? undefined : (JSON.parse(before) as AskedCall);
+    const before = await this.find(toolName, call);
     // An earlier question keeps its identity: of an approval of before a restart nobody knows whether it ran.
-    if (asked !== undefined && asked.input !== input) await this.#store.compareAndSet(key, before, JSON.stringify({ ...asked, input: null } satisfies AskedCall), lifetime);
+    if (before !== undefined && before.input !== input) await this.#store.compareAndSet(key, JSON.stringify(before), JSON.stringify({ ...before, input: null } satisfies AskedCall), lifetime);
   }
 
   /** Returns what users were asked about under the id of a call. */

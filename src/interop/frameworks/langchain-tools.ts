@@ -1,7 +1,7 @@
 import type * as Messages from '@langchain/core/messages/tool';
 import type * as Tools from '@langchain/core/tools';
 import type * as Schemas from '@langchain/core/utils/json_schema';
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { aFunction, checkOptions } from '../../core/options.js';
 import { describeValue } from '../../core/plain-data.js';
@@ -71,12 +71,6 @@ export async function toLangChainTools(input: ExportInput, options: LangChainOpt
   return tools.map((tool) => toTool(langChain, tool, calls, confirm));
 }
 
-interface RunConfig {
-  /** There when a model's call is invoked. */
-  readonly toolCall?: { readonly id?: string };
-  readonly signal?: AbortSignal;
-}
-
 function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: ExportedTool, calls: GuardedCalls, confirm: Confirm | undefined): LangChainTool {
   const { entry, name } = tool;
   const made = new DynamicStructuredTool<Record<string, unknown>>({
@@ -86,7 +80,8 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
     metadata: metadataOf(entry),
     verboseParsingErrors: true, // Otherwise the model is told that something is wrong, and not what.
     func: async (input, runManager, config) => {
-      const { toolCall, signal } = (config ?? {}) as RunConfig;
+      // A `toolCall` is there when a model's call is invoked.
+      const { toolCall, signal } = (config ?? {}) as { readonly toolCall?: { readonly id?: string }; readonly signal?: AbortSignal };
       const onProgress = (progress: unknown) => void runManager?.handleToolEvent?.(progress).catch(() => undefined);
       const outcome = await calls.run(entry, { id: toolCall?.id ?? randomUUID(), name: entry.name, input }, { signal, confirm, onProgress });
       // What cancels a run must not become an answer in it.
@@ -122,10 +117,9 @@ interface ForeignLangChainTool {
 /**
  * Reads tools of LangChain: name, description, input schema and work.
  *
- * Nothing else is assumed: without overrides such a tool is mixed, of high danger, runs alone and is not cached. MCP
- * annotations in `metadata` only tighten that. The input is checked before the call, and parsed by LangChain itself. Events
- * are told as progress; an answer of a `returnDirect` tool halts the run; an error message of the tool is its failure.
- * Artifacts, callbacks and `extras` are left out.
+ * What a tool does not say is not assumed harmless, as `importTools` has it. The input is checked before the call, and
+ * parsed by LangChain itself. Events are told as progress; an answer of a `returnDirect` tool halts the run; an error message
+ * of the tool is its failure. Artifacts, callbacks and `extras` are left out.
  *
  * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` for wrong options;
  * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run by anybody else.
@@ -140,7 +134,7 @@ export async function fromLangChainTools(tools: Iterable<ForeignLangChainTool>, 
 function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool): ForeignTool {
   if (typeof tool?.invoke !== 'function') throw refusedTool(name, 'a tool that can be invoked', 'none, such as one that its provider runs; leave it with LangChain');
   const { description, metadata } = tool;
-  return { description, metadata, inputSchema: checkedSchema(langChain, tool), execute: executeOf(langChain, tool as ForeignLangChainTool & Invocable) };
+  return { description, metadata, inputSchema: checkedSchema(langChain, tool), execute: executeOf(langChain, tool as Invocable) };
 }
 
 /** Checks as the tool's own schema does, and hands the input on as it came: what it converts, LangChain converts. */
@@ -158,11 +152,9 @@ function checkedSchema({ toJsonSchema }: LangChain, { name, schema }: ForeignLan
   });
 }
 
-interface Invocable {
-  invoke(input: unknown, config: object): Promise<unknown>;
-}
+type Invocable = ForeignLangChainTool & { invoke(input: unknown, config: object): Promise<unknown> };
 
-function executeOf({ isDirectToolOutput }: LangChain, tool: ForeignLangChainTool & Invocable): Execute {
+function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute {
   return async (input, { signal, reportProgress }) => {
     const callbacks = reportProgress === undefined ? [] : [{ handleToolEvent: (event: unknown) => reportProgress(event) }];
     const result = await tool.invoke(input, { ...(signal && { signal }), callbacks });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { digestOf } from '../../core/plain-data.js';
@@ -12,14 +12,7 @@ import { objectSchema } from '../schema/object-schema.js';
 import { AskedCalls, contextOf, frameworkSchema, GuardedCalls, notAsked, type AskedCall, type FrameworkOptions } from './guarded-calls.js';
 
 /** The part of the run's context that is used: it knows the calls that a user approved. */
-interface AgentsRunContext {
-  isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
-}
-
-interface AgentsCallDetails {
-  readonly toolCall?: { readonly callId: string } | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+type AgentsRunContext = { isToolApproved(call: { toolName: string; callId: string }): boolean | undefined };
 
 /** A function tool of @openai/agents. */
 export interface OpenAIAgentsTool {
@@ -29,7 +22,7 @@ export interface OpenAIAgentsTool {
   parameters: { type: 'object'; properties: Record<string, never>; required: string[]; additionalProperties: true };
   strict: false;
   deferLoading: false;
-  invoke: (context: AgentsRunContext, input: string, details?: AgentsCallDetails) => Promise<string>;
+  invoke: (context: AgentsRunContext, input: string, details?: { readonly toolCall?: { readonly callId: string } | undefined; readonly signal?: AbortSignal | undefined }) => Promise<string>;
   needsApproval: (context: AgentsRunContext, input: unknown, callId?: string) => Promise<boolean>;
   isEnabled: () => Promise<boolean>;
 }

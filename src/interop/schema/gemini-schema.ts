@@ -137,7 +137,7 @@ function ofTypes(node: JsonSchema, place: Place, level: number): GeminiSchema {
 
 function ofType(type: JsonType, node: JsonSchema, place: Place, level: number): GeminiSchema {
   const notes = notesOf(node, type);
-  const result: GeminiSchema = { type: geminiType(type) };
+  const result: GeminiSchema = { type: type.toUpperCase() as Uppercase<JsonType> };
   if (FORMATS[type]?.includes(node['format']) === true) result.format = node['format'] as string;
   if (type === 'string' && isPlainPattern(node['pattern'])) result.pattern = node['pattern'];
   if (type === 'integer' || type === 'number') Object.assign(result, boundsOf(type, node));
@@ -147,15 +147,11 @@ function ofType(type: JsonType, node: JsonSchema, place: Place, level: number): 
   return { ...result, ...described(node, notes) };
 }
 
-function geminiType(type: JsonType): Uppercase<JsonType> {
-  return type.toUpperCase() as Uppercase<JsonType>;
-}
-
 function itemsOf(node: JsonSchema, place: Place, level: number): GeminiSchema {
   const first = schemasUnder(node, Array.isArray(node['items']) ? 'items' : 'prefixItems');
   const others = isPlainObject(node['items']) ? [node['items']] : [];
   // Lists of anything are lists of all but lists, or there would be no end.
-  if (first.length + others.length === 0) return joined(ANY_TYPE.filter((type) => type !== 'array').map((type) => ({ type: geminiType(type) })), undefined, true);
+  if (first.length + others.length === 0) return ofTypes({ type: [...ANY_TYPE.filter((type) => type !== 'array'), 'null'] }, place, level);
   return convert(first.length === 0 ? others[0] : { anyOf: [...first, ...others] }, place, level + 1);
 }
 

@@ -90,15 +90,8 @@ export function alongSchema(value: unknown, schema: JsonSchema, visit: (object: 
   return along(value, schema, 0);
 }
 
-interface Look {
-  readonly root: JsonSchema;
-  /** Allows objects no keys beside those that are named. */
-  readonly closed: boolean;
-  readonly visits: { left: number };
-}
-
-/** Decides whether a value has the shape that a schema describes: types, choices and names of keys, on every level. */
-function looksLike(value: unknown, schema: JsonSchema, look: Look, depth = 0): boolean {
+/** Decides whether a value has the shape that a schema describes: types, choices and names of keys, on every level; `closed` allows objects no keys beside those that are named. */
+function looksLike(value: unknown, schema: JsonSchema, look: { readonly root: JsonSchema; readonly closed: boolean; readonly visits: { left: number } }, depth = 0): boolean {
   const node = depth > MAX_DATA_DEPTH || (look.visits.left -= 1) < 0 ? undefined : dereference(schema, look.root);
   if (node === undefined) return false;
   const types = typesOf(node);
