@@ -23,7 +23,7 @@ function registryOf(written: string[]): ToolMetadataRegistry {
   registry.registerAll([
     defineTool({ name: 'math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.coerce.number().default(1) }), outputSchema: z.number(), accessMode: AccessMode.READONLY, execute: ({ a, b }) => a + b }),
     defineTool({ name: 'write', description: 'Writes', inputSchema: z.object({ text: z.string().trim() }), accessMode: AccessMode.WRITE, execute: ({ text }) => (written.push(text), { length: text.length }) }),
-    defineTool({ name: 'person', description: 'A person answers', inputSchema: z.object({}), accessMode: AccessMode.WRITE, manual: true }),
+    defineTool({ name: 'person', description: 'A user answers', inputSchema: z.object({}), accessMode: AccessMode.WRITE, manual: true }),
     defineTool({ name: 'failing', description: 'Fails', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => fail('no luck today') }),
     defineTool({ name: 'asking', description: 'Asks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => askUser('Which one?', ['a', 'b']) }),
     defineTool({ name: 'halting', description: 'Halts', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => halt('done', 7) }),
@@ -211,7 +211,7 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
     expect(told(model)).toEqual([{ type: 'error-text', value: expect.stringContaining('write as it was when the call was approved, got one that was replaced') }]);
     const { content } = await generateText({ model: new MockLanguageModelV3({ doGenerate: calling(['w1', 'write', { text: 'hello' }]) }), tools: toAISDKTools(registry, { executor }), messages: [ask] });
-    expect(content.map(({ type }) => type), 'nobody said no to the new one').toContain('tool-approval-request');
+    expect(content.map(({ type }) => type), 'the new one was not denied').toContain('tool-approval-request');
     expect(await executor.execute({ id: 'w1', name: 'write', input: { text: 'hello' } })).toMatchObject({ status: 'approval_required' });
   });
 
@@ -225,7 +225,7 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('follow a policy that became stricter between the question and the yes', async () => {
+  it('follow a policy that became stricter between the question and the approval', async () => {
     const { registry, executor, written } = setUp();
     let denied = false;
     const policy = { decide: () => ({ verdict: denied ? ('deny' as const) : ('confirm' as const), reason: 'closed now', rule: 'own', danger: 'low' as const }) };
@@ -238,14 +238,14 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('do not run without a yes that only the policy of the tool set asks for', async () => {
+  it('do not run without an approval that only the policy of the tool set asks for', async () => {
     const { registry, written } = setUp();
     const tools = toAISDKTools(registry, { executor: new ToolExecutor({ registry, policy: mild }), policy: new SafetyPolicy({ registry }) });
     await expect(Promise.resolve(tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages: [] }))).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     expect(written).toEqual([]);
   });
 
-  it('still run when the policy became milder between the question and the yes', async () => {
+  it('still run when the policy became milder between the question and the approval', async () => {
     const { registry, written } = setUp();
     const executor = new ToolExecutor({ registry, policy: mild });
     let verdict: 'confirm' | 'allow' = 'confirm';

@@ -74,7 +74,7 @@ describe('a call through LangChain is checked and decided once', () => {
     expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
   });
 
-  it('when it needs an approval, which nobody gives or somebody at once', async () => {
+  it('when it needs an approval, which is not given, or given at once', async () => {
     const { registry, executor, taken } = counted();
     const call = { type: 'tool_call', id: 'c1', name: 'write', args: { text: 'hello' } };
     const [, write] = await toLangChainTools(registry, { executor });

@@ -18,7 +18,7 @@ async function setUp(options: Partial<Parameters<typeof toLangChainTools>[1]> = 
   registry.registerAll([
     defineTool({ name: 'math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.coerce.number().default(1) }), ...open, execute: ({ a, b }) => a + b }),
     defineTool({ name: 'write', description: 'Writes', inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.WRITE, execute: ({ text }) => void written.push(text) }),
-    defineTool({ name: 'person', description: 'A person answers', inputSchema: z.object({}), accessMode: AccessMode.WRITE, manual: true }),
+    defineTool({ name: 'person', description: 'A user answers', inputSchema: z.object({}), accessMode: AccessMode.WRITE, manual: true }),
     defineTool({ name: 'failing', description: 'Fails', inputSchema: z.object({}), ...open, execute: () => fail('no luck today') }),
     defineTool({ name: 'parts', description: 'Looks like parts of a message', inputSchema: z.object({}), ...open, execute: () => [{ type: 'image_url', image_url: 'x' }] }),
     defineTool({ name: 'direct', description: 'Looks like a message', inputSchema: z.object({}), ...open, execute: () => ({ lc_direct_tool_output: true, content: 'x' }) }),
@@ -54,7 +54,7 @@ describe('tools in LangChain', () => {
     expect(await call('person', {})).toMatchObject({ status: 'error' });
   });
 
-  it('do not run without the yes that the policy asks for, and run with it', async () => {
+  it('do not run without the approval that the policy asks for, and run with it', async () => {
     const refused = await setUp();
     expect(await refused.call('write', { text: 'a' })).toMatchObject({ status: 'error', content: expect.stringContaining('write was not run yet: this call needs approval') });
     expect(refused.written).toEqual([]);
@@ -189,7 +189,7 @@ describe('tools of LangChain', () => {
     expect(await executor.execute({ id: '4', name: 'command' })).toMatchObject({ status: 'error', message: expect.stringContaining('LangGraph') });
   });
 
-  it('are refused, all at once, when nobody here can run them', async () => {
+  it('are refused, all at once, when only a provider can run them', async () => {
     const tools = [{ type: 'web_search' }, { name: 'odd', schema: 7, invoke: () => 1 }] as never[];
     await expect(fromLangChainTools(tools)).rejects.toThrow(/its provider runs[^]*odd/);
     await expect(fromLangChainTools(7 as never)).rejects.toThrow(/list of tools/);

@@ -58,7 +58,7 @@ describe('tools in @openai/agents', () => {
     expect(model.requests[0]!.tools[0]).toMatchObject({ type: 'function', name: 'math__add', strict: false, parameters: { type: 'object', required: ['a'] } });
   });
 
-  it('interrupt the run where the policy asks for a yes, and run after it, also from a stored state', async () => {
+  it('interrupt the run where the policy asks for an approval, and run after it, also from a stored state', async () => {
     const { agentWith, runner, written } = setUp();
     const model = scripted([call('w1', 'write', { text: 'hello' })], said('written'));
     const agent = agentWith(model);
@@ -81,7 +81,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual([]);
   });
 
-  it('ask nobody about a call whose input is refused', async () => {
+  it('ask no user about a call whose input is refused', async () => {
     const { registry, executor } = setUp();
     const context = { isToolApproved: () => undefined };
     for (const policy of [undefined, new SafetyPolicy({ registry })]) {
@@ -205,5 +205,22 @@ describe('tools in @openai/agents', () => {
       for (const key of which === 'all' ? keys : keys.slice(which, which + 1)) await store.evict(key);
     }
     expect(written).toEqual(['hello']);
+  });
+
+  it('run no call again after a restart of their store when all calls were approved and its id was asked about with different inputs', async () => {
+    const { registry, executor, agentWith, runner, written } = setUp();
+    const store = new RestartingStore(new ManualClock());
+    const agent = (...outputs: readonly ModelResponse['output'][]) => agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
+    const first = await runner.run(agent([call('w1', 'write', { text: 'hello' }), call('w1', 'write', { text: 'goodbye' })]), 'please');
+    const stored = first.state.toString();
+    store.save();
+    for (let round = 0; round < 2; round++) {
+      const again = agent(said('written'));
+      const state = await RunState.fromString(again, stored);
+      state.approve(state.getInterruptions()[0]!, { alwaysApprove: true });
+      await runner.run(again, state);
+      await store.restart('saved');
+    }
+    expect(written).toHaveLength(1);
   });
 });

@@ -68,7 +68,7 @@ describe('the hints of a server that is not trusted', () => {
 });
 
 describe('the hints of a trusted server', () => {
-  it('make a tool that only reads one that needs no yes', () => {
+  it('make a tool that only reads one that needs no approval', () => {
     const entry = foreign({ readOnlyHint: true }, true);
     expect(entry).toMatchObject({ accessMode: 'readonly', dangerLevel: 'low', allowParallel: true, requiresConsent: false });
     expect(requiresApproval(entry)).toBe(false);

@@ -8,11 +8,11 @@ import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type Schema
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 import { ANY_NAME, createNameCodec, type NameCodec, type NameRule } from './name-codec.js';
 
-/** What can be exported: a registry, a selection, or any tools one after the other. */
+/** A source of an export: a registry, a selection, or any tools one after the other. */
 export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSource>;
 
 export interface ExportOptions {
-  /** How much of every tool is shown. @default what a selection chose for it; otherwise `full`, and `stub` for tools declared `compact` */
+  /** The schema level at which every tool is shown. @default what a selection chose for it; otherwise `full`, and `stub` for tools declared `compact` */
   readonly level?: SchemaLevel | undefined;
 }
 

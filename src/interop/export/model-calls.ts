@@ -20,7 +20,7 @@ interface RefusedCall {
 /** A call of a model: ready for an executor under the tool's own name, or with the `error` that keeps it from being run. */
 export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | RefusedCall;
 
-/** What a model can be told of: outcomes, and the calls that could not be read. */
+/** A result that a model is told: an outcome, or a call that could not be read. */
 export type CallResult = ToolOutcome | RefusedCall;
 
 /** A call as it stands in a model's answer, of any shape; its input is an object, or the JSON of one as text. */
@@ -47,7 +47,7 @@ export type ModelTools<Tool, Message> = Tool[] & {
   toMessages(results: Iterable<CallResult>): Message[];
 };
 
-/** What one service differs in: where calls stand in its answers, and how it is answered. */
+/** The form of one service: where calls stand in its answers, and how it is answered. */
 export interface CallFormat<Message> {
   readonly codec: NameCodec;
   /** Undoes what the export changed in a tool's parameters, by the tool's own name. */

@@ -28,7 +28,7 @@ export interface AnthropicMessage {
 
 export interface AnthropicOptions extends ExportOptions {
   /**
-   * Which tools the model finds by search instead of seeing them at once; the service's search tool is then the first of the
+   * Chooses the tools that the model finds by search instead of seeing them at once; the service's search tool is then the first of the
    * list. `true`: all but those of priority critical; a number: those after the first so many. @default false
    */
   readonly deferLoading?: boolean | number | ((entry: ToolEntry) => boolean);

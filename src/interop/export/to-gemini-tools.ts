@@ -26,7 +26,7 @@ export interface GeminiMessage {
 
 export interface GeminiOptions extends ExportOptions {
   /**
-   * How parameters are described: `openapi` as `parameters`, in the subset that every model and service takes; `json-schema`
+   * The form of the parameters: `openapi` as `parameters`, in the subset that every model and service takes; `json-schema`
    * as `parametersJsonSchema`, whole, for models that take it. @default 'openapi'
    */
   readonly schema?: 'openapi' | 'json-schema';

@@ -62,8 +62,8 @@ function outputOf({ outputSchema }: ToolEntry): McpSchema | undefined {
 const AXES = ['accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'sideEffects', 'allowParallel', 'requiresConsent'] as const;
 
 function axesOf(entry: ToolEntry): Record<string, unknown> {
-  const declared = AXES.map((axis) => [TOOL_FIELDS[axis].wire, structuredClone(entry[axis])]);
-  return { ...Object.fromEntries(declared), requires_approval: requiresApproval(entry), [TOOL_FIELDS.idempotencyKey.wire]: entry.idempotencyKey ?? false };
+  const declared = Object.fromEntries(AXES.map((axis): [string, unknown] => [TOOL_FIELDS[axis].wire, structuredClone(entry[axis])]));
+  return { ...declared, requires_approval: requiresApproval(entry), [TOOL_FIELDS.idempotencyKey.wire]: entry.idempotencyKey ?? false };
 }
 
 /**

@@ -26,7 +26,7 @@ export interface OpenAIOptions extends ExportOptions {
   /** For which of the two interfaces. @default 'chat' */
   readonly api?: 'chat' | 'responses';
   /**
-   * Whether the service holds the model to the schema, where a tool's schema has the form that this needs. @default false
+   * Makes the service hold the model to the schema, where a tool's schema has the form that this needs. @default false
    *
    * Optional parameters are then nullable, and `toCalls` takes their nulls out. Tools with free keys, with values of any type
    * or shown as a stub stay as they are.

@@ -29,7 +29,7 @@ interface ForeignAISDKTool {
  * ```
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options; `INVALID_METADATA` naming every tool that is refused, and why:
- * those that a provider runs (`type: 'provider'`) cannot be run by anybody else.
+ * those that a provider runs (`type: 'provider'`) cannot be run elsewhere.
  */
 export function fromAISDKTools(tools: Readonly<Record<string, ForeignAISDKTool>>, options: ImportOptions = {}): readonly ToolDefinition[] {
   if (!isPlainObject(tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a tool set of the AI SDK, got ${describeValue(tools)}`);

@@ -54,6 +54,8 @@ export function contextOf({ principal, scopes, flags, persona, conversationId, m
   return Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
 }
 
+type CheckedBefore = { readonly call: ToolCall; readonly result: CheckedCall | ToolOutcome };
+
 interface RunOptions {
   /** As for `needsApproval`, where that was asked. */
   readonly owner?: object;
@@ -76,7 +78,7 @@ export class GuardedCalls {
   readonly #executor: CallExecutor;
   readonly #options: CallOptions;
   /** Calls that were checked and did not run yet, by what ends with them: a run of the framework, or the input of the one call. */
-  readonly #checked = new WeakMap<object, Map<string, { readonly call: ToolCall; readonly result: CheckedCall | ToolOutcome }>>();
+  readonly #checked = new WeakMap<object, Map<string, CheckedBefore>>();
 
   constructor(executor: CallExecutor, context: CallContext, policy?: Policy) {
     this.#executor = executor;
@@ -87,7 +89,7 @@ export class GuardedCalls {
   async needsApproval(call: ToolCall, owner: object): Promise<boolean> {
     const result = await this.#executor.check(call, this.#options);
     if (result.status === 'checked' && result.decision.verdict === 'confirm') return true;
-    this.#checked.set(owner, (this.#checked.get(owner) ?? new Map()).set(call.id, { call, result }));
+    this.#checked.set(owner, (this.#checked.get(owner) ?? new Map<string, CheckedBefore>()).set(call.id, { call, result }));
     return false;
   }
 
@@ -96,7 +98,7 @@ export class GuardedCalls {
     const taken = owner && this.#take(owner, call);
     const checked = approved ? undefined : taken;
     if (checked !== undefined && checked.status !== 'checked') return checked;
-    // A call that was not approved stays pending: nobody said no to it.
+    // A call that was not approved stays pending: it was not denied.
     const asked: Confirm | undefined = approved ? (pending) => isOf(pending, entry, call) || 'later' : confirm;
     const stop = onProgress && this.#executor.on?.((event) => event.type === 'call-progress' && event.callId === call.id && event.toolName === entry.name && onProgress(event.progress));
     try {
@@ -180,7 +182,7 @@ export class AskedCalls {
     const [key, input, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
     if ((await this.#store.compareAndSet(key, undefined, JSON.stringify({ input, identity, ran: [] } satisfies AskedCall), lifetime)) === true) return;
     const before = await this.find(toolName, call);
-    // An earlier question keeps its identity: of an approval of before a restart nobody knows whether it ran.
+    // An earlier question keeps its identity: an approval from before a restart may have run.
     if (before !== undefined && before.input !== input) await this.#store.compareAndSet(key, JSON.stringify(before), JSON.stringify({ ...before, input: null } satisfies AskedCall), lifetime);
   }
 
@@ -215,7 +217,7 @@ export class AskedCalls {
   }
 }
 
-/** Returns the error for an approval of a call that nobody is known to have been asked about. */
+/** Returns the error for an approval of a call that no user is known to have been asked about. */
 export function notAsked(): ToolError {
   return new ToolError('INVALID_APPROVAL', 'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.');
 }

@@ -9,9 +9,9 @@ import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-d
 import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
 export interface ImportOptions {
-  /** What the program knows better than a tool says of itself, by the tool's name where it comes from; `name` gives it another one here. A name that no tool has is refused. */
+  /** Options that the program knows better than a tool says of itself, by the tool's name where it comes from; `name` gives it another one here. A name that no tool has is refused. */
   readonly overrides?: Readonly<Record<string, Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>>>;
-  /** Whether MCP annotations among the tools' metadata are believed, which otherwise only tighten, and patterns of plain JSON Schemas are checked: one can be made to match for hours. @default false */
+  /** Believes MCP annotations among the tools' metadata, which otherwise only tighten, and checks patterns of plain JSON Schemas: one can be made to match for hours. @default false */
   readonly trusted?: boolean;
 }
 

@@ -122,7 +122,7 @@ interface ForeignLangChainTool {
  * of the tool is its failure. Artifacts, callbacks and `extras` are left out.
  *
  * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` for wrong options;
- * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run by anybody else.
+ * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run elsewhere.
  */
 export async function fromLangChainTools(tools: Iterable<ForeignLangChainTool>, options: ImportOptions = {}): Promise<readonly ToolDefinition[]> {
   if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of tools of LangChain, got ${describeValue(tools)}`);

@@ -17,7 +17,7 @@ import { standardSchema } from './import-tools.js';
 
 /** Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
 type AISDKOptions = Partial<FrameworkOptions> & {
-  /** Whether what tools report while they run is shown as preliminary results `{ progress }`; `execute` is then a generator. @default false */
+  /** Shows what tools report while they run as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
 };
 

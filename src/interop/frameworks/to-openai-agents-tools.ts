@@ -47,7 +47,7 @@ export function toOpenAIAgentsTools(input: ExportInput, options: FrameworkOption
 }
 
 function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, asked: AskedCalls): OpenAIAgentsTool {
-  const callOf = (input: unknown, id = randomUUID() as string): ToolCall => ({ id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input });
+  const callOf = (input: unknown, id: string = randomUUID()): ToolCall => ({ id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input });
   return {
     type: 'function',
     name,
