@@ -147,6 +147,30 @@ describe('a budget of which single keys are gone', () => {
     expect(await made(executor, 3)).toBe(2); // The call that noticed the loss was counted, an eighth longer.
   });
 
+  it('with a window is closed by a process that saw what others had counted, although it did not count it', async () => {
+    const limit: Budget = { per: 'principal', calls: 10, windowMs: 60_000 };
+    const [one, other] = [started(limit), started(limit)];
+    expect([await made(one, 5), await made(other, 5), await made(one, 1)]).toEqual([5, 5, 0]);
+    await store.evict('budget:');
+    expect(await made(started(limit), 5)).toBe(5);
+    expect(await callOf(one)).toMatchObject({ details: { reason: 'lost' } });
+    clock.advance(1_000);
+    expect(await callOf(other)).toMatchObject({ details: { reason: 'lost' } });
+  });
+
+  it.each([EVER, WINDOW])('is open after a reset, in whichever order it and calls meanwhile reach the store: %o', async (limit) => {
+    await fc.assert(fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+      store = new RestartingStore(clock);
+      const processes = [started(limit), started(limit)];
+      for (const each of processes) await made(each, 2);
+      store.before = () => scheduler.schedule(Promise.resolve());
+      await scheduler.waitFor(Promise.all([processes[0]!.resetBudgets('ada'), ...processes.map((each) => made(each, 2))]));
+      store.before = () => undefined;
+      clock.advance(1_001);
+      for (const each of processes) expect((await callOf(each) as { details?: { reason?: string } }).details?.reason).toBeUndefined();
+    }), { numRuns: 60 });
+  });
+
   it('is not closed when another process reset it, or its window is over', async () => {
     const [one, other] = [started(EVER), started(EVER)];
     await made(one, 3);

@@ -19,6 +19,8 @@ interface OwnerMark {
   readonly id: string;
   readonly era: string;
   readonly lostAt?: number;
+  /** Stands while the counters are being removed: what they show meanwhile says nothing of what they show afterwards. */
+  readonly isUnderWay?: true;
 }
 
 /** What this process knows of an owner's counters. */
@@ -36,8 +38,13 @@ export interface KnownOwner {
   readonly sums: Map<string, CertainSum>;
 }
 
-/** Parts of what was added, with the earliest moment at which each was. */
-export type CertainSum = readonly { readonly elapsed: number; readonly date: number; readonly sum: number }[];
+/** What certainly was added to a counter. */
+export interface CertainSum {
+  /** Parts of it, with the earliest moment at which each was added. */
+  readonly parts: readonly { readonly elapsed: number; readonly date: number; readonly sum: number }[];
+  /** What the store answered last: the value, and when it was asked for and heard. */
+  readonly last: { readonly value: number; readonly elapsed: number; readonly date: number; readonly heardAt: number };
+}
 
 const ERA_KEY = 'budget-epoch';
 /** How long marks are believed that say that all is well. */
@@ -78,12 +85,13 @@ export class BudgetMarks {
     const [era, text] = await Promise.all([this.#readEra(hasRestarted), this.#store.get(ownerKey(owner))]);
     const before = this.#owners.get(owner);
     const isSameEra = before?.era === era;
-    if (isSameEra && before.text !== undefined && text === undefined) return this.#close(owner, before);
+    if (isSameEra && before.text !== undefined && text === undefined) return this.#close(owner, before, undefined);
     const mark = parsed<OwnerMark>(text);
     const lostAt = mark?.era === era.id ? mark.lostAt : era.lostAt;
     const time = lostAt === undefined ? undefined : (await this.#store.now()).time;
-    const sums = isSameEra && before.text === text ? before.sums : new Map<string, CertainSum>();
-    return this.#keep(owner, { era, text, readAt, lostAt, time, sums });
+    const isUnderWay = mark?.isUnderWay === true;
+    const sums = isSameEra && before.text === text && !isUnderWay ? before.sums : new Map<string, CertainSum>();
+    return this.#keep(owner, { era, text, readAt: isUnderWay ? -Infinity : readAt, lostAt, time, sums });
   }
 
   /**
@@ -93,12 +101,17 @@ export class BudgetMarks {
    */
   async followUp(owner: string, known: KnownOwner): Promise<KnownOwner> {
     const now = await this.read(owner);
-    return now.era !== known.era || now.text !== known.text ? now : this.#close(owner, now);
+    return now.era !== known.era || now.text !== known.text ? now : this.#close(owner, now, now.text);
   }
 
-  /** Lets an owner's counters begin again; they must have been removed. */
-  async reset(owner: string, { era }: KnownOwner): Promise<void> {
-    await this.#write(ownerKey(owner), () => ({ id: randomUUID(), era: era.id }) satisfies OwnerMark, era.identity);
+  /**
+   * Lets an owner's counters begin again. Marks stand around their removal, so that no process that counts meanwhile takes it for a loss.
+   */
+  async reset(owner: string, { era }: KnownOwner, removeCounters: () => Promise<void>): Promise<void> {
+    const mark = (more: Partial<OwnerMark>) => this.#write(ownerKey(owner), () => ({ id: randomUUID(), era: era.id, ...more }) satisfies OwnerMark, era.identity);
+    await mark({ isUnderWay: true });
+    await removeCounters();
+    await mark({});
     this.#owners.delete(owner);
   }
 
@@ -110,10 +123,12 @@ export class BudgetMarks {
     this.#era = era;
   }
 
-  async #close(owner: string, { era }: KnownOwner): Promise<KnownOwner> {
+  /** Puts a loss on record, unless the owner's mark changed meanwhile: then that holds. */
+  async #close(owner: string, { era }: KnownOwner, before: string | undefined): Promise<KnownOwner> {
     const readAt = this.#clock.elapsed();
     const { time } = await this.#store.now();
-    const text = await this.#write(ownerKey(owner), () => ({ id: randomUUID(), era: era.id, lostAt: time }) satisfies OwnerMark, era.identity);
+    const text = JSON.stringify({ id: randomUUID(), era: era.id, lostAt: time } satisfies OwnerMark);
+    if ((await this.#store.compareAndSet(ownerKey(owner), before, text, { identity: era.identity })) !== true) return this.read(owner);
     return this.#keep(owner, { era, text, readAt, lostAt: time, time, sums: new Map() });
   }
 

@@ -85,15 +85,16 @@ export class Budgets {
     if (owner === undefined) return this.#marks.accept();
     const known = await this.#marks.read(owner, true);
     const { identity } = known.era;
-    for (const numbered of this.#budgets) {
-      for (const unit of ['calls', 'cost'] as const) {
-        const key = keyOf(numbered, unit, owner);
-        while (numbered.budget[unit] !== undefined && !(await this.#store.compareAndSet(key, await this.#store.get(key), undefined, { identity }))) {
-          // Somebody spent in between: again.
+    await this.#marks.reset(owner, known, async () => {
+      for (const numbered of this.#budgets) {
+        for (const unit of ['calls', 'cost'] as const) {
+          const key = keyOf(numbered, unit, owner);
+          while (numbered.budget[unit] !== undefined && !(await this.#store.compareAndSet(key, await this.#store.get(key), undefined, { identity }))) {
+            // Somebody spent in between: again.
+          }
         }
       }
-    }
-    await this.#marks.reset(owner, known);
+    });
   }
 
   async #take(counter: Counter): Promise<void> {
@@ -112,7 +113,7 @@ export class Budgets {
       }
       const value = sum.value ?? 0;
       if (isBelow(value, this.#certain(before, budget) + (sum.applied ? by : 0))) assertOpen(counter, await this.#marks.followUp(owner, known));
-      else if (sum.applied) known.sums.set(key, added(known.sums.get(key), { elapsed, date, sum: by }, value, budget));
+      else known.sums.set(key, seen(known.sums.get(key), { elapsed, date, value, heardAt: this.#clock.elapsed() }, sum.applied ? by : 0, budget));
     }
     if (!sum.applied) throw exceeded(counter, sum.value ?? 0);
   }
@@ -131,21 +132,32 @@ export class Budgets {
   }
 
   /** The least that a counter must be now. */
-  #certain(parts: CertainSum | undefined, { windowMs = Infinity }: Budget): number {
-    if (parts === undefined) return 0;
+  #certain(known: CertainSum | undefined, { windowMs = Infinity }: Budget): number {
+    if (known === undefined) return 0;
     // By both clocks: one may have stood still while the machine slept, the other may have been set.
     const [elapsed, date] = [this.#clock.elapsed() - windowMs, this.#clock.now() - windowMs];
-    return parts.reduce((sum, part) => (part.elapsed > elapsed && part.date > date ? sum + part.sum : sum), 0);
+    return known.parts.reduce((sum, part) => (part.elapsed > elapsed && part.date > date ? sum + part.sum : sum), 0);
   }
 }
 
-/** Adds a part to what is certain: all that the store counts, or, in a window, what this process added. */
-function added(parts: CertainSum = [], part: CertainSum[number], value: number, { windowMs }: Budget): CertainSum {
-  if (windowMs === undefined) return [{ ...part, sum: Math.max(value, parts[0]?.sum ?? 0) }];
-  const kept = parts.filter(({ elapsed }) => elapsed > part.elapsed - windowMs);
-  const last = kept.at(-1);
-  const joins = last !== undefined && last.elapsed > part.elapsed - windowMs / PARTS;
-  return joins ? [...kept.slice(0, -1), { ...last, sum: last.sum + part.sum }] : [...kept, part];
+/**
+ * Adds an answer of the store to what is certain: all that it counts, or, in a window, what this process added, and what others
+ * added since the answer before.
+ */
+function seen(before: CertainSum | undefined, answer: CertainSum['last'], own: number, { windowMs }: Budget): CertainSum {
+  const { elapsed, date, value } = answer;
+  const { parts = [], last } = before ?? {};
+  if (windowMs === undefined) return { parts: [{ elapsed, date, sum: Math.max(value, parts[0]?.sum ?? 0) }], last: answer };
+  // Of answers that crossed on their way nobody knows which is the later one.
+  const others = last === undefined || last.heardAt > elapsed ? 0 : Math.max(0, value - last.value - own);
+  const kept = parts.filter((part) => part.elapsed > elapsed - windowMs);
+  for (const part of [{ elapsed: last?.elapsed ?? elapsed, date: last?.date ?? date, sum: others }, { elapsed, date, sum: own }]) {
+    const end = kept.at(-1);
+    if (part.sum === 0) continue;
+    if (end === undefined || end.elapsed <= part.elapsed - windowMs / PARTS) kept.push(part);
+    else kept.splice(-1, 1, { elapsed: Math.min(end.elapsed, part.elapsed), date: Math.min(end.date, part.date), sum: end.sum + part.sum });
+  }
+  return { parts: kept, last: last !== undefined && last.heardAt > answer.heardAt ? last : answer };
 }
 
 /** Parts of a window that are remembered. */
