@@ -65,13 +65,14 @@ export class DocumentScorer {
     return this.#sum() * this.nameFactor(document);
   }
 
-  /** By how much the score of a document grows because the query covers its name: 1 to 1 + `RANKING.nameCoverage`; rare words of the name count more. */
+  /** By how much the score of a document grows because the query covers its name; rare words of the name count more, a repeated one once. */
   nameFactor(document: number): number {
-    const { tokens, starts, stemOfWord } = this.#index;
+    const { tokens, starts, stemOfWord, genericStems } = this.#index;
+    const hasRole = this.#hasRole;
     const from = starts[document]!;
     let end = from;
     let covers = false;
-    for (; end < starts[document + 1]! && fieldOf(tokens[end]!) === NAME && wordOf(tokens[end]!) !== PIECE_END; end++) covers ||= this.#hasRole[stemOfWord[wordOf(tokens[end]!)]!] === 1;
+    for (const to = starts[document + 1]!; end < to && fieldOf(tokens[end]!) === NAME && wordOf(tokens[end]!) !== PIECE_END; end++) covers ||= hasRole[stemOfWord[wordOf(tokens[end]!)]!] === 1;
     if (!covers) return 1;
     let all = 0;
     let covered = 0;
@@ -79,8 +80,9 @@ export class DocumentScorer {
       const stem = stemOfWord[wordOf(tokens[at]!)]!;
       let first = from;
       while (stemOfWord[wordOf(tokens[first]!)] !== stem) first++;
-      if (first < at) continue; // A repeated word counts once.
-      const worth = Math.fround((this.#index.rarity(stem) * (this.#index.genericStems.has(stem) ? RANKING.genericNameWord : 1)) ** 2);
+      if (first < at) continue;
+      const rarity = this.#index.rarity(stem) * (genericStems.has(stem) ? RANKING.genericNameWord : 1);
+      const worth = Math.fround(rarity * rarity);
       all += worth;
       covered += worth * this.#coverage(stem);
     }
@@ -104,6 +106,7 @@ export class DocumentScorer {
 
   #countOccurrences(document: number): void {
     const { tokens, starts, stemOfWord } = this.#index;
+    const hasRole = this.#hasRole;
     this.#index.fieldWeights(document, this.#weights);
     this.#own.fill(0);
     this.#related.fill(0);
@@ -111,7 +114,7 @@ export class DocumentScorer {
     this.#together.fill(0);
     for (let at = starts[document]!, end = starts[document + 1]!; at < end; at++) {
       const word = wordOf(tokens[at]!);
-      if (word === PIECE_END || this.#hasRole[stemOfWord[word]!] === 0) continue;
+      if (word === PIECE_END || hasRole[stemOfWord[word]!] === 0) continue;
       const weight = this.#weights[fieldOf(tokens[at]!)]!;
       for (const { term, share } of this.#roles.get(stemOfWord[word]!)!) {
         if (share > 0) {

@@ -85,8 +85,7 @@ type AskedStems = ReadonlyMap<string, { readonly weight: number; readonly rarity
 export function votesOn(query: Query, history: UsageHistory, index: InvertedIndex): ReadonlyMap<string, Vote> {
   const asked: AskedStems = new Map(query.terms.map(({ stem, weight }) => [stem, { weight, rarity: rarityOf(stem, index) }]));
   const telling = tellingStems(query).filter((stem) => history.having(stem).size > 0);
-  let whole = 0;
-  for (const { weight, rarity } of asked.values()) whole += weight * rarity;
+  const whole = worthOf([...asked]);
   const voters = votersFor(telling, asked, history, index);
   const newest = voters.reduce((latest, { request }) => Math.max(latest, request.at), 0);
   const counts = new Map<string, readonly [pro: Count, contra: Count]>();
@@ -111,7 +110,11 @@ export function votesOn(query: Query, history: UsageHistory, index: InvertedInde
     const having = history.having(stem);
     for (const { request, votes, weight } of ballots) if (having.has(request)) for (const [count, strength] of votes) count.occurrences += Math.round(weight * strength);
     const { weight, rarity } = asked.get(stem)!;
-    for (const both of counts.values()) for (const count of both) cover(count, (weight * rarity) / whole);
+    const share = (weight * rarity) / whole;
+    for (const count of [...counts.values()].flat()) {
+      count.covered += (share * count.occurrences) / (count.occurrences + UNIT);
+      count.occurrences = 0;
+    }
   }
   return new Map(Array.from(counts, ([name, [pro, contra]]) => [name, { lift: bonus(pro, all) - bonus(contra, all), nearest: Math.max(pro.nearest, contra.nearest) }]));
 }
@@ -132,8 +135,7 @@ function votersFor(telling: readonly string[], asked: AskedStems, history: Usage
       if (rarity < unknown) tally.known++;
     }
   }
-  let whole = 0;
-  for (const [stem, { weight, rarity }] of asked) if (!CHATTY.has(stem)) whole += weight * rarity;
+  const whole = worthOf([...asked].filter(([stem]) => !CHATTY.has(stem)));
   const voters: Voter[] = [];
   for (const request of touched) {
     const { tally } = request;
@@ -142,6 +144,10 @@ function votersFor(telling: readonly string[], asked: AskedStems, history: Usage
     tally.common = tally.stems = tally.known = 0;
   }
   return voters.length <= VOTES.mostVoters ? voters : voters.sort(bySimilarity).slice(0, VOTES.mostVoters);
+}
+
+function worthOf(stems: readonly (readonly [string, { readonly weight: number; readonly rarity: number }])[]): number {
+  return stems.reduce((sum, [, { weight, rarity }]) => sum + weight * rarity, 0);
 }
 
 function bySimilarity(a: Voter, b: Voter): number {
@@ -159,12 +165,6 @@ function weightOf({ stems, tally }: PastRequest, index: InvertedIndex): number {
 
 function rarityOf(stem: string, index: InvertedIndex): number {
   return index.rarity(index.stemNumber(stem) ?? -1);
-}
-
-/** Adds how far past requests cover one stem, which is `share` of the query. */
-function cover(count: Count, share: number): void {
-  count.covered += (share * count.occurrences) / (count.occurrences + UNIT);
-  count.occurrences = 0;
 }
 
 function bonus({ covered, sum }: Count, all: number): number {
