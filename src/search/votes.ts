@@ -106,12 +106,13 @@ export function votesOn(query: Query, history: UsageHistory, index: InvertedInde
     all += Math.round(sum * strongest);
     return { request, votes, weight: decayed / (1 - VOTES.damping + (VOTES.damping * request.stems.length) / VOTES.usualStems) };
   });
+  const sides = [...counts.values()].flat();
   for (const stem of telling) {
     const having = history.having(stem);
     for (const { request, votes, weight } of ballots) if (having.has(request)) for (const [count, strength] of votes) count.occurrences += Math.round(weight * strength);
     const { weight, rarity } = asked.get(stem)!;
     const share = (weight * rarity) / whole;
-    for (const count of [...counts.values()].flat()) {
+    for (const count of sides) {
       count.covered += (share * count.occurrences) / (count.occurrences + UNIT);
       count.occurrences = 0;
     }
