@@ -127,13 +127,13 @@ describe('a process that only serves', () => {
     expect(of().providers['primary']!.backoffUntil! - clock.now()).toBe(6_000);
   });
 
-  it('dates calls by the clock of the process that made them, and takes the latest date for the last call', async () => {
+  it('tells the last call of all processes by its own clock, whatever theirs say', async () => {
     const [fast, slow] = [await all.server({ skewMs: MINUTE }), await all.server()];
     fast.capabilities.recordTool('plain', { success: true, latencyMs: 1 });
     await all.advance(2_000);
     slow.capabilities.recordTool('plain', { success: false, latencyMs: 2 });
     await all.advance(2_000);
-    for (const { of } of [slow, fast]) expect(of('plain')).toMatchObject({ tool: { total: 2 }, lastInvocation: { success: true, at: 1_000_000 + MINUTE } });
+    for (const [{ of }, at] of [[slow, 1_002_000], [fast, 1_002_000 + MINUTE]] as const) expect(of('plain')).toMatchObject({ tool: { total: 2 }, lastInvocation: { success: false, at } });
   });
 
   it('knows whether a provider is left alone also of processes that count health on their own', async () => {
@@ -193,7 +193,7 @@ describe('a process that only serves', () => {
     await all.advance(3_000);
     const known = Array.from({ length: 50 }, (_, index) => health.summary('tool', `tool ${index}`).total);
     expect(known.filter((total) => total === 1)).toHaveLength(9);
-    expect(await all.memory.get('health:tool:own')).toContain('"total":1');
+    expect(await all.memory.get('health:tool:own')).toContain('[[1,1,1001000]]');
   });
 
   it('is not held up by messages and keys of other programs', async () => {

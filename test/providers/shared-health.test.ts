@@ -6,11 +6,12 @@ import { MemoryStateStore } from '../../src/state/memory-state-store.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { FaultyStore, type Fault } from './faulty-store.js';
 
+const KEY = 'health:tool:search';
 const call = (success = true, latencyMs = 5) => ({ kind: 'tool' as const, name: 'search', success, latencyMs });
 
 function processes(count: number) {
-  const memory = new MemoryStateStore();
   const clock = new ManualClock(1_000_000);
+  const memory = new MemoryStateStore({ clock });
   const all = Array.from({ length: count }, (_, index) => {
     const store = new FaultyStore(memory);
     return { store, health: new SharedHealth({ store, clock, writer: `process ${index}` }) };
@@ -107,6 +108,135 @@ describe('SharedHealth', () => {
     expect(all.map(({ health }) => health.lifetime('tool', 'search').total)).toEqual([102, 102]);
   });
 
+  it('completes an older text, whoever wrote into it first, and believes none that has less than it knows', async () => {
+    const { all, memory, clock } = processes(3);
+    const [one, newcomer, idle] = all.map(({ health }) => health) as [SharedHealth, SharedHealth, SharedHealth];
+    const knows = async () => {
+      await idle.refresh('tool', 'search');
+      return [one, newcomer, idle].map((health) => health.lifetime('tool', 'search'));
+    };
+    for (let index = 0; index < 10; index += 1) one.record(call());
+    await one.flush();
+    const older = (await memory.get(KEY))!;
+    for (let index = 0; index < 30; index += 1) one.record(call(false));
+    await one.flush();
+    await idle.refresh('tool', 'search');
+    for (const [text, total] of [[older, 41], [undefined, 42]] as const) {
+      await memory.compareAndSet(KEY, await memory.get(KEY), text);
+      newcomer.record(call());
+      await newcomer.flush();
+      await clock.advanceAsync(2_000);
+      expect(await knows()).toEqual(Array(3).fill({ total, success: total - 30, failure: 30 }));
+    }
+    await memory.compareAndSet(KEY, await memory.get(KEY), older);
+    await idle.refresh('tool', 'search');
+    const reader = new SharedHealth({ store: memory, clock });
+    await reader.load();
+    expect([reader.lifetime('tool', 'search').total, reader.summary('tool', 'search')]).toEqual([42, idle.summary('tool', 'search')]);
+  });
+
+  it('writes again what the store lost when that is back, also in a process that only listens', async () => {
+    const { all, memory, clock } = processes(2);
+    all[0]!.health.record(call());
+    await all[0]!.health.close();
+    await all[1]!.health.load();
+    all[1]!.store.setAvailable(false);
+    await memory.compareAndSet(KEY, await memory.get(KEY), undefined);
+    all[1]!.store.setAvailable(true);
+    await clock.advanceAsync(1_000);
+    expect(await memory.get(KEY)).toContain('[1,5,1000000]');
+  });
+
+  it('counts once each call of all processes, whatever the store loses, and writes no more when all know all', async () => {
+    const step = fc.oneof(
+      fc.record({ process: fc.nat(2), calls: fc.integer({ min: 1, max: 60 }), isFlushed: fc.boolean() }),
+      fc.record({ rollsBackTo: fc.nat(10) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
+        const { all, memory, clock } = processes(3);
+        const texts: (string | undefined)[] = [undefined];
+        let recorded = 0;
+        for (const each of steps) {
+          if ('rollsBackTo' in each) await memory.compareAndSet(KEY, await memory.get(KEY), texts[each.rollsBackTo % texts.length]);
+          else {
+            const { health } = all[each.process]!;
+            for (let index = 0; index < each.calls; index += 1) health.record(call());
+            recorded += each.calls;
+            if (each.isFlushed) await health.flush();
+          }
+          texts.push(await memory.get(KEY));
+        }
+        for (const { health } of all) await health.refresh('tool', 'search');
+        await clock.advanceAsync(5_000);
+        for (const { health, store } of all) {
+          await health.refresh('tool', 'search');
+          expect([health.lifetime('tool', 'search').total, health.summary('tool', 'search').total]).toEqual([recorded, Math.min(recorded, 100)]);
+          store.operations.length = 0;
+        }
+        await clock.advanceAsync(5_000);
+        expect(all.flatMap(({ store }) => store.operations)).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('orders calls by the clock of the store and dates them by its own: a process whose clock is an hour ahead hides no failures of others', async () => {
+    const { all, memory, clock } = processes(1);
+    const ahead = new SharedHealth({ store: memory, clock: new ManualClock(clock.now() + 3_600_000) });
+    for (let index = 0; index < 100; index += 1) ahead.record(call());
+    await ahead.flush();
+    await clock.advanceAsync(1_000);
+    for (let index = 0; index < 100; index += 1) all[0]!.health.record(call(false));
+    expect(all[0]!.health.summary('tool', 'search')).toMatchObject({ failure: 100 });
+    await all[0]!.health.flush();
+    await ahead.refresh('tool', 'search');
+    for (const [health, lastSampleAt] of [[all[0]!.health, 1_001_000], [ahead, 4_601_000]] as const) expect(health.summary('tool', 'search')).toMatchObject({ failure: 100, lastSampleAt });
+  });
+
+  it('counts on when a process starts again under the same name', async () => {
+    const { memory, clock } = processes(0);
+    for (const calls of [5, 4]) {
+      const health = new SharedHealth({ store: memory, clock, writer: 'host-1' });
+      for (let index = 0; index < calls; index += 1) {
+        health.record(call());
+        await health.flush();
+      }
+      await health.close();
+    }
+    const reader = new SharedHealth({ store: memory, clock });
+    await reader.load();
+    expect(reader.lifetime('tool', 'search').total).toBe(9);
+    expect(await memory.get(KEY)).toContain('host-1');
+  });
+
+  it('counts exactly over 600 processes, also of one that is quiet while the others come and go', async () => {
+    const { all, memory, clock } = processes(1);
+    const { health } = all[0]!;
+    for (let index = 0; index < 600; index += 1) {
+      if (index % 299 === 0) {
+        health.record(call(false));
+        await health.flush();
+      }
+      const other = new SharedHealth({ store: memory, clock });
+      other.record(call());
+      await other.close();
+    }
+    await health.refresh('tool', 'search');
+    expect(health.lifetime('tool', 'search')).toEqual({ total: 603, success: 600, failure: 3 });
+    expect((await memory.get(KEY))!.length).toBeLessThan(40_000);
+  });
+
+  it('keeps its calls when it gives up a name and meets it again', async () => {
+    const { memory, clock } = processes(0);
+    const health = new SharedHealth({ store: memory, clock, maxKeys: 1 });
+    for (const name of ['search', 'other', 'search', 'other', 'search']) {
+      health.record({ ...call(), name });
+      await health.flush();
+    }
+    expect(health.lifetime('tool', 'search').total).toBe(3);
+  });
+
   it('keeps a bounded amount while the store is away', async () => {
     const { all, clock } = processes(1);
     const { health, store } = all[0]!;
@@ -168,7 +298,7 @@ describe('SharedHealth', () => {
     await health.close();
     health.record(call());
     expect(clock.pending).toBe(0);
-    expect(await memory.get('health:tool:search')).toContain('"total":1');
+    expect(await memory.get('health:tool:search')).toContain('[[1,5,1000000]]');
   });
 
   it.each([[{}], [{ store: 1 }], [{ store: new MemoryStateStore(), flushMs: 5 }]])('refuses the options %o', (options) => {

@@ -7,6 +7,7 @@ import { storeKey } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import { MOST_RETRY_AFTER_MS } from '../run-attempt.js';
 import { PROVIDER_CHANNEL, providerKey, readProviderState, type SharedState } from '../shared-backoff.js';
+import { addedTo, boundedParts, callsSince, datedBy, decodeParts, encodeParts, hasMore, joinedParts, laterThan, NO_CALLS, windowOf, type HealthPart, type HealthParts } from './health-parts.js';
 import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summarizeSamples, type Backoff, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface SharedHealthOptions {
@@ -16,38 +17,20 @@ export interface SharedHealthOptions {
   /** The number of names that are kept here; the least recently used give way. @default 10_000 */
   readonly maxKeys?: number;
   readonly clock?: Clock;
-  /** A name that tells this process from all others. @default a random UUID */
+  /** A name for what this process writes, for operators who read the store; several processes may have the same. @default none */
   readonly writer?: string;
 }
 
-/** The calls of one process that are not yet known to be written. */
-interface Batch {
-  /** The number of the batch, which rises for each key of a process. */
-  readonly sequence: number;
-  readonly samples: readonly Sample[];
-  readonly total: number;
-  readonly success: number;
-  readonly lastProvider: string | null;
-}
-
-/** The health of one name over all processes. */
-interface StoredHealth extends Omit<Batch, 'sequence'> {
-  /** The last batch that counts of each process, the least recent process first. */
-  readonly writers: ReadonlyMap<string, number>;
-}
-
-/** The number of processes that are remembered. One that is forgotten and repeats a batch after that is counted twice. */
-const MOST_WRITERS = 256;
-
-const NO_HEALTH: StoredHealth = Object.freeze({ samples: [], total: 0, success: 0, lastProvider: null, writers: new Map() });
-
 interface Entry {
-  /** The stored health when it was last read or written. */
-  shared: StoredHealth;
-  /** A batch on its way. It does not change until it is known to count, so that it can be sent again. */
-  sent: Batch | undefined;
-  /** The calls recorded since. */
-  pending: Batch | undefined;
+  /** The parts of all processes as known here, with the calls that this one is about to write. */
+  parts: HealthParts;
+  /** All parts as one, dated by this process's clock. */
+  window: HealthPart;
+  /** The part that this process adds to, and what the store is known to have of it. */
+  id: string;
+  written: HealthPart;
+  /** The calls recorded since, dated by this process's clock. */
+  fresh: HealthPart;
 }
 
 /** The interval at which records are written, at most once per name: traffic does not grow with the calls. */
@@ -56,11 +39,15 @@ const FLUSH_MS = 1_000;
 const KEEP_MS = 7 * 24 * 3_600_000;
 /** The attempts at a write. Every lost race was won by another process, so that this many in a row need as many processes. */
 const MOST_RACES = 100;
-/** Names that are listed in one step, and read at the same time. */
+/** Names that are listed in one step, and read or written at the same time. */
 const MOST_LISTED = 10_000;
-const READS_AT_ONCE = 100;
+const SYNCED_AT_ONCE = 100;
 /** The time that `load` waits for a store that does not answer. */
 const LOAD_MS = 2_000;
+/** Differences between two clocks that may be the travel of the answer; dates that have gone there and back stay the same. */
+const TRAVEL_MS = 500;
+/** Characters of the name of a process that are written: each part of each text has it. */
+const LONGEST_LABEL = 64;
 const CHANNEL = 'health';
 
 const optionsSchema = z.strictObject({ store: anObject<StateStore>('a StateStore'), size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock), writer: text.optional() } satisfies FieldsOf<SharedHealthOptions>);
@@ -68,59 +55,62 @@ const optionsSchema = z.strictObject({ store: anObject<StateStore>('a StateStore
 /**
  * Keeps the health of every tool, provider and job of several processes together in a `StateStore`.
  *
- * Recording never waits: calls are written in batches, at most once a second for each name, and on `close()`. Every
- * batch counts exactly once, also when its write was answered by an error and is repeated. Without the store the
- * process goes on with what it knows, and writes it when the store is back; when the store lost its data, what the
- * processes knew last is restored. Summaries are of the last calls of all processes, as far as this one has heard: of
- * the names that it records itself, and after `load()`, which a `CapabilityRegistry` calls, of all names.
+ * Recording never waits: calls are written at most once a second for each name, and on `close()`. Each process writes a part of
+ * its own, which only grows: a write whose answer was lost counts once, and a text that has less than this process knows, of a
+ * store that lost data, is completed. Without the store the process goes on with what it knows, and writes it when the store is
+ * back. Summaries are of the last calls of all processes, whatever their clocks say, with dates by the clock of this one. It hears
+ * of the names that it records itself, and after `load()`, which a `CapabilityRegistry` calls, of all names.
  *
- * Call `close()` at the end: it writes what is left. The timer that writes keeps no process alive, because without the
- * store it would do so for ever.
+ * Call `close()` at the end: it writes what is left. The timer that writes keeps no process alive, because without the store
+ * it would do so for ever.
  */
 export class SharedHealth implements HealthLog {
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #size: number;
   readonly #maxKeys: number;
-  readonly #writer: string;
-  /** The entries by the keys of the store, like the backoffs and the keys that are still to be read. */
+  readonly #label: string;
+  /** A text that tells this process from all others. */
+  readonly #process = randomUUID();
+  /** The entries by the keys of the store, like the backoffs and the keys that are still to be read or written. */
   readonly #entries = new Map<string, Entry>();
   readonly #backoffs = new Map<string, Backoff>();
-  readonly #toRead = new Set<string>();
+  readonly #toSync = new Set<string>();
   /** Says that names recorded only by others are kept, too, and that the store is still to be asked for its names. */
   #followsAll = false;
   #toList = false;
   readonly #channels = new Map<string, Promise<void>>();
   readonly #ends: (() => void | Promise<void>)[] = [];
-  /** One count for all names: a name that was given up and comes back must not repeat a number. */
-  #sequence = 0;
+  /** The time by which the store's clock is ahead, and a sign that it is to be asked before the next write. */
+  #skewMs = 0;
+  #isSkewOld = true;
   #stopTimer: (() => void) | undefined;
   #flushing: Promise<void> | undefined;
   #closed = false;
 
   constructor(options: SharedHealthOptions) {
-    const { store, size, maxKeys, clock, writer = randomUUID() } = checkOptions(optionsSchema, options, 'options of SharedHealth');
+    const { store, size, maxKeys, clock, writer } = checkOptions(optionsSchema, options, 'options of SharedHealth');
     this.#store = store;
     this.#clock = clock;
     this.#size = size;
     this.#maxKeys = maxKeys;
-    this.#writer = writer;
+    this.#label = writer === undefined ? '' : `${writer.slice(0, LONGEST_LABEL)} `;
   }
 
   /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a wrong record. */
   record(record: HealthRecord): void {
     requireRecord(record);
     const key = keyOf(record.kind, record.name);
-    const entry = this.#entries.get(key) ?? { shared: NO_HEALTH, sent: undefined, pending: undefined };
+    const entry = this.#entries.get(key) ?? this.#newEntry();
     this.#keep(key, entry);
-    const pending = entry.pending ?? { sequence: (this.#sequence += 1), samples: [], total: 0, success: 0, lastProvider: null };
-    const sample = sampleOf(record, this.#clock.now());
-    const samples = pending.samples as Sample[];
-    samples.push(sample);
+    const at = this.#clock.now();
+    const samples = entry.fresh === NO_CALLS ? [] : (entry.fresh.samples as Sample[]);
+    samples.push(sampleOf(record, at));
     if (samples.length > this.#size) samples.shift();
-    const lastProvider = record.success ? (record.provider ?? pending.lastProvider) : pending.lastProvider;
-    entry.pending = { ...pending, total: pending.total + 1, success: pending.success + (record.success ? 1 : 0), lastProvider };
-    this.#flushSoon();
+    const { total, success, provider } = entry.fresh;
+    entry.fresh = { seen: 0, total: total + 1, success: success + (record.success ? 1 : 0), samples, provider: record.success && record.provider !== undefined ? [record.provider, at] : provider };
+    this.#isSkewOld = true;
+    this.#syncSoon(key);
   }
 
   summary(kind: HealthKind, name: string): HealthSummary {
@@ -131,9 +121,10 @@ export class SharedHealth implements HealthLog {
     return Object.freeze([...this.#view(kind, name).samples]);
   }
 
-  /** Returns the number of all calls of all processes since the store holds data. */
+  /** Returns the number of all calls that any process still knows. */
   lifetime(kind: HealthKind, name: string): LifetimeCounts {
-    return countsOf(this.#view(kind, name));
+    const { total, success } = this.#view(kind, name);
+    return Object.freeze({ total, success, failure: total - success });
   }
 
   lastCall(kind: HealthKind, name: string): Sample | null {
@@ -141,7 +132,7 @@ export class SharedHealth implements HealthLog {
   }
 
   lastProvider(toolName: string): string | null {
-    return this.#view('tool', toolName).lastProvider;
+    return this.#view('tool', toolName).provider?.[0] ?? null;
   }
 
   backoff(provider: string): Backoff | null {
@@ -164,13 +155,12 @@ export class SharedHealth implements HealthLog {
 
   /** Reads the stored health of a name now, even if this process never recorded it; without the store nothing changes. */
   async refresh(kind: HealthKind, name: string): Promise<void> {
-    this.#toRead.add(keyOf(kind, name));
+    this.#toSync.add(keyOf(kind, name));
     await this.flush();
   }
 
   /** Writes the pending records, and reads those of others; without the store they stay pending. Never rejects. */
   async flush(): Promise<void> {
-    // One after the other: a batch must not be sent twice at the same time.
     const before = this.#flushing;
     const flushing = (before ?? Promise.resolve()).then(() => this.#flushAll());
     this.#flushing = flushing;
@@ -192,15 +182,30 @@ export class SharedHealth implements HealthLog {
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     if (this.#entries.size <= this.#maxKeys) return;
-    for (const [oldest, { sent, pending }] of this.#entries) if (sent === undefined && pending === undefined) return void this.#entries.delete(oldest);
+    for (const [oldest, { fresh, parts, id, written }] of this.#entries) if (fresh === NO_CALLS && (parts.get(id) ?? NO_CALLS).total <= written.total) return void this.#entries.delete(oldest);
     this.#entries.delete(this.#entries.keys().next().value!);
   }
 
+  #newEntry(): Entry {
+    return { parts: new Map(), window: NO_CALLS, id: this.#newId(), written: NO_CALLS, fresh: NO_CALLS };
+  }
+
+  /** An id for a part; no two parts ever have the same. */
+  #newId(): string {
+    return `${this.#label}${randomUUID()}`;
+  }
+
   /** Returns the health of a name as known here: the stored one, and the records still to be written. */
-  #view(kind: HealthKind, name: string): StoredHealth {
-    const entry = this.#entries.get(keyOf(kind, name));
-    if (entry === undefined) return NO_HEALTH;
-    return [entry.sent, entry.pending].reduce<StoredHealth>((view, batch) => (batch === undefined ? view : mergeBatch(view, this.#writer, batch, this.#size)), entry.shared);
+  #view(kind: HealthKind, name: string): HealthPart {
+    const { window, fresh } = this.#entries.get(keyOf(kind, name)) ?? { window: NO_CALLS, fresh: NO_CALLS };
+    if (fresh === NO_CALLS) return window;
+    const view = addedTo(window, fresh);
+    return { ...view, samples: view.samples.slice(-this.#size) };
+  }
+
+  #syncSoon(key: string): void {
+    this.#toSync.add(key);
+    this.#flushSoon();
   }
 
   #flushSoon(): void {
@@ -215,16 +220,12 @@ export class SharedHealth implements HealthLog {
   async #flushAll(): Promise<void> {
     try {
       if (!this.#closed) await this.#listen();
-      for (const [key, entry] of [...this.#entries]) {
-        // First the batch that an error held up, then the later records.
-        if (entry.sent !== undefined) await this.#write(key, entry);
-        if (entry.pending !== undefined) await this.#write(key, entry);
-      }
+      if (this.#isSkewOld) await this.#compareClocks();
       if (this.#toList) await this.#list();
-      const keys = [...this.#toRead];
-      for (let index = 0; index < keys.length; index += READS_AT_ONCE) {
-        const reads = await Promise.allSettled(keys.slice(index, index + READS_AT_ONCE).map((key) => this.#read(key)));
-        for (const read of reads) if (read.status === 'rejected') throw read.reason;
+      const keys = [...this.#toSync];
+      for (let index = 0; index < keys.length; index += SYNCED_AT_ONCE) {
+        const ends = await Promise.allSettled(keys.slice(index, index + SYNCED_AT_ONCE).map((key) => this.#sync(key)));
+        for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }
     } catch {
       // The store is gone: everything stays as it is and is tried again, not name by name.
@@ -232,45 +233,71 @@ export class SharedHealth implements HealthLog {
     }
   }
 
-  async #write(key: string, entry: Entry): Promise<void> {
-    if (entry.sent === undefined) {
-      entry.sent = entry.pending!;
-      entry.pending = undefined;
+  async #compareClocks(): Promise<void> {
+    try {
+      const { time } = await this.#store.now();
+      const skewMs = Math.round(time - this.#clock.now());
+      if (Math.abs(skewMs - this.#skewMs) > TRAVEL_MS) this.#skewMs = skewMs;
+    } catch (error) {
+      // A Redis that does not tell its identity has a time, but does not tell that either: this process's has to do.
+      if (!isToolError(error, 'STATE_UNAVAILABLE') || error.details['reason'] !== 'no_identity') throw error;
     }
-    for (let race = 0; race < MOST_RACES; race += 1) {
-      this.#toRead.delete(key);
-      const text = await this.#store.get(key);
-      // A store that lost the health is given what was known here last.
-      entry.shared = decodeHealth(text) ?? entry.shared;
-      const merged = mergeBatch(entry.shared, this.#writer, entry.sent, this.#size);
-      const counts = merged === entry.shared || (await this.#store.compareAndSet(key, text, encodeHealth(merged), { ttlMs: KEEP_MS }));
-      if (!counts) continue;
-      entry.shared = merged;
-      entry.sent = undefined;
-      await this.#store.publish(CHANNEL, JSON.stringify([this.#writer, key]));
-      return;
-    }
-    this.#flushSoon();
+    this.#isSkewOld = false;
   }
 
   async #list(): Promise<void> {
-    for (const prefix of ['health:', 'provider:']) for (const key of await this.#store.list(prefix, Math.min(this.#maxKeys, MOST_LISTED))) this.#toRead.add(key);
+    for (const prefix of ['health:', 'provider:']) for (const key of await this.#store.list(prefix, Math.min(this.#maxKeys, MOST_LISTED))) this.#toSync.add(key);
     this.#toList = false;
   }
 
-  async #read(key: string): Promise<void> {
+  async #sync(key: string): Promise<void> {
     // Before reading: a change during it is read again.
-    this.#toRead.delete(key);
+    this.#toSync.delete(key);
     try {
       if (key.startsWith('provider:')) return this.#leaveAlone(key, (await readProviderState(this.#store, key, MOST_RETRY_AFTER_MS)).state);
-      const shared = decodeHealth(await this.#store.get(key));
-      if (shared !== undefined) this.#keep(key, Object.assign(this.#entries.get(key) ?? { sent: undefined, pending: undefined }, { shared }));
+      for (let race = 0; race < MOST_RACES; race += 1) if (await this.#join(key)) return;
+      this.#syncSoon(key);
     } catch (error) {
       // A key that stores refuse, or that holds something else, will not get better.
       if (isToolError(error, 'INVALID_ARGUMENT') || isToolError(error, 'LIMIT_EXCEEDED')) return;
-      this.#toRead.add(key);
+      this.#toSync.add(key);
       throw error;
     }
+  }
+
+  /** Reads a name's parts from the store, and writes those that it lacks. @returns false when another process wrote meanwhile. */
+  async #join(key: string): Promise<boolean> {
+    const text = await this.#store.get(key);
+    const stored = decodeParts(text);
+    if (stored.size === 0 && !this.#entries.has(key)) return true;
+    const entry = this.#entries.get(key) ?? this.#newEntry();
+    this.#merge(entry, stored);
+    this.#keep(key, entry);
+    const { parts } = entry;
+    if (!hasMore(parts, stored)) return true;
+    if (!(await this.#store.compareAndSet(key, text, encodeParts(parts), { ttlMs: KEEP_MS }))) return false;
+    entry.written = parts.get(entry.id) ?? NO_CALLS;
+    await this.#store.publish(CHANNEL, JSON.stringify([this.#process, key]));
+    return true;
+  }
+
+  /** Joins the stored parts with those known here and the calls recorded since. */
+  #merge(entry: Entry, stored: HealthParts): void {
+    const own = entry.parts.get(entry.id);
+    const parts = joinedParts(entry.parts, stored);
+    entry.written = stored.get(entry.id) ?? entry.written;
+    let added = datedBy(entry.fresh, this.#skewMs);
+    if (own === undefined || !parts.has(entry.id)) {
+      // Not begun yet, or folded since: what was not written by then begins another part.
+      if (own !== undefined) added = addedTo(callsSince(own, entry.written), added);
+      Object.assign(entry, { id: this.#newId(), written: NO_CALLS });
+    }
+    const before = parts.get(entry.id) ?? NO_CALLS;
+    const next = addedTo(before, added);
+    if (next.total > entry.written.total) parts.set(entry.id, { ...next, seen: laterThan(parts, this.#clock.now() + this.#skewMs) });
+    entry.parts = boundedParts(parts, this.#size);
+    entry.window = datedBy(windowOf(entry.parts, this.#size), -this.#skewMs);
+    entry.fresh = NO_CALLS;
   }
 
   #leaveAlone(key: string, state: SharedState | undefined): void {
@@ -295,16 +322,16 @@ export class SharedHealth implements HealthLog {
   /** Marks all names as unread: no change was heard while the store was away. */
   #readAgain(): void {
     this.#toList = this.#followsAll;
-    for (const key of [...this.#entries.keys(), ...this.#backoffs.keys()]) this.#toRead.add(key);
+    this.#isSkewOld = true;
+    for (const key of [...this.#entries.keys(), ...this.#backoffs.keys()]) this.#toSync.add(key);
     this.#flushSoon();
   }
 
   #hear(message: string): void {
     const [writer, key] = parseList(message);
-    if (typeof key !== 'string' || writer === this.#writer) return;
+    if (typeof key !== 'string' || writer === this.#process) return;
     if (!this.#entries.has(key) && !(this.#followsAll && /^(?:health|provider):/.test(key))) return;
-    this.#toRead.add(key);
-    this.#flushSoon();
+    this.#syncSoon(key);
   }
 }
 
@@ -319,67 +346,4 @@ function parseList(message: string): readonly unknown[] {
   } catch {
     return [];
   }
-}
-
-/**
- * Adds a batch; the window keeps the last `size` samples by their dates. Returns the same object if the batch counts
- * already.
- */
-function mergeBatch(stored: StoredHealth, writer: string, batch: Batch, size: number): StoredHealth {
-  // Its write was answered by an error, but happened all the same.
-  if ((stored.writers.get(writer) ?? 0) >= batch.sequence) return stored;
-  const writers = new Map(stored.writers);
-  writers.delete(writer);
-  writers.set(writer, batch.sequence);
-  if (writers.size > MOST_WRITERS) writers.delete(writers.keys().next().value!);
-  return {
-    samples: [...stored.samples, ...batch.samples].sort((a, b) => a.at - b.at).slice(-size),
-    total: stored.total + batch.total,
-    success: stored.success + batch.success,
-    lastProvider: batch.lastProvider ?? stored.lastProvider,
-    writers,
-  };
-}
-
-function countsOf({ total, success }: { readonly total: number; readonly success: number }): LifetimeCounts {
-  return Object.freeze({ total, success, failure: total - success });
-}
-
-/**
- * Writes health as lists instead of objects: a window of 100 calls is some 3 KB. Each begins with 1 for success, 0 for
- * failure, 2 for an abandoned call.
- */
-function encodeHealth({ samples, total, success, lastProvider, writers }: StoredHealth): string {
-  return JSON.stringify({ v: 1, samples: samples.map(({ success, latencyMs, at, abandoned }) => [success ? 1 : abandoned ? 2 : 0, latencyMs, at]), total, success, lastProvider, writers: [...writers] });
-}
-
-/** Reads the health in a text; nothing from a text of another version or a damaged one. */
-function decodeHealth(text: string | undefined): StoredHealth | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const { v, samples, total, success, lastProvider, writers } = JSON.parse(text) as Record<string, unknown>;
-    if (v !== 1 || !isCount(total) || !isCount(success) || success > total) return undefined;
-    if (!Array.isArray(samples) || !samples.every(isTriple) || !Array.isArray(writers) || !writers.every(isWriter)) return undefined;
-    return {
-      samples: samples.map(([ended, latencyMs, at]) => sampleOf({ success: ended === 1, latencyMs, abandoned: ended === 2 }, at)),
-      total,
-      success,
-      lastProvider: typeof lastProvider === 'string' ? lastProvider : null,
-      writers: new Map(writers),
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isTriple(value: unknown): value is [number, number, number] {
-  return Array.isArray(value) && value.length === 3 && value.every((item) => Number.isFinite(item));
-}
-
-function isWriter(value: unknown): value is [string, number] {
-  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && isCount(value[1]);
 }
