@@ -89,7 +89,7 @@ describe('a lock file', () => {
   it('says what is wrong with it and where', async () => {
     const text = await saved(ECHO);
     const wrong: readonly (readonly [string, RegExp])[] = [
-      ['', /found an empty file/],
+      ['', /got an empty file/],
       ['[]', /Expected an object with "version" and "servers", got a list of 0/],
       ['{"servers":{}}', /\/version: Expected 1, got undefined/],
       ['{"version":2,"servers":{}}', /Expected 1, got 2\. It was written by another version/],
@@ -97,13 +97,13 @@ describe('a lock file', () => {
       ['{"version":1,"servers":{},"extra":1}', /\/extra: Expected only/],
       ['{"version":1,"servers":{"a":7}}', /\/servers\/a: Expected tools by name, got 7/],
       ['{"version":1,"servers":{"a":{"t":{"digest":"sha256:0"}}}}', /Expected an object of "definition" and "digest"/],
-      ['{"version":1,"servers":{"a":{},"a":{}}}', /expected every key once, found it again/],
-      ['{"version":1,"version":1,"servers":{}}', /expected every key once/],
+      ['{"version":1,"servers":{"a":{},"a":{}}}', /Expected every key once, got it again/],
+      ['{"version":1,"version":1,"servers":{}}', /Expected every key once/],
       ['{"version":1,"servers":{"__proto__":{"t":1}}}', /\/servers\/__proto__\/t: Expected an object/],
       [text.replace('"Echo"', '"Ecko"'), /line 5, \/servers\/files\/echo\/digest|\/servers\/files\/echo\/digest: Expected the digest of the definition, got another\. The file was edited by hand/],
       [text.replace('"echo": {', '"ecko": {'), /\/definition\/name: Expected "ecko", got "echo"/],
-      [text.replace('"version"', '<<<<<<< HEAD\n"version"'), /line \d+: expected JSON/],
-      [`${text}{}`, /expected JSON/],
+      [text.replace('"version"', '<<<<<<< HEAD\n"version"'), /line \d+: Expected JSON/],
+      [`${text}{}`, /Expected JSON/],
       [`{"version":1,"servers":${'['.repeat(100_000)}`, /nested at most 64 levels/],
     ];
     for (const [content, reason] of wrong) {
