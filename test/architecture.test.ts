@@ -88,4 +88,10 @@ describe('the architecture', () => {
     const listed = [...readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(/^- `([^`]+\.ts)` – \S/gm)].map(([, file]) => file!);
     expect([...listed].sort()).toEqual(files);
   });
+
+  it('numbers each decision once, in its name as in its title', () => {
+    const names = globSync('docs/decisions/*.md', { cwd: root }).map((file) => file.replace('docs/decisions/', '')).sort();
+    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
+    for (const name of names) expect(readFileSync(join(root, 'docs/decisions', name), 'utf8')).toMatch(new RegExp(`^# ${Number(name.slice(0, 4))}\\. `));
+  });
 });

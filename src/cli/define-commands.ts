@@ -159,7 +159,8 @@ function defineServing({ program, terminal, cwd, importOptions, alone }: Command
     .option('--host <address>', 'the address to listen on; any but 127.0.0.1 needs a token')
     .option('--token <text>', 'what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN, which other users cannot see)')
     .option('--allowed-host <name>', 'a name under which it is asked for instead of localhost; may be repeated', repeated)
-    .option('--redis <url>', 'shows the health that all processes on this Redis measured (default: the variable TOOLDEX_REDIS_URL, which other users cannot see)');
+    .option('--redis <url>', 'shows the health that all processes on this Redis measured (default: the variable TOOLDEX_REDIS_URL, which other users cannot see)')
+    .option('--redis-prefix <text>', 'what those processes put before their keys: `prefix` of RedisStateStore (default: tooldex:)');
   alone(serve, ['serve', 'serve --manifests ./manifests --port 8080', 'serve --mcp .mcp.json', 'serve --redis redis://127.0.0.1:6379'], async (options) => {
     const { serveCatalogue } = await import('./commands/serve.js');
     return serveCatalogue(terminal, options, cwd, importOptions);

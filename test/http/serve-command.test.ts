@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveCatalogue, type ServeCommandOptions } from '../../src/cli/commands/serve.js';
 import { runCli } from '../../src/cli/run-cli.js';
 import { isToolError, ToolExecutor } from '../../src/index.js';
+import { SharedHealth } from '../../src/providers.js';
 import { RedisStateStore } from '../../src/state.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { FakeTerminal } from '../cli/fake-terminal.js';
@@ -166,6 +167,24 @@ describe.skipIf(!redisPresent)('tooldex serve --redis with a Redis (skipped with
     await store.close();
   }, 60_000);
 
+  it('shows the health under the prefix of its option, and says so when there is none under a prefix', async () => {
+    await redis.flush();
+    const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:' });
+    const health = new SharedHealth({ store });
+    health.record({ kind: 'tool', name: 'read', success: true, latencyMs: 1 });
+    await health.close();
+    await store.close();
+    const { root } = new ManifestTree({ 'functions.json': [toolEntry('read')] });
+    const calls = async (url: string) => ((await (await fetch(`${url}/tools/read`)).json()) as { health: { tool: { total: number } } }).health.tool.total;
+    await running({ manifests: root, redis: redis.url, redisPrefix: 'app1:' }, {}, async (url, terminal) => {
+      expect([await calls(url), terminal.told]).toEqual([1, '']);
+    });
+    await running({ manifests: root, redis: redis.url }, {}, async (url, terminal) => {
+      expect([await calls(url), terminal.told]).toEqual([0, "no health in this Redis under the prefix 'tooldex:' yet: if your processes give RedisStateStore another prefix, say it with --redis-prefix\n"]);
+    });
+    expect(await refusal({ redisPrefix: 'app1:' })).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'Expected --redis, or TOOLDEX_REDIS_URL, with --redis-prefix, got --redis-prefix alone.' });
+  }, 60_000);
+
   it('refuses a Redis that evicts, and one that wants a password', async () => {
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     expect(await refusal({ redis: redis.url })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('Run: CONFIG SET maxmemory-policy noeviction') as string });
@@ -183,7 +202,7 @@ describe('the command line', () => {
     };
     const help = await run('serve', '--help');
     expect(help.code).toBe(0);
-    for (const option of ['--port', '--host', '--token', 'TOOLDEX_TOKEN', '--manifests', '--redis', 'TOOLDEX_REDIS_URL']) expect(help.terminal.printed).toContain(option);
+    for (const option of ['--port', '--host', '--token', 'TOOLDEX_TOKEN', '--manifests', '--redis', '--redis-prefix', 'TOOLDEX_REDIS_URL']) expect(help.terminal.printed).toContain(option);
     expect((await run('serve', '--port', 'x')).code).toBe(2);
     const refused = await run('serve', '--port', '99999', '--json');
     expect([refused.code, (JSON.parse(refused.terminal.printed) as Json).error.code]).toEqual([2, 'INVALID_ARGUMENT']);

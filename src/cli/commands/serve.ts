@@ -5,7 +5,7 @@ import { expectedGot } from '../../core/issues.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve } from '../../http/serve.js';
 import { SharedHealth } from '../../providers/health/shared-health.js';
-import { isRedisUrl } from '../../state/redis/redis-options.js';
+import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
@@ -22,16 +22,23 @@ export interface ServeCommandOptions extends Pick<CommandOptions, 'tools' | 'man
   readonly allowedHost?: readonly string[];
   /** Where the processes that run the tools keep their health. */
   readonly redis?: string;
+  /** The prefix of the keys there; without it the one of RedisStateStore. */
+  readonly redisPrefix?: string;
 }
 
 /** Serves the catalogue until the user interrupts the program; manifests are watched meanwhile. */
 export async function serveCatalogue(terminal: Dialog, options: ServeCommandOptions, cwd: string, importOptions: ImportOptions, env: NodeJS.ProcessEnv = process.env): Promise<number> {
-  const { redis = env[REDIS_VARIABLE], ...rest } = options;
-  if (redis === undefined) return serveWith(terminal, rest, cwd, importOptions, env);
-  const store = await connectRedis(redis);
+  const { redis = env[REDIS_VARIABLE], redisPrefix, ...rest } = options;
+  if (redis === undefined) {
+    if (redisPrefix !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--redis, or ${REDIS_VARIABLE}, with --redis-prefix`, '--redis-prefix alone'));
+    return serveWith(terminal, rest, cwd, importOptions, env);
+  }
+  const store = await connectRedis(redis, redisPrefix);
   const health = new SharedHealth({ store });
   const stopTelling = store.onAvailability((available) => terminal.err(available ? 'Redis answers again' : 'Redis does not answer: health stays as it was read last'));
   try {
+    const known = await store.list('health:', 1).catch(() => undefined);
+    if (known?.length === 0) terminal.err(plainLine(`no health in this Redis under the prefix '${redisPrefix ?? DEFAULT_PREFIX}' yet: if your processes give RedisStateStore another prefix, say it with --redis-prefix`));
     return await serveWith(terminal, rest, cwd, importOptions, env, { health, place: placeOf(redis) });
   } finally {
     stopTelling();
@@ -41,9 +48,9 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
 }
 
 /** @throws ToolError what keeps from using it, in words that hold no password. */
-async function connectRedis(url: string): Promise<RedisStateStore> {
+async function connectRedis(url: string, prefix = DEFAULT_PREFIX): Promise<RedisStateStore> {
   if (!isRedisUrl(url)) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--redis, or ${REDIS_VARIABLE}, as redis://host:port, or rediss:// with encryption`, 'another text', 'A user, a password and the number of a database may be in it.'));
-  const store = await RedisStateStore.connect({ url });
+  const store = await RedisStateStore.connect({ url, prefix });
   try {
     await store.get('health');
     return store;

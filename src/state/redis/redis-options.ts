@@ -43,13 +43,14 @@ export interface CheckedRedisOptions {
   readonly onStoreRestart: 'refuse' | 'trust';
 }
 
+export const DEFAULT_PREFIX = 'tooldex:';
 const LONGEST_PREFIX = 128;
 const LONGEST_TIMEOUT_MS = 60_000;
 
 const schema = z.strictObject({
   url: secret<string>('redis://host:port, or rediss:// with encryption, and optionally /number of the database', isRedisUrl).optional(), // It may hold a password.
   client: withMethods<RedisClientTemplate>('a client made by createClient of the package redis', 'duplicate').optional(),
-  prefix: z.string().max(LONGEST_PREFIX).default('tooldex:'),
+  prefix: z.string().max(LONGEST_PREFIX).default(DEFAULT_PREFIX),
   timeoutMs: milliseconds(1, LONGEST_TIMEOUT_MS).default(200),
   onStoreRestart: z.enum(['refuse', 'trust']).default('refuse'),
 } satisfies FieldsOf<RedisStateStoreOptions>);
