@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../core/clock.js';
 import { DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
+import { LIMITS } from '../core/limits.js';
 import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
@@ -34,9 +35,6 @@ import { copyAllOptions, copyCalls, copyOptions, type CheckOptions, type Execute
 import { observeCall } from './run/observe-call.js';
 import { RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/with-deadline.js';
-
-/** How long claims are remembered: a day. */
-const CLAIM_MS = 86_400_000;
 
 /** What would happen to a call. */
 export interface DryRun {
@@ -246,15 +244,20 @@ export class ToolExecutor {
     await this.#desk.deny(pending);
   }
 
-  /** Whether others share what is granted, counted and claimed here: a `store` was given. */
-  get sharesState(): boolean {
-    return this.#options.store !== undefined;
+  /** Where others find what is granted, counted and claimed here; `undefined` when no `store` was given. */
+  get sharedStore(): StateStore | undefined {
+    return this.#options.store === undefined ? undefined : this.#state;
   }
 
-  /** Claims a deed for a day among all who share the store. @returns whether nobody did before, but under the same `mark`. @throws ToolError `STATE_UNAVAILABLE`. */
-  async claim(deed: Json, mark?: string): Promise<boolean> {
-    const key = `claim:${digestOf(deed)}`;
-    return (await this.#state.compareAndSet(key, undefined, mark ?? 'claimed', { ttlMs: CLAIM_MS })) || (mark !== undefined && (await this.#state.get(key)) === mark);
+  /**
+   * Claims a deed for 24 days among all who share the store.
+   *
+   * @param identity of the store to which the deed is bound.
+   * @returns whether nobody did before.
+   * @throws ToolError `STATE_UNAVAILABLE`, also when the store has another identity.
+   */
+  async claim(deed: Json, identity?: string): Promise<boolean> {
+    return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: LIMITS.timerMs, ...(identity !== undefined && { identity }) });
   }
 
   /** Forgets which calls were repeated in a conversation: something was said in it, after which equal calls are no loop. */

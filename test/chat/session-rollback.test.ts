@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scriptedModel, Session, SessionStore } from '../../src/chat.js';
-import { AccessMode, defineTool, isToolError, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { AccessMode, defineTool, isToolError, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { RestartingStore } from './session-stores.js';
@@ -38,6 +39,23 @@ describe('a session in a store that came back older', () => {
     const { session: last } = await opened.deny('q', 'it was paid').session.approve('p').session.continue(elsewhere.engine);
     expect([last.status, world.starts.get('p'), world.starts.get('q')]).toEqual(['completed', 2, 1]);
     expect((await sessions.open('s'))!.toJSON()).toEqual(last.toJSON());
+  });
+
+  it.each([0, 1])('asks once more, and not twice, where the executor shares the store; calls approved before: %s', async (approved) => {
+    const server = new RestartingStore();
+    const sessions = new SessionStore({ store: server.store });
+    const registry = new ToolMetadataRegistry();
+    const ran: string[] = [];
+    registry.register(defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => void ran.push('paid') }));
+    const engine = (...answers: Parameters<typeof scriptedModel>[0]) => ({ model: scriptedModel(answers), executor: new ToolExecutor({ registry, store: server.store }) });
+    let { session } = await sessions.create({ id: 's' }).start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
+    if (approved === 1) session = await session.approve('c1').session.save();
+    await server.restart(server.saved);
+    const opened = (await sessions.open('s'))!;
+    expect(kindsOf(opened)).toEqual(['approval c1']);
+    const saved = await opened.approve('c1').session.save();
+    expect((await saved.continue(engine('Paid.'))).session.status).toBe('completed');
+    expect(ran).toEqual(['paid']);
   });
 
   it('keeps what is decided after the restart', async () => {
@@ -191,29 +209,30 @@ describe('a signed snapshot', () => {
   const paid: string[] = [];
   const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => void paid.push('paid') });
   /** The engine of one process. */
-  function engineOf(store: StateStore | undefined, ...answers: Parameters<typeof scriptedModel>[0]) {
+  function engineOf(store: StateStore | undefined, answers: Parameters<typeof scriptedModel>[0], policy?: Policy) {
     const registry = new ToolMetadataRegistry();
     registry.register(pay);
-    return { model: scriptedModel(answers), executor: new ToolExecutor({ registry, ...(store && { store }) }) };
+    return { model: scriptedModel(answers), executor: new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }) }) };
   }
   async function approvedSnapshot(store: StateStore | undefined): Promise<unknown> {
-    const { session } = await Session.create().start(engineOf(store, { calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
+    const { session } = await Session.create().start(engineOf(store, [{ calls: [{ id: 'c1', name: 'pay' }] }]), 'Pay');
     paid.length = 0;
     return JSON.parse(JSON.stringify(session.approve('c1').session.snapshot({ key: KEY })));
   }
+  const keysOf = async (store: StateStore) => (await Promise.all(['session-runs:', 'claim:', 'approval:'].map((prefix) => store.list(prefix)))).flat();
   const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
 
   it('is continued once by executors that share a store, whatever was decided about it in between', async () => {
     const store = new MemoryStateStore();
     const snapshot = await approvedSnapshot(store);
-    const models = [engineOf(store, 'Paid.'), engineOf(store, 'Paid.'), engineOf(store, 'Paid.')];
+    const models = [engineOf(store, ['Paid.']), engineOf(store, ['Paid.']), engineOf(store, ['Paid.'])];
     const codes = await Promise.all(models.map((engine) => codeOf(read(snapshot).continue(engine))));
     expect(codes.sort()).toEqual(['STALE_SESSION', 'STALE_SESSION', 'fine']);
     expect(models.map(({ model }) => model.requests.length).sort()).toEqual([0, 0, 1]);
     expect(paid).toEqual(['paid']);
-    expect(await codeOf(read(snapshot).continue(engineOf(store, 'Paid.')))).toBe('STALE_SESSION');
+    expect(await codeOf(read(snapshot).continue(engineOf(store, ['Paid.'])))).toBe('STALE_SESSION');
     // Without the key it is not refused, but its call is claimed.
-    expect(kindsOf((await Session.fromJSON(snapshot).continue(engineOf(store, 'Paid.'))).session)).toEqual(['uncertain c1']);
+    expect(kindsOf((await Session.fromJSON(snapshot).continue(engineOf(store, ['Paid.']))).session)).toEqual(['uncertain c1']);
     expect(paid).toEqual(['paid']);
   });
 
@@ -221,30 +240,61 @@ describe('a signed snapshot', () => {
     const store = new MemoryStateStore();
     const session = read(await approvedSnapshot(store));
     const failing = { onCheckpoint: () => { throw new Error('the disk is full'); } };
-    await expect(session.continue(engineOf(store, 'Paid.'), failing)).rejects.toThrow('the disk is full');
+    await expect(session.continue(engineOf(store, ['Paid.']), failing)).rejects.toThrow('the disk is full');
     expect(paid).toEqual([]);
-    const { session: done } = await session.continue(engineOf(store, 'Paid.'));
+    const { session: done } = await session.continue(engineOf(store, ['Paid.']));
     expect([done.status, paid]).toEqual(['completed', ['paid']]);
     const next = JSON.parse(JSON.stringify(done.snapshot({ key: KEY }))) as unknown;
-    expect((await read(next).reply(engineOf(store, 'Hello.'), 'Hi')).result.text).toBe('Hello.');
-    expect(await codeOf(done.reply(engineOf(store, 'Hello.'), 'Hi'))).toBe('STALE_SESSION');
+    expect((await read(next).reply(engineOf(store, ['Hello.']), 'Hi')).result.text).toBe('Hello.');
+    expect(await codeOf(done.reply(engineOf(store, ['Hello.']), 'Hi'))).toBe('STALE_SESSION');
   });
 
   it('runs no approved call after the shared store restarted, which may have forgotten that it ran', async () => {
     const server = new RestartingStore();
     const snapshot = await approvedSnapshot(server.store);
     const { saved } = server;
-    expect((await read(snapshot).continue(engineOf(server.store, 'Paid.'))).session.status).toBe('completed');
+    expect((await read(snapshot).continue(engineOf(server.store, ['Paid.']))).session.status).toBe('completed');
     await server.restart(saved);
-    const { session } = await read(snapshot).continue(engineOf(server.store, 'Paid.'));
+    const { session } = await read(snapshot).continue(engineOf(server.store, ['Paid.']));
     expect([kindsOf(session), paid]).toEqual([['approval c1'], ['paid']]);
-    expect((await session.approve('c1').session.continue(engineOf(server.store, 'Paid.'))).session.status).toBe('completed');
+    expect((await session.approve('c1').session.continue(engineOf(server.store, ['Paid.']))).session.status).toBe('completed');
     expect(paid).toEqual(['paid', 'paid']);
+  });
+
+  it.each(['after every key of the store was removed', 'after single keys were removed', 'days later'])('is not continued twice %s', async (when) => {
+    const clock = new ManualClock();
+    const store = new MemoryStateStore({ clock });
+    const snapshot = await approvedSnapshot(store);
+    expect((await read(snapshot).continue(engineOf(store, ['Paid.']))).session.status).toBe('completed');
+    clock.advance(30 * 86_400_000);
+    const keys = when === 'days later' ? [] : (await keysOf(store)).map((key) => [key]);
+    for (const gone of when.includes('every') ? [keys.flat()] : when === 'days later' ? [[]] : keys) {
+      for (const key of gone) await store.compareAndSet(key, await store.get(key), undefined);
+      const again = await read(snapshot).continue(engineOf(store, ['Paid.'])).catch(() => undefined);
+      expect([kindsOf(again?.session), paid]).toEqual([again ? ['approval c1'] : [], ['paid']]);
+    }
+  });
+
+  it.each(['restarted', 'was emptied'])('runs no call that needs no approval again after the store %s: it is uncertain', async (what) => {
+    const server = new RestartingStore();
+    const policy = { decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }) as const };
+    const engine = (...answers: Parameters<typeof scriptedModel>[0]) => engineOf(server.store, answers, policy);
+    const snapshots: unknown[] = [];
+    paid.length = 0;
+    await Session.create().start(engine({ calls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'), 'Pay', { onCheckpoint: (session) => void snapshots.push(JSON.parse(JSON.stringify(session.snapshot({ key: KEY })))) });
+    expect(paid).toEqual(['paid']);
+    const before = snapshots.find((snapshot) => JSON.stringify(snapshot).includes('"not_started"'));
+    if (what === 'restarted') await server.restart(server.saved);
+    else for (const key of await keysOf(server.store)) await server.store.compareAndSet(key, await server.store.get(key), undefined);
+    const { session } = await read(before).continue(engine('Paid.'));
+    expect([kindsOf(session), paid]).toEqual([['uncertain c1'], ['paid']]);
+    const { session: last } = await session.submitToolResult('c1', 'looked it up').session.continue(engine('Paid.'));
+    expect([last.status, paid]).toEqual(['completed', ['paid']]);
   });
 
   it('runs its calls in each process that continues it where no store is shared: the signature does not tell them of each other', async () => {
     const snapshot = await approvedSnapshot(undefined);
-    for (const engine of [engineOf(undefined, 'Paid.'), engineOf(undefined, 'Paid.')]) await read(snapshot).continue(engine);
+    for (const engine of [engineOf(undefined, ['Paid.']), engineOf(undefined, ['Paid.'])]) await read(snapshot).continue(engine);
     expect(paid).toEqual(['paid', 'paid']);
   });
 });

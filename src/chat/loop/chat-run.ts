@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   /** By which copies of one stored chat are known; its calls are claimed under it. */
   readonly origin?: string;
+  /** The identity of the executor's store under which the calls were decided over. */
+  readonly storeIdentity?: string | undefined;
   /** Approvals of calls that are open at the start. */
   readonly approvals?: readonly Approval[];
   /** Hears everything as it happens. */
@@ -31,6 +33,7 @@ export class ChatRun {
   readonly offers: ToolOffers;
   readonly conversationId: string;
   readonly origin: string | undefined;
+  readonly storeIdentity: string | undefined;
   readonly approvals: readonly Approval[];
   readonly stream: boolean;
   /** Turns of this run whose calls are settled, and the last one as far as it came. */
@@ -52,6 +55,7 @@ export class ChatRun {
     this.offers = new ToolOffers(engine);
     this.conversationId = options.conversationId;
     this.origin = options.origin;
+    this.storeIdentity = options.storeIdentity;
     this.approvals = options.approvals ?? [];
     this.stream = options.stream;
     this.signal = options.signal === undefined ? this.#stop.signal : AbortSignal.any([options.signal, this.#stop.signal]);

@@ -81,7 +81,7 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
         conversationId: run.conversationId,
         signal: run.signal,
         ...(run.approvals.length > 0 && { approvals: run.approvals }),
-        confirm: (pending) => answerOf(byId.get(pending.callId), pending, executor.sharesState),
+        confirm: (pending) => answerOf(byId.get(pending.callId), pending),
         onStart: async ({ id, name }) => {
           const { progress } = byId.get(id)!;
           const edited = 'input' in progress ? progress.input : undefined;
@@ -103,25 +103,21 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
  *
  * @throws ToolError `ALREADY_RESOLVED`; the call stays on record as one whose outcome is not known here.
  */
-async function claim(executor: ToolExecutor, call: CallRecord, { origin, engine }: ChatRun): Promise<void> {
+async function claim(executor: ToolExecutor, call: CallRecord, { origin, storeIdentity, engine }: ChatRun): Promise<void> {
   const { callId, toolName, progress } = call;
   const entry = engine.registry.get(toolName);
   if (origin === undefined || entry === undefined || isRepeatable(entry)) return;
   const again = progress.state === 'approved' ? progress.pending.id : progress.state === 'not_started' ? (progress.rerunOf ?? null) : null;
-  if (await executor.claim([origin, callId, entry.name, argumentsOf(call), again])) return;
+  if (await executor.claim([origin, callId, entry.name, argumentsOf(call), again], storeIdentity)) return;
   throw new ToolError('ALREADY_RESOLVED', `Expected a call of ${entry.name} that was not started, found that another copy of this session has started it`, { details: { callId } });
 }
 
-/**
- * What the user said, if it was about exactly this: the tool, its arguments, on whose behalf, and no greater danger.
- *
- * A shared store that restarted since may have forgotten that the call was run, so the user is asked again.
- */
-function answerOf(call: CallRecord | undefined, pending: PendingApproval, sharesState: boolean): Confirmation {
+/** What the user said, if it was about exactly this: the tool, its arguments, on whose behalf, and no greater danger. */
+function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, input } = call.progress;
   const asked = input === undefined ? shown.input : input;
-  const isSame = (!sharesState || pending.storeIdentity === shown.storeIdentity) && pending.toolName === shown.toolName && pending.rule === shown.rule && pending.reason === shown.reason && pending.definitionDigest === shown.definitionDigest && pending.principal === shown.principal && canonicalJson(pending.input) === canonicalJson(asked) && dangerRank(pending.danger) <= dangerRank(shown.danger);
+  const isSame = pending.toolName === shown.toolName && pending.rule === shown.rule && pending.reason === shown.reason && pending.definitionDigest === shown.definitionDigest && pending.principal === shown.principal && canonicalJson(pending.input) === canonicalJson(asked) && dangerRank(pending.danger) <= dangerRank(shown.danger);
   return isSame ? true : 'later';
 }
 

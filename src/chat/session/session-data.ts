@@ -22,6 +22,8 @@ export interface SessionData {
   readonly origin: string;
   /** Rises with every change. */
   readonly rev: number;
+  /** The identity of the executor's shared store in the last run; what was decided under another one is asked again. */
+  readonly storeIdentity?: string | undefined;
   /** Handed to the tools' work as `context.context`, where the engine gives none. */
   readonly context?: Json;
   readonly chat: ChatState;

@@ -17,6 +17,7 @@ const tail = z.strictObject({ from: position, items: z.array(anObject) });
  */
 const deltaSchema = z.strictObject({
   rev: z.number().int().min(0),
+  storeIdentity: z.string().optional(),
   messages: tail.optional(),
   /** `null`: the open turn was closed. */
   openTurn: anObject.nullable().optional(),
@@ -36,9 +37,10 @@ export type SessionDelta = z.output<typeof deltaSchema>;
  * What changed between two states of one session, found by comparing references: data is frozen, so what is the same
  * object is the same data.
  */
-export function deltaOf({ chat: before, resolutions }: SessionData, { rev, chat, resolutions: decided }: SessionData): SessionDelta {
+export function deltaOf({ chat: before, resolutions, storeIdentity: store }: SessionData, { rev, chat, resolutions: decided, storeIdentity }: SessionData): SessionDelta {
   return {
     rev,
+    ...(storeIdentity !== undefined && storeIdentity !== store && { storeIdentity }),
     ...(chat.messages !== before.messages && { messages: tailOf(before.messages, chat.messages) }),
     ...(chat.openTurn !== before.openTurn && turnDelta(before.openTurn, chat.openTurn)),
     ...(chat.end !== before.end && { end: chat.end ?? null }),
@@ -67,9 +69,10 @@ function turnDelta(before: OpenTurn | undefined, after: OpenTurn | undefined): P
 export function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
   if (!deltaSchema.safeParse(given).success) throw misfit('changes of a session');
   // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
-  const { rev, messages, openTurn, calls = [], turnEnd, end, offered, resolutions } = given as SessionDelta;
+  const { rev, storeIdentity, messages, openTurn, calls = [], turnEnd, end, offered, resolutions } = given as SessionDelta;
   if (rev < Number(snapshot['rev'])) throw misfit('changes in the order in which they were made');
   snapshot['rev'] = rev;
+  if (storeIdentity !== undefined) snapshot['storeIdentity'] = storeIdentity;
   if (messages !== undefined) replaceTail(snapshot['messages'], messages);
   if (resolutions !== undefined) replaceTail(snapshot['resolutions'], resolutions);
   if (offered !== undefined) snapshot['offered'] = offered;

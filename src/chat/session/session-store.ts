@@ -75,7 +75,7 @@ export class SessionStore implements SessionKeeper {
       const head = await this.#store.get(headOf(id));
       if (head === undefined) return undefined;
       const token = await this.#read(id, head, identity);
-      if (token !== undefined) return Session.kept(identity === token.end.identity ? token.data : withDecisionsAskedAgain(token.data, time), this, token);
+      if (token !== undefined) return Session.kept(dataOf(token, time), this, token);
       // A log goes when the session is written afresh: then there is another one. One that goes without that is lost.
       if (head === before) throw refused('the log of the session', 'none, or a part of it');
       before = head;
@@ -170,6 +170,13 @@ export class SessionStore implements SessionKeeper {
       return undefined;
     }
   }
+}
+
+/** The data as they were kept, or, after a restart, with decisions asked again: what is decided then counts in the store that is there now. */
+function dataOf({ data, identity, end }: Token, now: number): SessionData {
+  if (identity === end.identity) return data;
+  const asked = withDecisionsAskedAgain(data, now);
+  return data.storeIdentity === end.identity ? Object.freeze({ ...asked, storeIdentity: identity }) : asked;
 }
 
 function headOf(id: string): string {

@@ -15,6 +15,7 @@ import { runnableCalls } from '../loop/run-calls.js';
 import { modelStepOf } from '../model/model-step-of.js';
 import type { ChatMessage } from '../thread/chat-message.js';
 import { closeTurn } from '../thread/close-turn.js';
+import { enterRun, type Generation } from './enter-run.js';
 import { expireQuestions, resolveCall, rerunCall, type CallDecision, type Resolved } from './resolve-call.js';
 import { closedMessages, newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
 import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot, type SignSnapshotOptions } from './snapshot.js';
@@ -64,13 +65,6 @@ export interface SessionKeeper {
 interface Kept {
   readonly keeper: SessionKeeper;
   readonly token: unknown;
-}
-
-/** Which signed snapshot a session comes from: it is continued once among those who share the executor's store. */
-interface Generation {
-  readonly rev: number;
-  /** Random; tells this reading of the snapshot from others. */
-  readonly mark: string;
 }
 
 /**
@@ -331,11 +325,7 @@ export class Session {
     }
     const model = await modelStepOf(engine);
     const { context, id, origin } = this.#data;
-    const { rev, mark } = this.#generation ?? {};
-    if (rev !== undefined && !(await engine.executor.claim(['session', origin, rev], mark))) {
-      throw new ToolError('STALE_SESSION', `Expected a snapshot of the session ${id} that was not continued before, got one that was. Continue the newest snapshot; one that is read without the key is not refused.`, { details: { id, rev } });
-    }
-    let data = this.#data;
+    let data = await enterRun(engine.executor.sharedStore, { ...this.#data, chat: Object.freeze(chat) }, this.#generation, engine.clock.now());
     let kept = this.#kept;
     const keep = async (next: ChatState) => {
       // A turn whose last call is settled is closed in the same step: no process can end in between.
@@ -343,11 +333,11 @@ export class Session {
       if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
       await onCheckpoint?.(new Session(data, kept) as never);
     };
-    const run = new ChatRun(Object.freeze(chat), context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: id, origin, signal, keep });
+    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: id, origin, storeIdentity: data.storeIdentity, signal, keep });
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
     await run.save(run.state);
     await runChat(run, model);
-    const session = new Session(data, kept, rev === undefined ? undefined : generationOf(data));
+    const session = new Session(data, kept, this.#generation && generationOf(data));
     const result = resultOf(data.chat, engine, run.turns);
     run.tell({ type: 'chat-completed', result });
     return { session, result };

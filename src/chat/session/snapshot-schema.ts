@@ -55,6 +55,7 @@ export const snapshotSchema = z.strictObject({
   id: sessionId,
   origin: z.string().min(1).max(128),
   rev: z.number().int().min(0),
+  storeIdentity: z.string().max(512).optional(),
   context: json.optional(),
   messages: z.array(messageSchema),
   openTurn: openTurn.optional(),

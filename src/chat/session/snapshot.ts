@@ -32,10 +32,10 @@ export interface ReadSnapshotOptions extends SignSnapshotOptions {
 }
 
 /** The snapshot of a session, signed when there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
-export function writeSnapshot({ id, origin, rev, context, chat, resolutions }: SessionData, options: SignSnapshotOptions = {}): SessionSnapshot {
+export function writeSnapshot({ id, origin, rev, storeIdentity, context, chat, resolutions }: SessionData, options: SignSnapshotOptions = {}): SessionSnapshot {
   const { key } = checkOptions(signingOptions, options, 'options of a snapshot');
   const { messages, openTurn, end, offered } = chat;
-  const snapshot = { format: FORMAT, version: VERSION, id, origin, rev, ...(context !== undefined && { context }), messages, ...(openTurn && { openTurn }), ...(end && { end }), offered, resolutions } as const;
+  const snapshot = { format: FORMAT, version: VERSION, id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), messages, ...(openTurn && { openTurn }), ...(end && { end }), offered, resolutions } as const;
   return Object.freeze(key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) });
 }
 
@@ -59,8 +59,8 @@ export function readSnapshot(given: unknown, options: ReadSnapshotOptions): Sess
     throw new ToolError('INVALID_SNAPSHOT', `The snapshot is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
   }
   // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
-  const { id, origin, rev, context, resolutions, format: _format, version: _version, ...chat } = snapshot as typeof parsed.data;
-  const data = plain({ id, origin, rev, ...(context !== undefined && { context }), chat, resolutions }, 'plain data') as SessionData;
+  const { id, origin, rev, storeIdentity, context, resolutions, format: _format, version: _version, ...chat } = snapshot as typeof parsed.data;
+  const data = plain({ id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), chat, resolutions }, 'plain data') as SessionData;
   try {
     assertSound(data);
   } catch (error) {
