@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scriptedModel, Session, type Decided } from '../../src/chat.js';
 import { AccessMode, askUser, defineTool, fail, halt, ok, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
-import { call, codeOf, newCase } from './session-cases.js';
+import { call, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
 
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
-import { sample, type Json } from './catalogue-fixture.js';
+import { sample } from './catalogue-fixture.js';
 
 async function answerTo(init: RequestInit & { readonly path?: string }, options: DiscoveryOptions = {}): Promise<Response> {
   const { capabilities } = await sample();

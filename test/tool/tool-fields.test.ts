@@ -51,7 +51,7 @@ const OPTIONS = {
   handlerRef: 'mark-handlerRef',
   dangerFor: () => 'high',
   cacheKey: () => 1,
-  canonicalInput: (input) => input,
+  canonicalInput: (input: object) => input,
   conflictKeys: () => [],
   available: () => true,
   metadata: { strict: true, cost_unit: 'mark-costUnit', safety_level: 'high', requires_flags: ['flag'], policy_flags: 1, quota_hints: 1, returns: 1, skill_bindings: 1, idempotency_guidance: 1, notes: 1, other: 'secret-of-metadata' },
