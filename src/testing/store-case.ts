@@ -17,6 +17,9 @@ export interface StateStoreTools {
 /** A case as these files write it. */
 export type NamedRun = readonly [name: string, run: StateStoreCase['run']];
 
+/** A lifetime that no case outlives. */
+export const LONG_MS = 3_600_000;
+
 /** Expects a refusal. @returns the error, which must have the code. */
 export async function refused(operation: () => Promise<unknown>, code: string): Promise<ToolError> {
   let refusal: ToolError | undefined;
