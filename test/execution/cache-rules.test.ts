@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/core/plain-data.js';
 import { halt, type ToolContext, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
 import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
+import { RestartingStore } from './fixtures/restarting-store.js';
 
 const TENANT = Symbol('tenant');
 
@@ -471,5 +473,22 @@ describe('the cache without its store', () => {
       expect(await executor.execute(read({}))).not.toMatchObject({ value: 666 });
       expect((await setup([reader('read', () => 'own', { cacheTtlMs: 1_000 })], { store }).executor.execute(read())).status).toBe('ok');
     }
+  });
+});
+
+describe('a cache whose store comes back older', () => {
+  it('serves nothing that a write made stale since, in the process that wrote and in others', async () => {
+    const clock = new ManualClock();
+    const store = new RestartingStore(clock);
+    let version = 0;
+    const process = () => setup([reader('read', () => `v${version}`, { cacheTtlMs: 60_000 }), writer('write', () => ++version)], { store, clock, policy: allowAll }).executor;
+    const processes = [process(), process()];
+    const answers = () => Promise.all([...processes, process()].map(async (each) => brief(await each.execute(read()))));
+    expect(new Set(await answers())).toEqual(new Set(['ok "v0"']));
+    store.save();
+    await processes[0]!.execute(read({}, 'write'));
+    expect(new Set(await answers())).toEqual(new Set(['ok "v1"']));
+    await store.restart('saved');
+    expect(new Set(await answers())).toEqual(new Set(['ok "v1"']));
   });
 });

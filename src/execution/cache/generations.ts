@@ -1,3 +1,4 @@
+import { isToolError } from '../../core/errors.js';
 import type { StateStore } from '../../state/state-store.js';
 
 /** Scopes whose step waits for the store to come back; more than that become one step of everything. */
@@ -39,7 +40,7 @@ export class Generations {
   /** The state of some scopes now. */
   async stamp(scopes: readonly string[]): Promise<Stamp> {
     if (this.#waiting.size > 0) await this.#tellWaiting();
-    const shared = this.#store === undefined || scopes.some((scope) => this.#waiting.has(scope)) ? [undefined] : await Promise.all(scopes.map((scope) => this.#shared(scope)));
+    const shared = this.#store === undefined || scopes.some((scope) => this.#waiting.has(scope)) ? [undefined] : await Promise.all([...scopes.map((scope) => this.#shared(scope)), this.#identity()]);
     // Read last: what is dropped while the store is asked counts.
     const own = scopes.map((scope) => this.#own.get(scope) ?? 0).join('.');
     return { own, shared: shared.includes(undefined) ? undefined : shared.join('.') };
@@ -53,6 +54,16 @@ export class Generations {
 
   close(): void {
     this.#stopListening?.();
+  }
+
+  /** The store's identity, asked for after the numbers: a store that restarted may have gone back to older ones, and to older answers with them. */
+  async #identity(): Promise<string | undefined> {
+    try {
+      return (await this.#store!.now()).identity;
+    } catch (error) {
+      // Otherwise the cache goes on alone.
+      return isToolError(error) && error.details['reason'] === 'no_identity' ? '' : undefined;
+    }
   }
 
   async #shared(scope: string): Promise<string | undefined> {
