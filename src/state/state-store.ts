@@ -1,6 +1,5 @@
 /**
- * A small shared state that several calls, or several processes, must agree on. what several calls, or several
- * processes, must agree on.
+ * A small shared state that several calls, or several processes, must agree on.
  *
  * Keys and values are text. Every operation is atomic. It rejects with `STATE_UNAVAILABLE` when the store has answered
  * nothing for 250 ms of the time in which this process listens, at once while the store is known to be lost, and in any
@@ -13,7 +12,9 @@
  *
  * Keys and channels have 1 to 512 characters, values and messages up to 1 MiB as UTF-8: more is refused with
  * `LIMIT_EXCEEDED`, and what is no well-formed text or no finite number with `INVALID_ARGUMENT`, before anything
- * happens.
+ * happens. So are options that an operation does not have, and numbers outside of what an option says.
+ *
+ * Whoever writes a store runs the cases of `stateStoreCases()` (`tooldex/testing`) on it, which hold all of this.
  */
 export interface StateStore {
   /** The text under a key, or `undefined` when there is none or it has expired. */
@@ -33,6 +34,9 @@ export interface StateStore {
    *
    * Sums are those of JavaScript. `get` returns such a number as text that `Number()` reads, in any of its spellings.
    * Other text under the key is an `INVALID_ARGUMENT` and stays.
+   *
+   * A number is digits with at most one point and perhaps a minus sign and an exponent, and finite: '-1.5', '1e3', '.5' and
+   * '007' are numbers, '', ' 1', '0x10', '1,5' and 'Infinity' are not.
    */
   increment(key: string, by: number, options?: IncrementOptions): Promise<Increment>;
 
@@ -52,7 +56,7 @@ export interface StateStore {
    * Keys that are written or removed meanwhile may be among them or not. In a large store this is slow: several steps,
    * each of which answers in time.
    *
-   * @param limit 1 to 10,000; 1,000 by default.
+   * @param limit 1 to 10,000; 1,000 by default. Anything else, and an empty prefix, is an `INVALID_ARGUMENT`.
    */
   list(prefix: string, limit?: number): Promise<readonly string[]>;
 
@@ -78,7 +82,8 @@ export interface StateStore {
    *
    * While the store is lost it resolves all the same, and hears from its return on. Messages sent meanwhile are lost:
    * listeners that must not miss any read again on `onAvailability(true)`, by which time all channels are heard again.
-   * Exceptions of listeners are ignored.
+   * Exceptions of listeners are ignored, and so are rejections of the promises that they return. No listener is called
+   * within `publish`.
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>;
 
@@ -88,7 +93,7 @@ export interface StateStore {
    */
   onAvailability(listener: (available: boolean) => void): () => void;
 
-  /** Ends all subscriptions and connections that the store opened itself; operations are refused from then on. */
+  /** Ends all subscriptions and connections that the store opened itself; operations reject with `STATE_UNAVAILABLE` from then on, and a second `close()` changes nothing. */
   close(): Promise<void>;
 }
 
@@ -107,7 +112,7 @@ export interface StoreMoment {
 export interface LifetimeOptions {
   /** The lifetime of the new text; `'keep'` leaves an existing key the lifetime that it has. @default for good */
   readonly ttlMs?: number | 'keep';
-  /** Writes only while the store still has this identity; otherwise rejects, with `details.reason: 'restarted'`. */
+  /** Writes only while the store still has this identity; otherwise rejects with `STATE_UNAVAILABLE`, `details.reason: 'restarted'` and `details.sent: false`. */
   readonly identity?: string;
 }
 
@@ -121,7 +126,8 @@ export interface IncrementOptions {
   /** The identity, as for `compareAndSet`. */
   readonly identity?: string;
   /**
-   * Counts the additions of the last `windowMs` milliseconds of the store's clock, instead of `ttlMs`.
+   * Counts the additions of the last `windowMs` milliseconds of the store's clock, instead of `ttlMs`: both together
+   * are an `INVALID_ARGUMENT`, and so is a key that holds a text or a list.
    *
    * The window slides in steps of an eighth, and counts up to an eighth more than its length: rounded towards refusal.
    * The key lives as long as anything counts. All operations on the key need the same `windowMs`.
