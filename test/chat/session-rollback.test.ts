@@ -48,8 +48,8 @@ describe('a session in a store that came back older', () => {
     const ran: string[] = [];
     registry.register(defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => void ran.push('paid') }));
     const engine = (...answers: Parameters<typeof scriptedModel>[0]) => ({ model: scriptedModel(answers), executor: new ToolExecutor({ registry, store: server.store }) });
-    let { session } = await sessions.create({ id: 's' }).start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
-    if (approved === 1) session = await session.approve('c1').session.save();
+    const { session } = await sessions.create({ id: 's' }).start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
+    if (approved === 1) await session.approve('c1').session.save();
     await server.restart(server.saved);
     const opened = (await sessions.open('s'))!;
     expect(kindsOf(opened)).toEqual(['approval c1']);
