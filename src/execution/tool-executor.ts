@@ -249,13 +249,7 @@ export class ToolExecutor {
     return this.#options.store === undefined ? undefined : this.#state;
   }
 
-  /**
-   * Claims a deed for 24 days among all who share the store.
-   *
-   * @param identity of the store to which the deed is bound.
-   * @returns whether nobody did before.
-   * @throws ToolError `STATE_UNAVAILABLE`, also when the store has another identity.
-   */
+  /** Claims a deed for 24 days among all who share the store. @returns whether nobody did before. @throws ToolError `STATE_UNAVAILABLE`, also when the store has another `identity`. */
   async claim(deed: Json, identity?: string): Promise<boolean> {
     return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: LIMITS.timerMs, ...(identity !== undefined && { identity }) });
   }
