@@ -65,6 +65,17 @@ describe('CapabilityRegistry.search', () => {
     expect([await usageFor('Atlas'), await usageFor('Nova'), await usageFor()]).toEqual([expect.toSatisfy((votes: number) => votes > 0), 0, 0]);
   });
 
+  it('finds tools of one name with each of their owners, also where past use counts', async () => {
+    const lamp = (description: string) => defineTool({ name: 'lamp', description, inputSchema: { type: 'object' } });
+    const sources = [
+      { name: 'shared lamps', load: () => Promise.resolve({ definitions: [lamp('Shines on a desk')] }) },
+      { name: 'lamps of Atlas', load: () => Promise.resolve({ persona: 'Atlas', definitions: [lamp('Shines in a hall')] }) },
+    ];
+    const capabilities = await CapabilityRegistry.load({ sources, env: {} });
+    for (let use = 0; use < 5; use++) capabilities.registryFor('Atlas').recordUse({ text: 'shine in the hall', toolName: 'lamp', outcome: 'success' });
+    expect([...(await found(capabilities, 'shine', { persona: 'Atlas' }))].sort()).toEqual(['lamp@Atlas', 'lamp@shared']);
+  });
+
   it('refuses what is no text and unknown options', async () => {
     const capabilities = await CapabilityRegistry.load({ env: {} });
     await expect(capabilities.search(5 as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
