@@ -16,6 +16,7 @@ type List = readonly string[];
 
 /** The sums added in each step of a sliding window, by the number of the step. */
 interface Window {
+  readonly born: string;
   readonly steps: ReadonlyMap<number, number>;
 }
 
@@ -35,6 +36,8 @@ export class MemoryStateStore implements StateStore {
   readonly #held = new Map<string, Held>();
   readonly #listeners = new ChannelListeners();
   readonly #identity = randomUUID();
+  /** Counts the windows that began. */
+  #windows = 0;
   #writesToSweep = SWEEP_EVERY;
   #closed = false;
 
@@ -176,10 +179,11 @@ export class MemoryStateStore implements StateStore {
     const steps = new Map([...(held?.steps ?? [])].filter(([step]) => step >= now - WINDOW_STEPS));
     const value = [...steps.values()].reduce((sum, added) => sum + added, 0);
     const sum = value + by;
-    if (!Number.isFinite(sum) || sum > max) return Object.freeze({ applied: false, value: held === undefined ? undefined : value });
+    if (!Number.isFinite(sum) || sum > max) return Object.freeze({ applied: false, ...(held === undefined ? { value: undefined } : { value, born: held.born }) });
     steps.set(now, (steps.get(now) ?? 0) + by);
-    this.#write(key, { steps }, this.#expiry(windowMs + stepMs));
-    return Object.freeze({ applied: true, value: sum });
+    const born = held?.born ?? String((this.#windows += 1));
+    this.#write(key, { born, steps }, this.#expiry(windowMs + stepMs));
+    return Object.freeze({ applied: true, value: sum, born });
   }
 
   #expiry(ttlMs: number | undefined): number {

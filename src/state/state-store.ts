@@ -157,4 +157,11 @@ export interface Increment {
   readonly applied: boolean;
   /** The number now under the key; `undefined` when there is none. */
   readonly value: number | undefined;
+  /**
+   * A mark of the window that was counted in; it changes when a window begins again under the key.
+   *
+   * As a window lives as long as anything counts, whoever has counted in one within its length sees by another mark that
+   * it was removed meanwhile. A store may leave it out; removals are then noticed less often.
+   */
+  readonly born?: string;
 }

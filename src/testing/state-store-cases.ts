@@ -217,7 +217,7 @@ const CASES: readonly NamedRun[] = [
       const { identity } = await store.now();
       assert.equal(await store.compareAndSet('text', undefined, 'a', { identity }), true);
       assert.deepEqual(await store.increment('count', 1, { identity }), { applied: true, value: 1 });
-      assert.deepEqual(await store.increment('window', 1, { identity, windowMs: LONG_MS }), { applied: true, value: 1 });
+      assert.equal((await store.increment('window', 1, { identity, windowMs: LONG_MS })).value, 1);
       assert.equal(await store.append('list', 'a', { max: 2, identity }), 1);
       const other = { identity: `not ${identity}` };
       for (const write of [
@@ -232,7 +232,7 @@ const CASES: readonly NamedRun[] = [
       }
       assert.equal(await store.get('text'), 'a');
       assert.equal(await store.get('count'), '1');
-      assert.deepEqual(await store.increment('window', 0, { windowMs: LONG_MS }), { applied: true, value: 1 });
+      assert.equal((await store.increment('window', 0, { windowMs: LONG_MS })).value, 1);
       assert.deepEqual(await store.read('list'), ['a']);
     },
   ],

@@ -38,12 +38,10 @@ export interface KnownOwner {
   readonly sums: Map<string, CertainSum>;
 }
 
-/** What certainly was added to a counter. */
+/** What is certain of a counter: the highest value seen, and the window in which this process counted last, and when. */
 export interface CertainSum {
-  /** Parts of it, with the earliest moment at which each was added. */
-  readonly parts: readonly { readonly elapsed: number; readonly date: number; readonly sum: number }[];
-  /** What the store answered last: the value, and when it was asked for and heard. */
-  readonly last: { readonly value: number; readonly elapsed: number; readonly date: number; readonly heardAt: number };
+  readonly value: number;
+  readonly window?: { readonly born: string; readonly elapsed: number; readonly date: number };
 }
 
 const ERA_KEY = 'budget-epoch';

@@ -111,9 +111,8 @@ export class Budgets {
         assertOpen(counter, known);
         continue;
       }
-      const value = sum.value ?? 0;
-      if (isBelow(value, this.#certain(before, budget) + (sum.applied ? by : 0))) assertOpen(counter, await this.#marks.followUp(owner, known));
-      else known.sums.set(key, seen(known.sums.get(key), { elapsed, date, value, heardAt: this.#clock.elapsed() }, sum.applied ? by : 0, budget));
+      if (this.#isLost(before, sum, counter)) assertOpen(counter, await this.#marks.followUp(owner, known));
+      else known.sums.set(key, seen(known.sums.get(key), sum, { elapsed, date }));
     }
     if (!sum.applied) throw exceeded(counter, sum.value ?? 0);
   }
@@ -131,37 +130,21 @@ export class Budgets {
     return known;
   }
 
-  /** The least that a counter must be now. */
-  #certain(known: CertainSum | undefined, { windowMs = Infinity }: Budget): number {
-    if (known === undefined) return 0;
-    // By both clocks: one may have stood still while the machine slept, the other may have been set.
-    const [elapsed, date] = [this.#clock.elapsed() - windowMs, this.#clock.now() - windowMs];
-    return known.parts.reduce((sum, part) => (part.elapsed > elapsed && part.date > date ? sum + part.sum : sum), 0);
+  /** Tells that a counter was removed or went back: it is less than this process has seen, or a window that should live began again. */
+  #isLost(known: CertainSum | undefined, { applied, value = 0, born }: Increment, { by, budget: { windowMs } }: Counter): boolean {
+    if (known === undefined) return false;
+    if (windowMs === undefined) return isBelow(value, known.value + (applied ? by : 0));
+    // A window lives as long as anything counts. By both clocks: one may have stood still while the machine slept, the other may have been set.
+    const { window } = known;
+    return window !== undefined && window.born !== born && window.elapsed > this.#clock.elapsed() - windowMs && window.date > this.#clock.now() - windowMs;
   }
 }
 
-/**
- * Adds an answer of the store to what is certain: all that it counts, or, in a window, what this process added, and what others
- * added since the answer before.
- */
-function seen(before: CertainSum | undefined, answer: CertainSum['last'], own: number, { windowMs }: Budget): CertainSum {
-  const { elapsed, date, value } = answer;
-  const { parts = [], last } = before ?? {};
-  if (windowMs === undefined) return { parts: [{ elapsed, date, sum: Math.max(value, parts[0]?.sum ?? 0) }], last: answer };
-  // Of answers that crossed on their way nobody knows which is the later one.
-  const others = last === undefined || last.heardAt > elapsed ? 0 : Math.max(0, value - last.value - own);
-  const kept = parts.filter((part) => part.elapsed > elapsed - windowMs);
-  for (const part of [{ elapsed: last?.elapsed ?? elapsed, date: last?.date ?? date, sum: others }, { elapsed, date, sum: own }]) {
-    const end = kept.at(-1);
-    if (part.sum === 0) continue;
-    if (end === undefined || end.elapsed <= part.elapsed - windowMs / PARTS) kept.push(part);
-    else kept.splice(-1, 1, { elapsed: Math.min(end.elapsed, part.elapsed), date: Math.min(end.date, part.date), sum: end.sum + part.sum });
-  }
-  return { parts: kept, last: last !== undefined && last.heardAt > answer.heardAt ? last : answer };
+/** Adds an answer of the store, asked for at a moment, to what is certain. */
+function seen(before: CertainSum | undefined, { applied, value = 0, born }: Increment, asked: { readonly elapsed: number; readonly date: number }): CertainSum {
+  const window = applied && born !== undefined ? { born, ...asked } : before?.window;
+  return { value: Math.max(value, before?.value ?? 0), ...(window && { window }) };
 }
-
-/** Parts of a window that are remembered. */
-const PARTS = 8;
 
 /** Compares sums that may have been added up in another order. */
 function isBelow(value: number, least: number): boolean {

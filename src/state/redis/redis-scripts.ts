@@ -101,8 +101,8 @@ return {1, text}
 `);
 
 /**
- * Works as INCREMENT, with the length of the window for the milliseconds to live. The key holds `window` and, for each
- * step that counts, its number and the sum added in it.
+ * Works as INCREMENT, with the length of the window for the milliseconds to live. The key holds `window@`, the
+ * microsecond in which it began, and, for each step that counts, its number and the sum added in it. Answers that microsecond, too.
  */
 export const INCREMENT_WINDOW = script(`${GUARD}
 local current = redis.call('GET', KEYS[1])
@@ -112,7 +112,8 @@ local length = tonumber(ARGV[4])
 local step = length / ${WINDOW_STEPS}
 local time = redis.call('TIME')
 local now = math.floor((time[1] * 1000 + time[2] / 1000) / step)
-local value, present, kept = 0, 0, {'window'}
+local born = current and string.match(current, '^window@(%d+)') or string.format('%.0f', time[1] * 1000000 + time[2])
+local value, present, kept = 0, 0, {'window@' .. born}
 for number, added in string.gmatch(current or '', ' (%d+)=([^ ]+)') do
   if tonumber(number) >= now - ${WINDOW_STEPS} then
     value = value + tonumber(added)
@@ -125,10 +126,10 @@ for number, added in string.gmatch(current or '', ' (%d+)=([^ ]+)') do
 end
 local by = tonumber(ARGV[2])
 local sum = value + by
-if sum - sum ~= 0 or (ARGV[3] ~= '' and sum > tonumber(ARGV[3])) then return {0, current and string.format('%.17g', value) or ''} end
+if sum - sum ~= 0 or (ARGV[3] ~= '' and sum > tonumber(ARGV[3])) then return {0, current and string.format('%.17g', value) or '', current and born or ''} end
 kept[#kept + 1] = string.format('%.0f=%.17g', now, present + by)
 redis.call('SET', KEYS[1], table.concat(kept, ' '), 'PX', math.ceil(length + step))
-return {1, string.format('%.17g', sum)}
+return {1, string.format('%.17g', sum), born}
 `);
 
 /** ARGV after the guard: the item; the length that the list must have, or empty; the most items; milliseconds to live, or empty. */

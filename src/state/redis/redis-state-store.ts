@@ -89,9 +89,9 @@ export class RedisStateStore implements StateStore {
     const { max, ttlMs, mustExist, identity, windowMs } = checkIncrement(by, options);
     const script = windowMs === undefined ? INCREMENT : INCREMENT_WINDOW;
     const reply = await this.#script(script, key, [this.#guard(identity), String(by), String(max ?? ''), String(windowMs ?? ttlMs ?? ''), mustExist ? '1' : '0'], notAText);
-    const [state, text] = reply as readonly [number, string];
+    const [state, text, born = ''] = reply as readonly [number, string, string?];
     if (state === 2) throw notANumber();
-    return Object.freeze({ applied: state === 1, value: text === '' ? undefined : Number(text) });
+    return Object.freeze({ applied: state === 1, value: text === '' ? undefined : Number(text), ...(born !== '' && { born }) });
   }
 
   async expire(key: string, ttlMs: number): Promise<boolean> {
