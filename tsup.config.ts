@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { globSync } from 'tinyglobby';
 import { defineConfig, type Options } from 'tsup';
-import { manifestJsonSchema } from './src/capability/manifest/entry/manifest-entry.js';
+import { manifestJsonSchema } from './src/capability/manifest/manifest-entry.js';
 import { PAGE_SOURCES } from './src/http/page/page-sources.js';
 
 /** Puts the page into the package as text in place of the module that bundles it from its sources. */

@@ -10,21 +10,19 @@ import type { HealthLog } from '../providers/health/health-samples.js';
 import { RollingHealth } from '../providers/health/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts } from './capability-items.js';
-import { loadSource, toldContent, type SourceContent } from './capability-source.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts } from './state/capability-items.js';
+import { loadSource, toldContent, type SourceContent } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
-import type { CapabilityFinding } from './finding.js';
-import { HealthLedger } from './health/health-ledger.js';
-import { ToolManifestValidationError } from './manifest/manifest-issue.js';
+import { type CapabilityFinding, ToolManifestValidationError } from './manifest/manifest-issue.js';
+import { HealthLedger } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
-import { compileToolQuery, type ToolQuery } from './query/tool-query.js';
-import { compileJobQuery, compileSkillQuery, compileTaskQuery, type JobQuery, type SkillQuery, type TaskQuery } from './query/work-query.js';
+import { compileJobQuery, compileSkillQuery, compileTaskQuery, compileToolQuery, type JobQuery, type SkillQuery, type TaskQuery, type ToolQuery } from './capability-query.js';
 import { checkCapabilityOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions, type ExecutionRecord } from './registry-options.js';
 import { buildState, differenceOf, sameInputs, type CapabilityDifference, type CapabilityState, type Inputs } from './state/build-state.js';
 import { ManifestFolder } from './state/manifest-folder.js';
 import type { OwnedNames } from './state/owned-names.js';
-import { summarizeCapabilities } from './wire/capability-summary.js';
-import type { CapabilitySummary } from './wire/wire-types.js';
+import { summarizeCapabilities } from './capability-summary.js';
+import type { CapabilitySummary } from './wire-types.js';
 
 /** The changes of a refresh. */
 export interface CapabilityChange extends CapabilityDifference {

@@ -3,8 +3,8 @@ import { inSlices, type Work } from '../core/clock.js';
 import type { UsageHistory } from '../search/usage-history.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { CapabilityTool } from './capability-items.js';
-import { ownerKey } from './query/persona-filter.js';
+import type { CapabilityTool } from './state/capability-items.js';
+import { ownerKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 
 /** A tool that fits a request, with its owner and the reason why it was found. */

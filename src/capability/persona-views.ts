@@ -2,9 +2,8 @@ import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
 import { UsageHistory } from '../search/usage-history.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { CapabilityTool } from './capability-items.js';
-import { allowsPersona, personaKey } from './manifest/persona.js';
-import { ownerKey } from './query/persona-filter.js';
+import type { CapabilityTool } from './state/capability-items.js';
+import { allowsPersona, ownerKey, personaKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 
 interface View {

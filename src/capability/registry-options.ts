@@ -6,10 +6,10 @@ import { anObject, checkOptions, iterable, text, type FieldsOf } from '../core/o
 import type { HealthLog } from '../providers/health/health-samples.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
-import type { CapabilitySource } from './capability-source.js';
-import { handlerMap, type Handlers } from './manifest/load-options.js';
-import type { Environment } from './query/auth-status.js';
-import type { ExecuteOf } from './state/file-cache.js';
+import type { CapabilitySource } from './state/capability-source.js';
+import { handlerMap, type Handlers } from './manifest/load-manifest.js';
+import type { Environment } from './state/capability-items.js';
+import type { ExecuteOf } from './state/manifest-folder.js';
 
 export interface CapabilityOptions {
   /** The folder with manifests; see `findManifestFiles` for the places in it. */

@@ -1,6 +1,6 @@
 import { Hono, type Context } from 'hono';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import { parsePersonas } from '../capability/query/persona-filter.js';
+import { parsePersonas } from '../capability/manifest/persona.js';
 import { isToolError, type ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { checkOptions } from '../core/options.js';

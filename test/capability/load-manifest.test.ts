@@ -4,9 +4,8 @@ import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { ToolMetadataRegistry, isToolError } from '../../src/index.js';
-import { findManifestFiles } from '../../src/capability/manifest/layout.js';
-import { loadManifest, type LoadManifestOptions } from '../../src/capability/manifest/load-manifest.js';
-import type { ManifestSource } from '../../src/capability/manifest/load-options.js';
+import { findManifestFiles } from '../../src/capability/manifest/manifest-files.js';
+import { loadManifest, type LoadManifestOptions, type ManifestSource } from '../../src/capability/manifest/load-manifest.js';
 import { formatManifestIssue, ToolManifestValidationError } from '../../src/capability/manifest/manifest-issue.js';
 import { folderWith, LEAST } from './manifest-samples.js';
 

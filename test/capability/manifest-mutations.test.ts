@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/testing/seeded-random.js';
-import { readManifest } from '../../src/capability/manifest/text/read-manifest.js';
+import { readManifest } from '../../src/capability/manifest/read-manifest.js';
 import { requireValid, ToolManifestValidationError } from '../../src/capability/manifest/manifest-issue.js';
 import { leavesOf, withLeaf } from '../core/json-values.js';
 import { LEAST, present, recordedRoot } from './manifest-samples.js';

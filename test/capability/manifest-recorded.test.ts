@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { entryOf } from '../../src/tool/tool-definition.js';
-import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/entry/define-entry.js';
+import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/define-entry.js';
 import { loadManifest } from '../../src/capability/manifest/load-manifest.js';
 import { loadFunctionMap } from '../../src/capability/manifest/load-function-map.js';
 import { ToolManifestValidationError, type ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';

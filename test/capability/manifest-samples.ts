@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { existsSync, readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { readManifest, type ReadResult } from '../../src/capability/manifest/text/read-manifest.js';
+import { readManifest, type ReadResult } from '../../src/capability/manifest/read-manifest.js';
 import type { ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
 
 /** The least an entry must say. */

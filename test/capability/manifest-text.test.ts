@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readManifest } from '../../src/capability/manifest/text/read-manifest.js';
+import { readManifest } from '../../src/capability/manifest/read-manifest.js';
 import { LEAST, read } from './manifest-samples.js';
 
 const only = (text: string) => {

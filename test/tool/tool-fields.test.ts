@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js';
-import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/entry/define-entry.js';
+import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/define-entry.js';
 import { list } from '../../src/cli/commands/catalogue.js';
 import { show } from '../../src/cli/commands/catalogue.js';
 import { filterOf } from '../../src/cli/options.js';

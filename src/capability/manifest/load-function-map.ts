@@ -5,10 +5,9 @@ import { ToolError } from '../../core/errors.js';
 import { cloneFrozen } from '../../core/plain-data.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
-import { manifestEntryOf } from './entry/define-entry.js';
-import type { ManifestEntry } from './entry/manifest-entry.js';
-import { entriesFor, loadManifest, type LoadedEntry } from './load-manifest.js';
-import { handlerMap, loadShape, type Handlers } from './load-options.js';
+import { manifestEntryOf } from './define-entry.js';
+import type { ManifestEntry } from './manifest-entry.js';
+import { entriesFor, handlerMap, type Handlers, type LoadedEntry, loadManifest, loadShape } from './load-manifest.js';
 import { allowsPersona } from './persona.js';
 
 /** A tool of a function map. */

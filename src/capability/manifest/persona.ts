@@ -1,3 +1,5 @@
+import { invalidArgument } from '../../core/issues.js';
+
 /** Returns the form by which personas are compared: trimmed, composed, in lower case. */
 export function personaKey(persona: string): string {
   return persona.normalize('NFC').trim().toLowerCase();
@@ -20,4 +22,68 @@ export function overrideShared<T extends { readonly persona?: string }>(tools: r
     if (known === undefined || known.persona === undefined) byName.set(nameOf(tool), tool);
   }
   return [...byName.values()];
+}
+
+/** The word for the shared tools where a persona's name is expected. */
+const SHARED = 'shared';
+/** The spellings that leave the shared tools out. */
+const WITHOUT_SHARED: ReadonlySet<string> = new Set(['-shared', '!shared', 'no-shared', 'without-shared', 'shared=false', 'shared:false']);
+/** The spellings of the default. */
+const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true']);
+
+/** A filter of personas, as keys of `personaKey`. */
+export interface PersonaFilter {
+  readonly shared: boolean;
+  /** The personas, any of which fits; all if it is empty. */
+  readonly wanted: ReadonlySet<string>;
+  readonly excluded: ReadonlySet<string>;
+}
+
+/** Returns the key of an owner: empty for shared items, which a folder called `shared` holds too. */
+export function ownerKey(owner: string | null): string {
+  const key = owner === null ? '' : personaKey(owner);
+  return key === SHARED ? '' : key;
+}
+
+/**
+ * Reads a filter of personas: names, separated by commas or as a list.
+ *
+ * Shared items are included unless one of `-shared`, `!shared`, `no-shared`, `without-shared`, `shared=false` or
+ * `shared:false` is among them. Several names mean any of them; `shared` as a name means the shared items alone;
+ * `-name` and `!name` leave a persona out. An unknown persona has the shared items. Blank names are ignored.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for `shared=` with another value than true or false.
+ */
+export function parsePersonas(personas: string | readonly string[] | undefined): PersonaFilter {
+  const wanted = new Set<string>();
+  const excluded = new Set<string>();
+  let shared = true;
+  for (const token of tokensOf(personas)) {
+    if (WITHOUT_SHARED.has(token)) shared = false;
+    else if (WITH_SHARED.has(token)) continue;
+    else if (/^shared\s*[=:]/.test(token)) throw invalidArgument('shared=true or shared=false', token);
+    else if (/^[-!]/.test(token)) excluded.add(personaKey(token.slice(1)));
+    else wanted.add(token);
+  }
+  return { shared, wanted, excluded };
+}
+
+/** Returns true if the filter admits an owner. */
+export function ownerMatches({ shared, wanted, excluded }: PersonaFilter, owner: string | null): boolean {
+  const key = ownerKey(owner);
+  if (key === '') return shared;
+  return !excluded.has(key) && (wanted.size === 0 || wanted.has(key));
+}
+
+/** Returns true if one of the filter's personas may schedule a job; asked beside `ownerMatches`. */
+export function schedulerMatches({ wanted }: PersonaFilter, personas: readonly string[]): boolean {
+  return wanted.size === 0 || personas.some((persona) => wanted.has(personaKey(persona)));
+}
+
+function tokensOf(given: string | readonly string[] = []): string[] {
+  return [given]
+    .flat()
+    .flatMap((item) => item.split(','))
+    .map((token) => personaKey(token.trim().replace(/^([-!])\s+/, '$1')))
+    .filter((token) => token !== '');
 }

@@ -1,13 +1,13 @@
 import { canonicalJson, describeValue, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { entryOf, isToolDefinition, type ToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
-import { createTool, type CapabilityTool, type LiveFacts, type ToolFacts } from '../capability-items.js';
-import type { SourceContent } from '../capability-source.js';
-import { findingAt, placeless, type CapabilityFinding, type Place } from '../finding.js';
-import { unusedHandlers } from '../manifest/load-options.js';
+import { createTool, type CapabilityTool, type LiveFacts, type ToolFacts } from './capability-items.js';
+import type { SourceContent } from './capability-source.js';
+import { findingAt, placeless, type CapabilityFinding, type Place } from '../manifest/manifest-issue.js';
+import { unusedHandlers } from '../manifest/load-manifest.js';
 import { personaKey } from '../manifest/persona.js';
-import { ownerKey } from '../query/persona-filter.js';
-import type { FileContent } from './file-cache.js';
+import { ownerKey } from '../manifest/persona.js';
+import type { FileContent } from './manifest-folder.js';
 import { OwnedNames } from './owned-names.js';
 import { resolveWork, type ResolvedWork } from './resolve-work.js';
 

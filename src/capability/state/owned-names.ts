@@ -1,5 +1,5 @@
 import { compareText } from '../../core/plain-data.js';
-import { ownerKey } from '../query/persona-filter.js';
+import { ownerKey } from '../manifest/persona.js';
 
 interface Owned {
   readonly owner: string | null;

@@ -1,10 +1,9 @@
 import { describeValue } from '../../core/plain-data.js';
 import { suggestNames } from '../../core/issues.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts, Unresolved } from '../capability-items.js';
-import { findingAt, type CapabilityFinding } from '../finding.js';
-import { normalizeCapabilities } from '../manifest/entry/manifest-forms.js';
-import { checkWork, type CheckedWork } from '../work/merge-work.js';
-import type { RawWork } from '../work/read-work.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts, Unresolved } from './capability-items.js';
+import { findingAt, type CapabilityFinding } from '../manifest/manifest-issue.js';
+import { normalizeCapabilities } from '../manifest/define-entry.js';
+import { type CheckedWork, checkWork, type RawWork } from './read-work.js';
 import { OwnedNames } from './owned-names.js';
 
 export interface ResolvedWork {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
-import { inManifestKeys } from '../../capability/manifest/entry/define-entry.js';
+import { inManifestKeys } from '../../capability/manifest/define-entry.js';
 import { loadManifest, type LoadedEntry } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';

@@ -1,5 +1,5 @@
 import { compareText } from '../../core/plain-data.js';
-import { ownerKey } from '../../capability/query/persona-filter.js';
+import { ownerKey } from '../../capability/manifest/persona.js';
 import { cursorParameter, writeCursor, type PageCursor, type Place } from './page-cursor.js';
 import { wholeBetween, type Parameter } from './parameter.js';
 import type { Asked } from './read-parameters.js';

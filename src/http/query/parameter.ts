@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { describeValue, type Json } from '../../core/plain-data.js';
-import { versionFilter } from '../../capability/query/version-filter.js';
+import { versionFilter } from '../../capability/capability-query.js';
 
 /** One parameter of a route, with its allowed values: requests are read and described by it. */
 export interface Parameter<T = unknown> {

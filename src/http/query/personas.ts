@@ -1,9 +1,8 @@
-import type { CapabilityTool } from '../../capability/capability-items.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
-import { allowsPersona, personaKey } from '../../capability/manifest/persona.js';
-import { parsePersonas } from '../../capability/query/persona-filter.js';
-import { compatibilityOf } from '../../capability/wire/capability-summary.js';
-import type { CompatibilityWire } from '../../capability/wire/wire-types.js';
+import { allowsPersona, parsePersonas, personaKey } from '../../capability/manifest/persona.js';
+import { compatibilityOf } from '../../capability/capability-summary.js';
+import type { CompatibilityWire } from '../../capability/wire-types.js';
 import { describeValue } from '../../core/plain-data.js';
 import { expectedGot, suggestNames } from '../../core/issues.js';
 import type { WireError } from '../answers/answer.js';

@@ -1,8 +1,8 @@
 import { Priority } from '../../core/enums.js';
-import type { CapabilityTool } from '../../capability/capability-items.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
-import type { ToolQuery } from '../../capability/query/tool-query.js';
-import { toolHealthWire } from '../../capability/wire/capability-summary.js';
+import type { ToolQuery } from '../../capability/capability-query.js';
+import { toolHealthWire } from '../../capability/capability-summary.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
 import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/metadata/tool-fields.js';

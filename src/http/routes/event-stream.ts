@@ -1,5 +1,5 @@
 import type { CapabilityChange, CapabilityRegistry } from '../../capability/capability-registry.js';
-import { ownerMatches, type PersonaFilter } from '../../capability/query/persona-filter.js';
+import { ownerMatches, type PersonaFilter } from '../../capability/manifest/persona.js';
 import type { Clock } from '../../core/clock.js';
 import { errorAnswer, SECURITY_HEADERS, type Answer, type AnswerHeaders } from '../answers/answer.js';
 

@@ -1,9 +1,8 @@
-import type { CapabilityTool } from '../../capability/capability-items.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
-import type { CapabilityFinding } from '../../capability/finding.js';
-import { inManifestKeys } from '../../capability/manifest/entry/define-entry.js';
-import { allowsPersona } from '../../capability/manifest/persona.js';
-import { ownerKey, ownerMatches, type PersonaFilter } from '../../capability/query/persona-filter.js';
+import type { CapabilityFinding } from '../../capability/manifest/manifest-issue.js';
+import { inManifestKeys } from '../../capability/manifest/define-entry.js';
+import { allowsPersona, ownerKey, ownerMatches, type PersonaFilter } from '../../capability/manifest/persona.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
 import { lintEach } from '../../registry/lint/lint-tools.js';

@@ -1,7 +1,7 @@
-import type { CapabilityTool } from '../../capability/capability-items.js';
-import { parsePersonas } from '../../capability/query/persona-filter.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
+import { parsePersonas } from '../../capability/manifest/persona.js';
 import { inSlices, type Work } from '../../core/clock.js';
-import type { CapabilitySummary } from '../../capability/wire/wire-types.js';
+import type { CapabilitySummary } from '../../capability/wire-types.js';
 import { contentAnswer } from '../answers/answer.js';
 import { listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';

@@ -1,8 +1,8 @@
-import type { CapabilityTool } from '../../capability/capability-items.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import type { CapabilityHits } from '../../capability/catalogue-search.js';
-import { ownerKey } from '../../capability/query/persona-filter.js';
-import { toolHealthWire } from '../../capability/wire/capability-summary.js';
+import { ownerKey } from '../../capability/manifest/persona.js';
+import { toolHealthWire } from '../../capability/capability-summary.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
 import { FACET_AXES, FacetCounter, valuesOn, type FacetAxis } from '../query/facets.js';

@@ -1,4 +1,4 @@
-import type { CapabilityTool } from '../../capability/capability-items.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';

@@ -1,4 +1,4 @@
-import type { JobQuery, SkillQuery } from '../../capability/query/work-query.js';
+import type { JobQuery, SkillQuery } from '../../capability/capability-query.js';
 import { contentAnswer } from '../answers/answer.js';
 import { LIST_END, listStart } from '../answers/list-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';

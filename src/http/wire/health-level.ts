@@ -1,4 +1,4 @@
-import type { MetricsWire } from '../../capability/wire/wire-types.js';
+import type { MetricsWire } from '../../capability/wire-types.js';
 
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 export type HealthLevel = (typeof HEALTH_LEVELS)[number];

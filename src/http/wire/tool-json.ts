@@ -1,6 +1,6 @@
-import type { CapabilityTool } from '../../capability/capability-items.js';
-import { toolHealthWire } from '../../capability/wire/capability-summary.js';
-import type { SampleWire, ToolHealthWire } from '../../capability/wire/wire-types.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
+import { toolHealthWire } from '../../capability/capability-summary.js';
+import type { SampleWire, ToolHealthWire } from '../../capability/wire-types.js';
 import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import type { Priority } from '../../core/enums.js';
 import { requiresApproval } from '../../registry/derived-sets.js';

@@ -1,5 +1,5 @@
-import type { CapabilityJob, CapabilitySkill } from '../../capability/capability-items.js';
-import { jobFields, skillFields } from '../../capability/wire/capability-summary.js';
+import type { CapabilityJob, CapabilitySkill } from '../../capability/state/capability-items.js';
+import { jobFields, skillFields } from '../../capability/capability-summary.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
 /** Returns a skill as its file has it, and its state. */

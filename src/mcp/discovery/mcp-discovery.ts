@@ -1,4 +1,4 @@
-import type { CapabilitySource, SourceTools } from '../../capability/capability-source.js';
+import type { CapabilitySource, SourceTools } from '../../capability/state/capability-source.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shownPath } from '../../capability/manifest/read-file.js';
+import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';

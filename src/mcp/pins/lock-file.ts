@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { shownPath } from '../../capability/manifest/read-file.js';
-import { parseJsonText, pointerOf, type Path } from '../../capability/manifest/text/json-text.js';
+import { shownPath } from '../../capability/manifest/manifest-files.js';
+import { parseJsonText, pointerOf, type Path } from '../../capability/manifest/json-text.js';
 import type { Clock } from '../../core/clock.js';
 import { ToolError, type Issue } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';

@@ -1,4 +1,4 @@
-import { authOptions } from '../../capability/manifest/entry/manifest-forms.js';
+import { authOptions } from '../../capability/manifest/define-entry.js';
 import { AccessMode, SideEffect } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';

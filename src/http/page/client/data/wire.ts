@@ -1,4 +1,4 @@
-import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../../../capability/wire/wire-types.js';
+import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../../../capability/wire-types.js';
 import type { RequiredFlags } from '../../../../safety/required-flags.js';
 import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadata/tool-fields.js';
 
@@ -8,7 +8,7 @@ import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadat
  * All content comes from authors of manifests: it is shown as text and never as markup.
  */
 
-export type { MetricsWire, ProviderHealthWire, SampleWire } from '../../../../capability/wire/wire-types.js';
+export type { MetricsWire, ProviderHealthWire, SampleWire } from '../../../../capability/wire-types.js';
 
 export interface ProviderSpec {
   readonly name: string;

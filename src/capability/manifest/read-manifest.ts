@@ -1,11 +1,11 @@
-import { isToolError, issuesOf } from '../../../core/errors.js';
-import { cloneFrozen, describeValue, isPlainObject } from '../../../core/plain-data.js';
-import type { Execute, ToolDefinition } from '../../../tool/tool-definition.js';
-import { checkEntry, createSuggester, type EntryFinding, type Suggester } from '../entry/check-entry.js';
-import { defineEntry, inManifestKeys, KEY_OF_OPTION } from '../entry/define-entry.js';
-import { unwrapEntry, withAuth, type ManifestEntry, type UnwrappedEntry } from '../entry/manifest-entry.js';
-import type { ManifestIssue } from '../manifest-issue.js';
-import { parseJsonText, pointerOf, type JsonText, type Path } from './json-text.js';
+import { issuesOf, isToolError } from '../../core/errors.js';
+import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
+import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
+import { checkEntry, createSuggester, type EntryFinding, type Suggester } from './check-entry.js';
+import { defineEntry, inManifestKeys, KEY_OF_OPTION } from './define-entry.js';
+import { type JsonText, parseJsonText, type Path, pointerOf } from './json-text.js';
+import { type ManifestEntry, unwrapEntry, type UnwrappedEntry, withAuth } from './manifest-entry.js';
+import type { ManifestIssue } from './manifest-issue.js';
 
 /** The largest manifest file in characters; the limit of files is 1 MiB. */
 const MAX_TEXT_LENGTH = 1_048_576;

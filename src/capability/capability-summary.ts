@@ -1,11 +1,10 @@
-import type { Work } from '../../core/clock.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from '../capability-items.js';
-import type { HealthSummary } from '../../providers/health/health-samples.js';
-import type { Invocation, ProviderHealth, ToolHealth } from '../health/health-ledger.js';
-import { manifestProviderOf } from '../manifest/entry/manifest-forms.js';
-import { allowsPersona, personaKey } from '../manifest/persona.js';
-import { ownerKey, ownerMatches, parsePersonas } from '../query/persona-filter.js';
-import type { CapabilityState } from '../state/build-state.js';
+import type { Work } from '../core/clock.js';
+import type { HealthSummary } from '../providers/health/health-samples.js';
+import { manifestProviderOf } from './manifest/define-entry.js';
+import { allowsPersona, ownerKey, ownerMatches, parsePersonas, personaKey } from './manifest/persona.js';
+import type { CapabilityState } from './state/build-state.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from './state/capability-items.js';
+import type { Invocation, ProviderHealth, ToolHealth } from './state/health-ledger.js';
 import type { CallWire, CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './wire-types.js';
 
 /**

@@ -1,4 +1,4 @@
-import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 
 /** The depth of lists and objects: far above real manifests, far below the depth at which recursion fails. */
 const MAX_DEPTH = 64;

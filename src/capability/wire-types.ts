@@ -1,3 +1,5 @@
+
+
 /** The last calls in numbers; times in seconds since 1970, `null` for numbers that need calls when there are none. */
 export interface MetricsWire {
   readonly total: number;

@@ -1,9 +1,9 @@
-import type { Clock } from '../core/clock.js';
-import { publicMessage } from '../core/public-message.js';
-import { describeValue } from '../core/plain-data.js';
-import { isToolDefinition, type ToolDefinition } from '../tool/tool-definition.js';
-import { ownerKey } from './query/persona-filter.js';
-import { findingAt, placeless, type CapabilityFinding } from './finding.js';
+import type { Clock } from '../../core/clock.js';
+import { describeValue } from '../../core/plain-data.js';
+import { publicMessage } from '../../core/public-message.js';
+import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
+import { type CapabilityFinding, findingAt, placeless } from '../manifest/manifest-issue.js';
+import { ownerKey } from '../manifest/persona.js';
 
 /** The answer of a source. */
 export interface SourceTools {

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { isToolError, issuesOf } from '../../../core/errors.js';
-import { describeValue, isPlainObject } from '../../../core/plain-data.js';
-import { compileJsonSchema } from '../../../json-schema/compile-json-schema.js';
-import { suggestNames, toIssues } from '../../../core/issues.js';
-import { dangerRank } from '../../../core/enum-order.js';
-import type { DangerLevel } from '../../../core/enums.js';
+import { dangerRank } from '../../core/enum-order.js';
+import type { DangerLevel } from '../../core/enums.js';
+import { issuesOf, isToolError } from '../../core/errors.js';
+import { suggestNames, toIssues } from '../../core/issues.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import { isMcpWrapper, KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
 
 /** A problem of an entry for its author; errors make the entry unusable. */

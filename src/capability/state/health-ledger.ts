@@ -4,7 +4,7 @@ import type { HealthLog, HealthSummary, LifetimeCounts, Sample } from '../../pro
 import { providerHealthName } from '../../providers/provider-router.js';
 import { identityOf } from '../../providers/provider-slot.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { ownerKey } from '../query/persona-filter.js';
+import { ownerKey } from '../manifest/persona.js';
 
 /** The last call of a tool; times in milliseconds since 1970. */
 export interface Invocation {

@@ -1,11 +1,11 @@
 import { toJSONSchema, z } from 'zod';
-import { SideEffect } from '../../../core/enums.js';
-import { PRIORITY_NAMES } from '../../../core/enum-order.js';
-import { LIMITS } from '../../../core/limits.js';
-import { cloneFrozen, isPlainObject } from '../../../core/plain-data.js';
-import { list, OPTION_KINDS, text } from '../../../tool/metadata/metadata-schema.js';
-import { fieldsOn, SAFETY_LEVELS, type FieldKind, type FieldOn, type TOOL_FIELDS } from '../../../tool/metadata/tool-fields.js';
-import type { JsonSchema } from '../../../tool/schema/standard-schema.js';
+import { PRIORITY_NAMES } from '../../core/enum-order.js';
+import { SideEffect } from '../../core/enums.js';
+import { LIMITS } from '../../core/limits.js';
+import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
+import { list, OPTION_KINDS, text } from '../../tool/metadata/metadata-schema.js';
+import { type FieldKind, type FieldOn, fieldsOn, SAFETY_LEVELS, type TOOL_FIELDS } from '../../tool/metadata/tool-fields.js';
+import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 
 /** The longest time in seconds that a timer can hold. */
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
