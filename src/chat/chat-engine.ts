@@ -1,22 +1,21 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
-import { ToolExecutor } from '../execution/tool-executor.js';
-import type { Approval } from '../safety/approvals.js';
-import { type CallContext, POLICY_MODES, type ToolCall, type ToolOutcome } from '../safety/calls.js';
-import { isRegistry } from '../registry/is-registry.js';
-import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { SelectionRequest } from '../selection/selection-request.js';
-import type { Selection } from '../selection/selection.js';
-import type { ToolSource } from '../tool/find-definitions.js';
 import { expectedGot } from '../core/issues.js';
 import { aFunction, checkOptions, clock, signal, wholeBetween, type FieldsOf } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
-import type { ChatEvent } from './chat-event.js';
-import type { ChatTurn } from './chat-turn.js';
-import type { LanguageModel, ModelStep, ToolChoice } from './model/model-step.js';
-import { encodeValue, type Encode } from './thread/encode-output.js';
-import type { ChatMessage } from './thread/chat-message.js';
+import { ToolExecutor } from '../execution/tool-executor.js';
+import { isRegistry } from '../registry/is-registry.js';
+import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { Approval } from '../safety/approvals.js';
+import { POLICY_MODES, type CallContext, type ToolCall, type ToolOutcome } from '../safety/calls.js';
+import type { SelectionRequest } from '../selection/selection-request.js';
+import type { Selection } from '../selection/selection.js';
+import type { ToolSource } from '../tool/find-definitions.js';
+import type { ChatEvent, ChatTurn } from './chat-result.js';
+import { encodeValue, type Encode } from './encode-output.js';
+import type { LanguageModel, ModelStep, ToolChoice } from './model-step.js';
+import type { ChatMessage } from './thread.js';
 
 /** Which tools the model sees in a turn; `previous` is the selection of the turn before, whose tools should keep their place. */
 export type SelectTools = (turn: { readonly index: number; readonly text: string; readonly messages: readonly ChatMessage[]; readonly previous: Selection | undefined }) => Selection | Promise<Selection>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chat, scriptedModel, streamChat, type ChatEvent, type ChatResult } from '../../src/chat.js';
-import { haltedReason, RESERVED_REASONS } from '../../src/chat/loop/halted-reason.js';
+import { haltedReason, RESERVED_REASONS } from '../../src/chat/chat-result.js';
 import { isSendable, sampleTools } from './chat-cases.js';
 
 /** The tools of one turn, and the reason that each would give if it were alone. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { askUser, createToolSearchTool, defineTool, fail, halt, lintTools, ok, ToolExecutor, ToolMetadataRegistry, type ToolDefinition } from '../../src/index.js';
 import { toolsFromJson, toolToJson } from '../../src/tool/tool-data.js';
 import { chat, encodeValue, scriptedModel, type ChatOptions, type ScriptedAnswer } from '../../src/chat.js';
-import { encodeOutcome } from '../../src/chat/thread/encode-output.js';
+import { encodeOutcome } from '../../src/chat/encode-output.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 
 // What the system that this one continues does, case by case: tools, their outcomes, what a model reads, tools in short.

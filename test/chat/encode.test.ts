@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fail, halt } from '../../src/index.js';
 import { chat, encodeValue, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
-import { DEEPEST_MESSAGE, isDeeper } from '../../src/chat/thread/data-depth.js';
-import { LONGEST_RESULT } from '../../src/chat/thread/encode-output.js';
-import { messageSchema } from '../../src/chat/thread/message-schema.js';
+import { DEEPEST_MESSAGE, isDeeper } from '../../src/chat/thread.js';
+import { LONGEST_RESULT } from '../../src/chat/encode-output.js';
+import { messageSchema } from '../../src/chat/thread.js';
 import { outputsOf, toolOf } from './chat-cases.js';
 
 async function readOf(value: unknown, options: Partial<ChatOptions> = {}, extra: object = {}) {

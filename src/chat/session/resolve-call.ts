@@ -6,11 +6,9 @@ import type { PendingApproval, PendingManualCall, PendingQuestion } from '../../
 import { failureText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { readAnswer } from '../../tool/question.js';
-import { positionOf, withCall, type CallProgress, type CallRecord } from '../chat-state.js';
-import { closeTurn } from '../thread/close-turn.js';
-import type { ToolOutput } from '../thread/chat-message.js';
-import { cloneMessage } from '../thread/data-depth.js';
-import { deniedOutput, encodeValue, errorOutput } from '../thread/encode-output.js';
+import { closeTurn, positionOf, withCall, type CallProgress, type CallRecord } from '../chat-state.js';
+import { deniedOutput, encodeValue, errorOutput } from '../encode-output.js';
+import { cloneMessage, type ToolOutput } from '../thread.js';
 import { withChat, type SessionData } from './session-data.js';
 
 /** What a person or program decides about a call that waits. */

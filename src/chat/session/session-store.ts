@@ -2,10 +2,8 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
-import { assertId, newSessionData, withDecisionsAskedAgain, type NewSession, type SessionData } from './session-data.js';
-import { deltaOf } from './session-delta.js';
-import { ITEM_LENGTH, SessionLogs, type LogEnd } from './session-log.js';
-import { sessionStoreOptions } from './session-options.js';
+import { assertId, newSessionData, sessionStoreOptions, withDecisionsAskedAgain, type NewSession, type SessionData } from './session-data.js';
+import { deltaOf, ITEM_LENGTH, SessionLogs, type LogEnd } from './session-log.js';
 import { Session, type SessionKeeper } from './session.js';
 import { readSnapshot, writeSnapshot, type ReadSnapshotOptions } from './snapshot.js';
 

@@ -1,26 +1,20 @@
-import { randomUUID } from '../../core/crypto.js';
 import { systemClock } from '../../core/clock.js';
-import { ToolError, isToolError } from '../../core/errors.js';
+import { randomUUID } from '../../core/crypto.js';
+import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { modelStepOf } from '../ask-model.js';
 import { checkEngine, type ChatEngine, type CheckedEngine } from '../chat-engine.js';
-import type { ChatResult } from '../chat-result.js';
-import { pendingOf, type ChatPending, type ChatState } from '../chat-state.js';
-import { ChatRun } from '../loop/chat-run.js';
-import { haltedReason } from '../loop/halted-reason.js';
-import { resultOf } from '../loop/result-of.js';
-import { runChat } from '../loop/run-chat.js';
-import { runnableCalls } from '../loop/run-calls.js';
-import { modelStepOf } from '../model/model-step-of.js';
-import type { ChatMessage } from '../thread/chat-message.js';
-import { closeTurn } from '../thread/close-turn.js';
-import { enterRun, type Generation } from './enter-run.js';
-import { expireQuestions, resolveCall, rerunCall, type CallDecision, type Resolved } from './resolve-call.js';
-import { closedMessages, newSessionData, statusOf, withChat, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
+import { haltedReason, resultOf, type ChatResult } from '../chat-result.js';
+import { ChatRun } from '../chat-run.js';
+import { closeTurn, pendingOf, type ChatPending, type ChatState } from '../chat-state.js';
+import { runChat } from '../chat.js';
+import { runnableCalls } from '../run-calls.js';
+import type { ChatMessage } from '../thread.js';
+import { expireQuestions, rerunCall, resolveCall, type CallDecision, type Resolved } from './resolve-call.js';
+import { answerOptions, approvalOptions, changedTools, closedMessages, enterRun, newSessionData, runSessionOptions, statusOf, withChat, type ChangedTool, type Generation, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
 import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot, type SignSnapshotOptions } from './snapshot.js';
-import { changedTools, type ChangedTool } from './changed-tools.js';
-import { answerOptions, approvalOptions, runSessionOptions } from './session-options.js';
 
 /** What a decision came to: the session after it, or why it is refused, which leaves the session as it was. */
 export type Decided =
@@ -248,8 +242,8 @@ export class Session {
     const checked = checkEngine(engine);
     const { callId } = questions[0]!;
     const answered = this.answer(callId, text, { now: checked.clock.now() });
-    if (!answered.ok) return { session: this, result: resultOf(this.#data.chat, checked, []), refused: answered.error };
-    if (answered.session.pending.length > 0) return { session: await answered.session.save(), result: resultOf(answered.session.#data.chat, checked, []) };
+    if (!answered.ok) return { session: this, result: resultOf(this.#data.chat, checked.mode, []), refused: answered.error };
+    if (answered.session.pending.length > 0) return { session: await answered.session.save(), result: resultOf(answered.session.#data.chat, checked.mode, []) };
     return answered.session.#continue(checked, options);
   }
 
@@ -266,7 +260,7 @@ export class Session {
     if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { chat } = this.#data;
     // A second request to go on, such as a webhook that is delivered twice: the model has answered already.
-    if (chat.end?.reason === 'completed' && this.messages.at(-1)?.role === 'assistant') return { session: this, result: resultOf(chat, checked, []) };
+    if (chat.end?.reason === 'completed' && this.messages.at(-1)?.role === 'assistant') return { session: this, result: resultOf(chat, checked.mode, []) };
     if (this.messages.length === 0 && this.#data.chat.openTurn === undefined) throw new ToolError('INVALID_STATE', 'Expected a conversation to continue, found one without messages; start(engine, text)');
     return this.#run(this.#data.chat, checked, options);
   }
@@ -338,7 +332,7 @@ export class Session {
     await run.save(run.state);
     await runChat(run, model);
     const session = new Session(data, kept, this.#generation && generationOf(data));
-    const result = resultOf(data.chat, engine, run.turns);
+    const result = resultOf(data.chat, engine.mode, run.turns);
     run.tell({ type: 'chat-completed', result });
     return { session, result };
   }

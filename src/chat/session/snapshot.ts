@@ -1,13 +1,16 @@
+import { z } from 'zod';
 import { hmacOf, isEqualSignature } from '../../core/crypto.js';
+import { DangerLevel } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { checkOptions } from '../../core/options.js';
-import { canonicalJson, cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
-import { publicMessage } from '../../core/public-message.js';
 import { formatIssues, toIssues } from '../../core/issues.js';
-import { assertSound } from './assert-sound.js';
-import type { SessionData } from './session-data.js';
-import { readSnapshotOptions, signingOptions } from './session-options.js';
-import { snapshotSchema } from './snapshot-schema.js';
+import { checkOptions } from '../../core/options.js';
+import { canonicalJson, cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { publicMessage } from '../../core/public-message.js';
+import { QUESTION_FIELDS } from '../../tool/question.js';
+import { SCHEMA_LEVELS } from '../../tool/render/render-tool.js';
+import type { ChatEnd, OpenTurn } from '../chat-state.js';
+import { assistantSchema, callsIn, messageSchema, outputSchema, type ChatMessage, type ToolCallPart } from '../thread.js';
+import { closedMessages, readSnapshotOptions, sessionId, signingOptions, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
 const VERSION = 1;
@@ -111,4 +114,113 @@ function signatureOf(snapshot: Readonly<Record<string, unknown>>, key: Uint8Arra
 
 function isSigned(snapshot: Readonly<Record<string, unknown>>, signature: unknown, key: Uint8Array): boolean {
   return typeof signature === 'string' && isEqualSignature(signature, signatureOf(snapshot, key));
+}
+
+const id = z.string().min(1).max(512);
+const toolName = z.string().max(512);
+const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
+const time = z.number().min(0);
+const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
+
+const asked = { id, callId: id, toolName, input: json, principal: z.string().optional(), conversationId: z.string().optional(), createdAt: time };
+const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definitionDigest: digest, danger: z.enum(DangerLevel), reason: z.string(), rule: z.string(), expiresAt: time, storeIdentity: z.string(), signature: z.string() });
+const pending = z.discriminatedUnion('kind', [
+  approval,
+  z.strictObject({ kind: z.literal('manual'), ...asked, definitionDigest: z.union([digest, z.literal('')]), outputSchema: json.optional() }),
+  z.strictObject({ kind: z.literal('question'), ...asked, definitionDigest: digest, ...QUESTION_FIELDS, expiresAt: time.optional() }),
+]);
+
+const progress = z.discriminatedUnion('state', [
+  z.strictObject({ state: z.literal('not_started'), input: json.optional(), rerunOf: time.optional() }),
+  z.strictObject({ state: z.literal('started'), startedAt: time, input: json.optional() }),
+  z.strictObject({ state: z.literal('waiting'), pending }),
+  z.strictObject({ state: z.literal('approved'), pending: approval, input: json.optional() }),
+  z.strictObject({ state: z.literal('settled'), output: outputSchema, input: json.optional() }),
+]);
+
+const halt = z.strictObject({ reason: z.literal('halt'), haltedReason: z.string(), callId: id, value: json });
+const toolError = z.strictObject({ reason: z.literal('tool_error'), callId: id, error: z.string() });
+const end = z.discriminatedUnion('reason', [
+  z.strictObject({ reason: z.literal('completed'), finishReason: z.string() }),
+  halt,
+  toolError,
+  z.strictObject({ reason: z.literal('max_turns'), maxTurns: z.number().int().min(1) }),
+  z.strictObject({ reason: z.literal('halt_when'), turn: z.number().int().min(0) }),
+  z.strictObject({ reason: z.literal('cancelled') }),
+  z.strictObject({ reason: z.literal('error'), error: z.strictObject({ code: z.string(), message: z.string() }) }),
+]);
+
+const openTurn = z.strictObject({
+  index: z.number().int().min(0),
+  message: assistantSchema,
+  calls: z.array(z.strictObject({ callId: id, toolName, input: json, progress })).min(1),
+  tools: z.array(z.strictObject({ toolName, digest })),
+  end: z.discriminatedUnion('reason', [halt, toolError]).optional(),
+});
+
+/** A session as JSON, field by field; what must fit together is checked apart. */
+export const snapshotSchema = z.strictObject({
+  format: z.literal('tooldex.session'),
+  version: z.literal(1),
+  id: sessionId,
+  origin: z.string().min(1).max(128),
+  rev: z.number().int().min(0),
+  storeIdentity: z.string().max(512).optional(),
+  context: json.optional(),
+  messages: z.array(messageSchema),
+  openTurn: openTurn.optional(),
+  end: end.optional(),
+  offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })),
+  resolutions: z.array(z.strictObject({ callId: id, digest })),
+});
+
+/**
+ * Checks what the fields of a session say of each other; each alone is right already.
+ *
+ * @throws ToolError for the first thing that no session can be.
+ */
+export function assertSound({ chat: { messages, openTurn, end }, resolutions }: SessionData): void {
+  if (canonicalJson(closedMessages(messages)) !== canonicalJson(messages)) throw unsound('the results of each turn in one message, in the order of its calls', 'them elsewhere');
+  const closed = new Set(messages.flatMap((message) => calledIn(message)));
+  if (openTurn !== undefined) assertTurn(openTurn, closed);
+  assertEnd(end, openTurn, closed);
+  const called = new Set([...closed, ...(openTurn?.calls ?? []).map(({ callId }) => callId)]);
+  const resolved = new Set(resolutions.map(({ callId }) => callId));
+  if (resolved.size < resolutions.length) throw unsound('one decision about each call', 'two about one');
+  for (const callId of resolved) if (!called.has(callId)) throw unsound('decisions about calls of the session', `one about ${describeValue(callId)}`);
+  const unasked = openTurn?.calls.find(({ callId, progress }) => progress.state === 'approved' && !resolved.has(callId));
+  if (unasked !== undefined) throw unsound('a decision for each call that is approved', `none about ${describeValue(unasked.callId)}`);
+}
+
+function calledIn(message: ChatMessage): readonly string[] {
+  return message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : [];
+}
+
+function assertTurn({ message, calls, tools, end }: OpenTurn, closed: ReadonlySet<string>): void {
+  const asked = callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
+  const byId = new Map(calls.map((call) => [call.callId, call]));
+  if (byId.size < calls.length) throw unsound('calls with different ids in the open turn', 'two with the same');
+  if (asked.length !== calls.length || !asked.every((call, at) => isSame(call, calls[at]!))) throw unsound('the calls of the open turn as its message makes them', 'others');
+  const again = calls.find(({ callId }) => closed.has(callId));
+  if (again !== undefined) throw unsound('new calls in the open turn', `${describeValue(again.callId)}, which an earlier one made`);
+  for (const { callId, progress } of calls) {
+    if ((progress.state === 'waiting' || progress.state === 'approved') && progress.pending.callId !== callId) throw unsound(`what waits under the call ${describeValue(callId)} to be of this call`, `it of ${describeValue(progress.pending.callId)}`);
+  }
+  if (calls.every(({ progress }) => progress.state === 'settled')) throw unsound('an open turn with a call that is not settled', 'all settled');
+  if (new Set(tools.map(({ toolName }) => toolName)).size < tools.length) throw unsound('each tool of the open turn once', 'one twice');
+  if (end !== undefined && byId.get(end.callId)?.progress.state !== 'settled') throw unsound('the end of the open turn to be of one of its calls that is settled', describeValue(end.callId));
+}
+
+function isSame({ toolCallId, toolName, input }: ToolCallPart, call: OpenTurn['calls'][number]): boolean {
+  return call.callId === toolCallId && call.toolName === toolName && canonicalJson(call.input) === canonicalJson(input);
+}
+
+function assertEnd(end: ChatEnd | undefined, openTurn: OpenTurn | undefined, closed: ReadonlySet<string>): void {
+  if (end === undefined) return;
+  if (openTurn !== undefined && end.reason !== 'cancelled') throw unsound('an open turn or an end', 'both');
+  if ('callId' in end && !closed.has(end.callId)) throw unsound('the end to be of a call of the session', describeValue(end.callId));
+}
+
+function unsound(expected: string, found: string): ToolError {
+  return new ToolError('INVALID_SNAPSHOT', `expected ${expected}, found ${found}`);
 }

@@ -1,7 +1,7 @@
-import type { ChatEvent } from '../../chat/chat-event.js';
+import type { ChatEvent } from '../../chat/chat-result.js';
 import type { ChatPending } from '../../chat/chat-state.js';
 import type { Session } from '../../chat/session/session.js';
-import { textOf } from '../../chat/thread/chat-message.js';
+import { textOf } from '../../chat/thread.js';
 import { isDangerous } from '../../core/enum-order.js';
 import { DangerLevel } from '../../core/enums.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';

@@ -1,5 +1,5 @@
 import type { ChatEngine } from '../../chat/chat-engine.js';
-import type { ChatEvent } from '../../chat/chat-event.js';
+import type { ChatEvent } from '../../chat/chat-result.js';
 import { Session } from '../../chat/session/session.js';
 import { ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';

@@ -1,6 +1,5 @@
-import type { ModelRequest, ModelStep } from '../../chat/model/model-step.js';
-import { scriptedModel, type ScriptedCall } from '../../chat/model/scripted-model.js';
-import { callsIn, type ChatMessage, type ToolOutput } from '../../chat/thread/chat-message.js';
+import { scriptedModel, type ModelRequest, type ModelStep, type ScriptedCall } from '../../chat/model-step.js';
+import { callsIn, type ChatMessage, type ToolOutput } from '../../chat/thread.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 

@@ -1,6 +1,6 @@
-import { scriptedModel } from '../../chat/model/scripted-model.js';
+import { scriptedModel } from '../../chat/model-step.js';
 import { Session } from '../../chat/session/session.js';
-import type { ChatMessage, TextPart, ToolCallPart, ToolResultPart } from '../../chat/thread/chat-message.js';
+import type { ChatMessage, TextPart, ToolCallPart, ToolResultPart } from '../../chat/thread.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';

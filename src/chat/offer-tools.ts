@@ -1,18 +1,18 @@
-import { ToolError } from '../../core/errors.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import { ToolExecutor } from '../../execution/tool-executor.js';
-import { isAvailable } from '../../registry/tool-filter.js';
-import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { compilePermission } from '../../selection/permission.js';
-import { selectTools } from '../../selection/select-tools.js';
-import type { SelectionLimits, SelectionRequest } from '../../selection/selection-request.js';
-import type { Selection } from '../../selection/selection.js';
-import { createToolSearchTool } from '../../selection/tool-search-tool.js';
-import { highestLevel, renderTool, type RenderedTool, type SchemaLevel } from '../../tool/render/render-tool.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { CheckedEngine, SelectTools } from '../chat-engine.js';
-import type { ChatState } from '../chat-state.js';
-import type { ChatMessage } from '../thread/chat-message.js';
+import { ToolError } from '../core/errors.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { ToolExecutor } from '../execution/tool-executor.js';
+import { isAvailable } from '../registry/tool-filter.js';
+import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { compilePermission } from '../selection/permission.js';
+import { selectTools } from '../selection/select-tools.js';
+import type { SelectionLimits, SelectionRequest } from '../selection/selection-request.js';
+import type { Selection } from '../selection/selection.js';
+import { createToolSearchTool } from '../selection/tool-search-tool.js';
+import { highestLevel, renderTool, type RenderedTool, type SchemaLevel } from '../tool/render/render-tool.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { CheckedEngine, SelectTools } from './chat-engine.js';
+import type { ChatState } from './chat-state.js';
+import type { ChatMessage } from './thread.js';
 
 /** What a model is shown in one turn. */
 export interface Offer {

@@ -1,10 +1,9 @@
-import { ToolError } from '../../core/errors.js';
-import { onAbort } from '../../core/listeners.js';
-import type { Approval } from '../../safety/approvals.js';
-import type { CheckedEngine } from '../chat-engine.js';
-import type { ChatEvent } from '../chat-event.js';
-import type { ChatTurn } from '../chat-turn.js';
-import type { ChatState } from '../chat-state.js';
+import { ToolError } from '../core/errors.js';
+import { onAbort } from '../core/listeners.js';
+import type { Approval } from '../safety/approvals.js';
+import type { CheckedEngine } from './chat-engine.js';
+import type { ChatEvent, ChatTurn } from './chat-result.js';
+import type { ChatState } from './chat-state.js';
 import { ToolOffers } from './offer-tools.js';
 
 export interface RunOptions {

@@ -1,18 +1,20 @@
-import { ToolError } from '../../core/errors.js';
-import { canonicalJson, type Json } from '../../core/plain-data.js';
-import { dangerRank } from '../../core/enum-order.js';
-import { isRepeatable } from '../../execution/run/handler-runner.js';
-import type { ToolExecutor } from '../../execution/tool-executor.js';
-import type { Confirmation, PendingApproval, ToolOutcome } from '../../safety/calls.js';
-import { readOutcome as wordsOf } from '../../safety/read-outcome.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { renderTool } from '../../tool/render/render-tool.js';
-import { argumentsOf, positionOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from '../chat-state.js';
-import { cloneMessage } from '../thread/data-depth.js';
-import { deniedOutput, encodeOutcome, type Unshown } from '../thread/encode-output.js';
+import { dangerRank } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { canonicalJson, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { publicMessage } from '../core/public-message.js';
+import { isRepeatable } from '../execution/run/handler-runner.js';
+import { untilAborted } from '../execution/run/with-deadline.js';
+import type { ToolExecutor } from '../execution/tool-executor.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { Confirmation, PendingApproval, ToolCall, ToolOutcome } from '../safety/calls.js';
+import { readOutcome as wordsOf } from '../safety/read-outcome.js';
+import { renderTool } from '../tool/render/render-tool.js';
+import type { ToolErrorDecision } from './chat-engine.js';
+import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';
-import { decideOnError } from './decide-on-error.js';
-import { RESERVED_REASONS } from './halted-reason.js';
+import { argumentsOf, positionOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from './chat-state.js';
+import { deniedOutput, encodeOutcome, errorOutput, type Unshown } from './encode-output.js';
+import { cloneMessage } from './thread.js';
 
 /** Calls of the open turn that can run now. */
 export function runnableCalls(state: ChatState, registry: ToolMetadataRegistry): readonly CallRecord[] {
@@ -210,4 +212,33 @@ async function settle(run: ChatRun, call: CallRecord, progress: CallProgress, en
 function outranks(end: TurnEnd, before: TurnEnd, position: (callId: string) => number): boolean {
   if (end.reason !== before.reason) return end.reason === 'tool_error';
   return position(end.callId) < position(before.callId);
+}
+
+type Failed = Extract<ToolOutcome, { status: 'error' }>;
+interface Decided {
+  readonly progress: Extract<CallProgress, { state: 'settled' }>;
+  readonly end?: TurnEnd;
+}
+
+/** What becomes of a failed call, as `onToolError` says. One that fails itself, or says what is no decision, ends the run. */
+export async function decideOnError({ engine, signal }: ChatRun, call: ToolCall, outcome: Failed): Promise<Decided> {
+  const output = errorOutput(wordsOf(outcome).text);
+  const goOn = { progress: { state: 'settled', output } } as const;
+  const end = (error: string): Decided => ({ ...goOn, end: { reason: 'tool_error', callId: call.id, error } });
+  let decision: ToolErrorDecision;
+  try {
+    decision = typeof engine.onToolError === 'function' ? await untilAborted(Promise.resolve(engine.onToolError(Object.freeze({ ...call }), outcome)), signal, 'onToolError') : engine.onToolError;
+  } catch (error) {
+    if (signal.aborted) return goOn; // Nobody waits for the decision any more; what the tool answered stays on record.
+    return end(`${outcome.message}\nonToolError failed: ${publicMessage(error)}`);
+  }
+  if (decision === 'continue') return goOn;
+  if (decision === 'halt') return end(outcome.message);
+  if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue')) {
+    const { message } = new ToolError('INVALID_RESULT', `Expected "continue", "halt" or { continue: value } of onToolError, found ${describeValue(decision)}`);
+    return end(`${outcome.message}\n${message}`);
+  }
+  const { callId, toolName, durationMs, attempts, cached } = outcome;
+  const replaced = encodeOutcome({ callId, toolName, durationMs, attempts, cached, status: 'ok', value: decision['continue'] }, engine.encode);
+  return { progress: { state: 'settled', output: 'unshown' in replaced ? errorOutput(replaced.unshown) : replaced } };
 }

@@ -1,10 +1,8 @@
-import { describeValue } from '../../core/plain-data.js';
-import { publicMessage } from '../../core/public-message.js';
-import type { ToolOutcome } from '../../safety/calls.js';
-import { plainValue, unshownText } from '../../safety/read-outcome.js';
-import type { ToolOutput } from './chat-message.js';
-import { cloneMessage, DEEPEST_MESSAGE, isDeeper } from './data-depth.js';
-import { outputSchema } from './message-schema.js';
+import { describeValue } from '../core/plain-data.js';
+import { publicMessage } from '../core/public-message.js';
+import type { ToolOutcome } from '../safety/calls.js';
+import { plainValue, unshownText } from '../safety/read-outcome.js';
+import { cloneMessage, DEEPEST_MESSAGE, isDeeper, outputSchema, type ToolOutput } from './thread.js';
 
 /** What a message puts around a result. */
 const DEEPEST_RESULT = DEEPEST_MESSAGE - 5;
