@@ -1,15 +1,17 @@
 import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
 
+// Aliases of object types and not interfaces: declarations that users emit spell them out where they cannot be imported.
+
 /** The facts that every event about a call carries. */
-export interface CallFacts {
+export type CallFacts = {
   readonly callId: string;
   readonly toolName: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly principal?: string;
   readonly conversationId?: string;
-}
+};
 
 /** The decision about a call. */
 export type Verdict = 'allow' | 'confirm' | 'deny';
@@ -46,9 +48,10 @@ export type ToolEvent =
   | (ProviderFacts & { readonly type: 'provider-recovered' })
   | { readonly type: 'state-unavailable' | 'state-available'; readonly at: number };
 
-export interface ProviderFacts {
+/** The facts that every event about a provider carries. */
+export type ProviderFacts = {
   readonly toolName: string;
   readonly provider: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-}
+};

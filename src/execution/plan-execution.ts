@@ -1,23 +1,14 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { ToolCall } from '../safety/calls.js';
 import { type CallProfile, ConflictIndex, KeyTree, profileCall, type TouchedKeys } from './conflict-index.js';
 
-/** A call to be planned. */
-export interface PlannableCall {
-  /** @default "call-" and the position */
-  readonly id?: string;
-  /** The tool's name or alias. */
-  readonly name: string;
-  /** What the tool will get; its `conflictKeys` are asked with it. */
-  readonly input?: unknown;
-}
-
-/** Positions of calls that may run at the same time, ascending. */
-export type Batch = readonly number[];
+/** A call to be planned: its `id` may be missing, its `input` is what `conflictKeys` are asked with. */
+export type PlannableCall = Omit<ToolCall, 'id'> & Partial<Pick<ToolCall, 'id'>>;
 
 /** A call and its place in a plan. */
-export interface PlannedCall {
+export type PlannedCall = {
   /** In the list of calls, from 0. */
   readonly position: number;
   readonly id: string;
@@ -27,12 +18,12 @@ export interface PlannedCall {
   readonly batch: number;
   /** Why it is not in an earlier batch: a conflicting call of the batch before, and what they conflict over. Missing in batch 0. */
   readonly after?: { readonly position: number; readonly reason: string };
-}
+};
 
 /** Which calls run together, and in which order; frozen. */
 export interface ExecutionPlan {
-  /** To be run one after another. */
-  readonly batches: readonly Batch[];
+  /** To be run one after another: positions of calls that may run at the same time, ascending. */
+  readonly batches: readonly (readonly number[])[];
   /** In the order in which they were given. */
   readonly calls: readonly PlannedCall[];
 }
@@ -49,11 +40,11 @@ export interface ExecutionPlan {
  * registry.register(defineTool({ name: 'read', description: 'Reads a file', inputSchema, accessMode: 'readonly', conflictKeys }));
  * registry.register(defineTool({ name: 'write', description: 'Writes a file', inputSchema, accessMode: 'write', allowParallel: true, conflictKeys }));
  *
- * const plan = planExecution([
+ * const plan = planExecution(registry, [
  *   { name: 'write', input: { path: 'a.txt' } },
  *   { name: 'write', input: { path: 'b.txt' } },
  *   { name: 'read', input: { path: './a.txt' } },
- * ], registry);
+ * ]);
  * console.log(plan.batches); // [[0, 1], [2]]
  * console.log(plan.calls[2]?.after?.reason); // after call 0, write: both touch file:a.txt
  * ```
@@ -75,9 +66,10 @@ export interface ExecutionPlan {
  *
  * @throws ToolError `INVALID_ARGUMENT` naming the position of what is no call; nothing is planned then.
  */
-export function planExecution(calls: readonly PlannableCall[], registry: Pick<ToolMetadataRegistry, 'get'>): ExecutionPlan {
+export function planExecution(registry: Pick<ToolMetadataRegistry, 'get'>, calls: readonly PlannableCall[]): ExecutionPlan {
+  if (Array.isArray(registry)) throw invalidArgument('a registry of tools as the first argument', registry, 'Call planExecution(registry, calls).');
+  if (typeof (registry as Partial<typeof registry> | undefined | null)?.get !== 'function') throw invalidArgument('a registry of tools', registry);
   const checked = checkCalls(calls);
-  if (typeof (registry as Partial<typeof registry> | undefined)?.get !== 'function') throw invalidArgument('a registry of tools', registry);
 
   const index = new ConflictIndex();
   const batches: number[][] = [];

@@ -37,13 +37,13 @@ import { RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/with-deadline.js';
 
 /** What would happen to a call. */
-export interface DryRun {
+export type DryRun = {
   readonly callId: string;
   readonly toolName: string;
   readonly decision: Decision;
   /** Why the input is refused; missing when it is fine. */
   readonly refused?: string;
-}
+};
 
 /**
  * Runs tools safely: checked input, the policy's decision, a person's yes where one is needed, cached answers, budgets,
@@ -179,7 +179,7 @@ export class ToolExecutor {
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
     if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, found ${ids.size} ids; outcomes could not be told apart`);
-    const { batches } = planExecution(await this.#checker.plannable(own), this.#registry);
+    const { batches } = planExecution(this.#registry, await this.#checker.plannable(own));
     const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
     const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
     const confirm = options.confirm ?? this.#options.confirm;
@@ -207,7 +207,7 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
    */
   async plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
-    return planExecution(await this.#checker.plannable(copyCalls(calls)), this.#registry);
+    return planExecution(this.#registry, await this.#checker.plannable(copyCalls(calls)));
   }
 
   /** What the policy would decide for each of some calls, and which inputs would be refused. Nothing is run, asked or told. */

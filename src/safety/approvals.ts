@@ -67,7 +67,8 @@ const APPROVAL = 'tooldex/approval/v2';
 /** How long an unanswered redemption is looked into, and how often. */
 const RESOLVE_MS = 2_000;
 const RESOLVE_EVERY_MS = 50;
-/** Redeemed approvals that are remembered. */
+/** The approvals that this process used last, by pending id: a store that is trusted may have come back older. */
+const redeemed = new Set<string>();
 const MOST_REMEMBERED = 100_000;
 
 /**
@@ -83,8 +84,6 @@ export class Approvals {
   readonly #key: Uint8Array;
   readonly #ttlMs: number;
   readonly #clock: Clock;
-  /** What this process redeemed, and until when (`elapsed()`) that could be tried again: a store may have gone back. */
-  readonly #redeemed = new Map<string, number>();
 
   /** @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options. */
   constructor(options: ApprovalsOptions = {}) {
@@ -186,7 +185,7 @@ export class Approvals {
   async redeem(approval: Approval, signal?: AbortSignal): Promise<void> {
     const genuine = this.#genuineApproval(approval);
     const { pendingId } = genuine;
-    if (this.#redeemed.has(pendingId)) throw used(pendingId);
+    if (redeemed.has(pendingId)) throw used(pendingId);
     const mark = `redeemed:${randomUUID()}`;
     const deadline = this.#clock.elapsed() + RESOLVE_MS;
     for (let mayBeOurs = false; ; await this.#pause(signal)) {
@@ -201,7 +200,8 @@ export class Approvals {
         if (this.#clock.elapsed() >= deadline || signal?.aborted === true) throw unanswered(pendingId, error);
       }
     }
-    this.#remember(pendingId);
+    redeemed.add(pendingId);
+    if (redeemed.size > MOST_REMEMBERED) redeemed.delete(redeemed.values().next().value!);
   }
 
   /**
@@ -210,7 +210,7 @@ export class Approvals {
    * @throws ToolError `INVALID_APPROVAL` when it is used, expired or unknown to the store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
-    if (this.#redeemed.has(pendingId) || (await this.#store.get(storeKey(pendingId))) !== 'granted') throw used(pendingId);
+    if (redeemed.has(pendingId) || (await this.#store.get(storeKey(pendingId))) !== 'granted') throw used(pendingId);
   }
 
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
@@ -226,15 +226,6 @@ export class Approvals {
       if (isRestarted(error)) throw invalid('the state store that was asked', 'one that restarted since, or another server; ask again', id);
       throw error;
     }
-  }
-
-  #remember(pendingId: string): void {
-    const now = this.#clock.elapsed();
-    for (const [id, until] of this.#redeemed) {
-      if (until > now && this.#redeemed.size < MOST_REMEMBERED) break;
-      this.#redeemed.delete(id);
-    }
-    this.#redeemed.set(pendingId, now + this.#ttlMs);
   }
 
   #pause(signal: AbortSignal | undefined): Promise<void> {

@@ -152,7 +152,8 @@ export type ToolOutcome = OutcomeFacts &
 /** Whether a tool said with `fail` that it failed, or threw; other errors are none of the tool's. */
 export type FailureOrigin = 'reported' | 'thrown';
 
-export interface OutcomeFacts {
+/** The facts of a call that every outcome carries. */
+export type OutcomeFacts = {
   readonly callId: string;
   readonly toolName: string;
   readonly durationMs: number;
@@ -163,7 +164,7 @@ export interface OutcomeFacts {
   readonly provider?: string;
   /** The work of the call still ran when it was answered: it may yet have its effect. */
   readonly abandoned?: true;
-}
+};
 
 /** An outcome without the facts of its call. */
 export type OutcomeBody = ToolOutcome extends infer Each ? (Each extends OutcomeFacts ? Omit<Each, keyof OutcomeFacts> : never) : never;

@@ -86,7 +86,7 @@ function planning(): void {
     const calls = Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: index % 3 === 0 ? 'write' : 'read', input: { path: `file-${(index * 7) % 97}` } }));
     const times = Array.from({ length: 25 }, () => {
       const started = performance.now();
-      planExecution(calls, registry);
+      planExecution(registry, calls);
       return performance.now() - started;
     });
     const time = median(times);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
-import { defineTool, ToolExecutor, ToolMetadataRegistry, type Policy, type Verdict } from '../../src/index.js';
+import { defineTool, ToolExecutor, ToolMetadataRegistry, type Decision, type Policy } from '../../src/index.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
-function counting(verdict: Verdict) {
+function counting(verdict: Decision['verdict']) {
   const counts = { checks: 0, decisions: 0, runs: 0 };
   const inputSchema = z.object({ key: z.string() }).refine(() => ++counts.checks > 0);
   const registry = new ToolMetadataRegistry();

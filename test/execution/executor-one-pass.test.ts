@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Policy, SafetyPolicy, ToolExecutor, type ToolExecutorOptions, ToolMetadataRegistry, type ToolOptions, type Verdict } from '../../src/index.js';
+import { type Decision, defineTool, type Policy, SafetyPolicy, ToolExecutor, type ToolExecutorOptions, ToolMetadataRegistry, type ToolOptions } from '../../src/index.js';
 import { brief, Gate, settled, setup, writer } from './fixtures/executor-setup.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
-function counting(verdict: Verdict = 'allow', options: Partial<ToolExecutorOptions> = {}, extra: object = {}) {
+function counting(verdict: Decision['verdict'] = 'allow', options: Partial<ToolExecutorOptions> = {}, extra: object = {}) {
   const counts = { checks: 0, decisions: 0, runs: 0 };
   const inputSchema = z.object({ key: z.string() }).refine(() => ++counts.checks > 0);
   const tool = defineTool({ name: 'note', description: 'Notes a text', inputSchema, accessMode: 'write', allowParallel: true, ...extra, execute: ({ key }) => (counts.runs++, key) });
@@ -71,8 +71,8 @@ describe('a call takes one pass: one check and one decision', () => {
 
 describe('a decision for a call that waits for its turn', () => {
   /** A tool that runs one call at a time, and a policy whose verdict changes while the second call waits. */
-  async function waitingFor(ms: number, later: Verdict, options: Partial<ToolExecutorOptions> = {}) {
-    let verdict: Verdict = 'allow';
+  async function waitingFor(ms: number, later: Decision['verdict'], options: Partial<ToolExecutorOptions> = {}) {
+    let verdict: Decision['verdict'] = 'allow';
     let decisions = 0;
     const gate = new Gate<string>();
     const runs: string[] = [];
@@ -278,7 +278,7 @@ describe('a checked call', () => {
 });
 
 describe('a policy of the call', () => {
-  const deciding = (verdict: Verdict) => {
+  const deciding = (verdict: Decision['verdict']) => {
     const asked: unknown[] = [];
     const policy: Policy = { decide: ({ input }, context) => (asked.push([input, Object.keys(context)]), { verdict, reason: `own ${verdict}`, rule: 'own', danger: 'low' }) };
     return { policy, asked };

@@ -17,11 +17,11 @@ const registry = registryOf(
   { name: 'anything' },
 );
 const call = (name: string, ...keys: string[]): PlannableCall => ({ name, input: { keys } });
-const batchesOf = (...calls: PlannableCall[]) => planExecution(calls, registry).batches;
-const reasonsOf = (...calls: PlannableCall[]) => planExecution(calls, registry).calls.map(({ after }) => after?.reason);
+const batchesOf = (...calls: PlannableCall[]) => planExecution(registry, calls).batches;
+const reasonsOf = (...calls: PlannableCall[]) => planExecution(registry, calls).calls.map(({ after }) => after?.reason);
 
 describe('planExecution', () => {
-  it('plans no calls as no batches', () => expect(planExecution([], registry)).toEqual({ batches: [], calls: [] }));
+  it('plans no calls as no batches', () => expect(planExecution(registry, [])).toEqual({ batches: [], calls: [] }));
 
   it('runs reading, computing and network calls together', () => {
     expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([[0, 1, 2, 3]]);
@@ -60,7 +60,7 @@ describe('planExecution', () => {
   });
 
   it.each(['__proto__', 'constructor', 'toString', ''])('takes %j for an unknown tool', (name) => {
-    const plan = planExecution([call('read', 'a'), call(name), call('read', 'a')], registry);
+    const plan = planExecution(registry, [call('read', 'a'), call(name), call('read', 'a')]);
     expect(plan.batches).toEqual([[0], [1], [2]]);
     expect(plan.calls[1]?.toolName).toBe(name);
   });
@@ -71,7 +71,7 @@ describe('planExecution', () => {
   });
 
   it('gives calls their own ids, or ids by position, and tools their own names', () => {
-    const { calls } = planExecution([{ id: 'x', name: 'view' }, { name: 'ship' }, { id: 'x', name: 'Nobody' }], registry);
+    const { calls } = planExecution(registry, [{ id: 'x', name: 'view' }, { name: 'ship' }, { id: 'x', name: 'Nobody' }]);
     expect(calls.map(({ id, toolName }) => [id, toolName])).toEqual([['x', 'read'], ['call-1', 'push'], ['x', 'Nobody']]);
   });
 
@@ -79,13 +79,13 @@ describe('planExecution', () => {
     const seen: unknown[] = [];
     const watched = registryOf({ name: 'write', accessMode: 'write', conflictKeys: (input: unknown) => (seen.push(input), ['a']) });
     const input = { deep: { value: 1 } };
-    planExecution([{ name: 'write', input }, { name: 'write' }], watched);
+    planExecution(watched, [{ name: 'write', input }, { name: 'write' }]);
     expect(seen).toEqual([input, undefined]);
     expect(seen[0]).toBe(input);
   });
 
   it('freezes the plan to the leaves', () => {
-    const plan = planExecution([call('write', 'a'), call('write', 'a')], registry);
+    const plan = planExecution(registry, [call('write', 'a'), call('write', 'a')]);
     for (const each of [plan, plan.batches, plan.batches[1], plan.calls, plan.calls[0], plan.calls[1], plan.calls[1]?.after]) expect(Object.isFrozen(each)).toBe(true);
   });
 });
@@ -122,7 +122,7 @@ describe('the reason why a call waits', () => {
   });
 
   it('names the first of several in the batch before', () => {
-    expect(planExecution([call('read', 'a'), call('read', 'a'), call('write', 'a')], registry).calls[2]?.after?.position).toBe(0);
+    expect(planExecution(registry, [call('read', 'a'), call('read', 'a'), call('write', 'a')]).calls[2]?.after?.position).toBe(0);
   });
 
   it('is one short line, whatever the names and keys', () => {
@@ -137,7 +137,7 @@ describe('the reason why a call waits', () => {
 
 describe('keys that are not known', () => {
   const answering = (answer: () => unknown) => registryOf({ name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer }, { name: 'other', accessMode: 'write', conflictKeys: () => ['other'] });
-  const wait = (answer: () => unknown) => planExecution([{ name: 'other' }, { name: 'write' }], answering(answer)).batches.length === 2;
+  const wait = (answer: () => unknown) => planExecution(answering(answer), [{ name: 'other' }, { name: 'write' }]).batches.length === 2;
 
   it.each<[string, () => unknown]>([
     ['an error', () => { throw new Error('no'); }],
@@ -179,7 +179,7 @@ describe('keys that are not known', () => {
 });
 
 describe('a wrong list of calls', () => {
-  const plan = (calls: unknown, of: unknown = registry) => refusal(() => planExecution(calls as PlannableCall[], of as typeof registry));
+  const plan = (calls: unknown, of: unknown = registry) => refusal(() => planExecution(of as typeof registry, calls as PlannableCall[]));
 
   it.each<[string, unknown]>([['nothing', undefined], ['a text', 'read'], ['one call', { name: 'read' }], ['an iterator', [][Symbol.iterator]()]])('is %s', (_, calls) => {
     expect(plan(calls)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a list of calls') });
@@ -216,12 +216,16 @@ describe('a wrong list of calls', () => {
   it('comes without a registry', () => {
     for (const wrong of [undefined, null, {}, 'x']) expect(plan([], wrong === undefined ? null : wrong)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a registry') });
   });
+
+  it('comes before the registry, as it once did', () => {
+    expect(refusal(() => planExecution([{ name: 'read' }] as never, registry as never))).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'Expected a registry of tools as the first argument, got a list of 1. Call planExecution(registry, calls).' });
+  });
 });
 
 describe('the plan of calls of bundled tools', () => {
   const bundled = new ToolMetadataRegistry();
   bundled.registerAll(createDefaultTools());
-  const planned = (...calls: readonly (readonly [name: string, input?: object])[]) => planExecution(calls.map(([name, input]) => ({ name, input })), bundled).batches;
+  const planned = (...calls: readonly (readonly [name: string, input?: object])[]) => planExecution(bundled, calls.map(([name, input]) => ({ name, input }))).batches;
   const write = (path: string) => ['write_file', { path, content: '' }] as const;
   const read = (path: string) => ['read_file', { path }] as const;
 

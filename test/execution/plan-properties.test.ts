@@ -12,7 +12,7 @@ describe('the plan of any calls', () => {
   it('is that of a comparison of all pairs', () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
-        expect(planExecution(calls, registry).calls.map(({ batch }) => batch)).toEqual(naiveBatches(calls));
+        expect(planExecution(registry, calls).calls.map(({ batch }) => batch)).toEqual(naiveBatches(calls));
       }),
       RUNS,
     );
@@ -21,7 +21,7 @@ describe('the plan of any calls', () => {
   it('has every call exactly once, in the batch that the call names, batches and positions ascending and none empty', () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
-        const plan = planExecution(calls, registry);
+        const plan = planExecution(registry, calls);
         expect(plan.batches.flat().sort((a, b) => a - b)).toEqual(calls.map((_, position) => position));
         expect(plan.calls.map(({ position }) => position)).toEqual(calls.map((_, position) => position));
         for (const [index, batch] of plan.batches.entries()) {
@@ -36,7 +36,7 @@ describe('the plan of any calls', () => {
   it('puts no two conflicting calls into one batch, and keeps their order', () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
-        const plan = planExecution(calls, registry);
+        const plan = planExecution(registry, calls);
         for (const [later, call] of calls.entries()) {
           for (const [earlier, other] of calls.slice(0, later).entries()) {
             if (conflict(other, call)) expect(plan.calls[earlier]!.batch).toBeLessThan(plan.calls[later]!.batch);
@@ -50,7 +50,7 @@ describe('the plan of any calls', () => {
   it('names for every call that waits a conflicting one of the batch before, and none for the others', () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
-        const plan = planExecution(calls, registry);
+        const plan = planExecution(registry, calls);
         for (const { position, batch, after } of plan.calls) {
           expect(after === undefined).toBe(batch === 0);
           if (after === undefined) continue;
@@ -71,9 +71,9 @@ describe('the plan of any calls', () => {
   it('is the same when planned again, and does not change when calls follow', () => {
     fc.assert(
       fc.property(anyCalls, anyCalls, (calls, more) => {
-        const plan = planExecution(calls, registry);
-        expect(planExecution(calls, registry)).toEqual(plan);
-        expect(planExecution([...calls, ...more], registry).calls.slice(0, calls.length)).toEqual(plan.calls);
+        const plan = planExecution(registry, calls);
+        expect(planExecution(registry, calls)).toEqual(plan);
+        expect(planExecution(registry, [...calls, ...more]).calls.slice(0, calls.length)).toEqual(plan.calls);
       }),
       RUNS,
     );

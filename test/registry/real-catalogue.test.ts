@@ -54,7 +54,7 @@ describe.skipIf(!present)('a real catalogue of 64 tools', () => {
   });
 
   it('is planned as its sets say, all pairs: apart where tools conflict, and beyond that only a read after a write or a tool beside itself', () => {
-    const apart = (...pair: readonly string[]) => planExecution(pair.map((name) => ({ name })), catalogue).batches.length === 2;
+    const apart = (...pair: readonly string[]) => planExecution(catalogue, pair.map((name) => ({ name }))).batches.length === 2;
     const parallel = catalogue.getParallelizableTools();
     for (const a of catalogue) {
       expect(apart(a.name, a.name), a.name).toBe(!parallel.has(a.name) || !a.allowParallel);

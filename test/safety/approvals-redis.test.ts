@@ -8,6 +8,7 @@ import { isToolError } from '../../src/core/errors.js';
 import { Approvals, type ApprovedCall } from '../../src/safety/approvals.js';
 import type { Decision } from '../../src/safety/calls.js';
 import { RedisStateStore } from '../../src/state/redis/redis-state-store.js';
+import { approvalsOfAnotherProcess } from './another-process.js';
 import { eventually, redisPresent, RedisServer, warnIfNoRedis } from '../state/redis-server.js';
 
 const CALL: ApprovedCall = { callId: '1', toolName: 'write_file', definitionDigest: 'digest', principal: 'ada', input: { path: 'a' } };
@@ -86,7 +87,7 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     await available();
     await eventually(() => trusting.available, 'the other store is back');
     for (const each of [first, second, untouched]) {
-      for (const by of [approvals, new Approvals({ store, key: KEY })]) await expect(by.redeem(each)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+      for (const by of [approvals, new (await approvalsOfAnotherProcess())({ store, key: KEY })]) await expect(by.redeem(each)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     }
     await expect(trusted.redeem(used)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     await trusted.redeem(unused);
@@ -96,7 +97,7 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
 
   it('are each used exactly once when a thousand are at once', async () => {
     const all = await Promise.all(Array.from({ length: 1_000 }, () => granted()));
-    const others = new Approvals({ store, key: KEY });
+    const others = new (await approvalsOfAnotherProcess())({ store, key: KEY });
     const answers = await Promise.all(all.map((approval) => Promise.allSettled([approvals.redeem(approval), others.redeem(approval)])));
     expect(answers.map((pair) => pair.filter(({ status }) => status === 'fulfilled').length).filter((uses) => uses !== 1)).toEqual([]);
   });

@@ -10,6 +10,7 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 import { isDeepFrozen, leavesOf, withLeaf } from '../core/json-values.js';
 import { refusal } from '../tool/sample-tools.js';
+import { approvalsOfAnotherProcess } from './another-process.js';
 
 const CALL: ApprovedCall = { callId: 'call-1', toolName: 'write_file', definitionDigest: 'a'.repeat(64), principal: 'ada', conversationId: 'talk', input: { path: 'a.txt', lines: [1, 'two', null] } };
 const DECISION: Decision = { verdict: 'confirm', reason: 'it writes', rule: 'axes', danger: 'medium' };
@@ -281,7 +282,7 @@ describe('the store is the truth:', () => {
 
 describe('a store that restarted', () => {
   let restarting: RestartingStore;
-  const others = (options: object = {}) => new Approvals({ store: restarting, clock, key: KEY, ttlMs: 1_000, ...options });
+  const others = (of: typeof Approvals = Approvals) => new of({ store: restarting, clock, key: KEY, ttlMs: 1_000 });
   beforeEach(() => {
     restarting = new RestartingStore(clock);
     approvals = others();
@@ -289,11 +290,11 @@ describe('a store that restarted', () => {
 
   it('as it was before an approval was used lets nobody use it again', async () => {
     const approval = await granted();
-    const [here, there] = [approvals, others()];
+    const [here, there] = [approvals, others(await approvalsOfAnotherProcess())];
     restarting.save();
     await here.redeem(approval);
     await restarting.restart('saved');
-    for (const each of [here, there, others()]) expect(await code(() => each.redeem(approval))).toBe('INVALID_APPROVAL');
+    for (const each of [here, there, others(await approvalsOfAnotherProcess())]) expect(await code(() => each.redeem(approval))).toBe('INVALID_APPROVAL');
     await expect(there.redeem(approval)).rejects.toThrow('Expected the state store that was asked, found one that restarted since, or another server; ask again');
   });
 
@@ -306,24 +307,37 @@ describe('a store that restarted', () => {
     }
   });
 
-  it('and is trusted goes on with them; what was used in a process is not used there again', async () => {
+  it('and is trusted goes on with them; what was used in a process is not used there again, by whichever executor', async () => {
     restarting.trusted = true;
     approvals = others();
     const [used, unused] = [await granted(), await granted()];
     restarting.save();
     await approvals.redeem(used);
     await restarting.restart('saved');
-    expect(await code(() => approvals.redeem(used))).toBe('INVALID_APPROVAL');
-    expect(await code(() => approvals.assertUnused(used))).toBe('INVALID_APPROVAL');
+    for (const each of [approvals, others()]) {
+      expect(await code(() => each.redeem(used))).toBe('INVALID_APPROVAL');
+      expect(await code(() => each.assertUnused(used))).toBe('INVALID_APPROVAL');
+    }
     await approvals.redeem(unused);
+  });
+
+  it('and is trusted lets another process use again what it came back without', async () => {
+    restarting.trusted = true;
+    approvals = others();
+    const used = await granted();
+    restarting.save();
+    await approvals.redeem(used);
+    await restarting.restart('saved');
+    await others(await approvalsOfAnotherProcess()).redeem(used);
   });
 
   it('never lets an approval be used twice, whatever happens in between', async () => {
     const step = fc.oneof(fc.record({ by: fc.nat(2), redeem: fc.nat(4) }), fc.record({ by: fc.nat(2), ask: fc.boolean() }), fc.constantFrom('save', 'restart saved', 'restart all', 'restart nothing', 'wait'));
+    const copies = [Approvals, await approvalsOfAnotherProcess(), await approvalsOfAnotherProcess()];
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         restarting = new RestartingStore(clock);
-        const processes = [others(), others(), others()];
+        const processes = copies.map((each) => others(each));
         const given: Approval[] = [];
         const used = new Set<string>();
         for (const each of steps) {

@@ -169,7 +169,7 @@ describe('a pattern of what is touched', () => {
     expect(over('write:src/', [key])).toBe('deny');
     const own = new ToolMetadataRegistry();
     for (const [name, keys] of [['one', [key]], ['other', [key.includes(':') ? 'file:src/x' : 'src/x']]] as const) own.register(defineTool({ name, description: 'Saves', inputSchema: { type: 'object' }, accessMode: 'write', allowParallel: true, conflictKeys: () => keys, execute: () => 1 }));
-    expect(planExecution([{ name: 'one', input: {} }, { name: 'other', input: {} }], own).batches).toEqual([[0], [1]]);
+    expect(planExecution(own, [{ name: 'one', input: {} }, { name: 'other', input: {} }]).batches).toEqual([[0], [1]]);
   });
 
   it('of a rule that allows meets no key that leads out of what it names, and no key that names nothing', () => {

@@ -7,14 +7,14 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { LeavePlace } from './concurrency.js';
 
 /** A call that was answered while its work still ran, and whose work has not ended since. */
-export interface AbandonedCall {
+export type AbandonedCall = {
   readonly callId: string;
   readonly toolName: string;
   readonly principal?: string;
   readonly conversationId?: string;
   /** When it was answered, in milliseconds since 1970. */
   readonly since: number;
-}
+};
 
 export interface AbandonedCallsOptions {
   readonly clock: Clock;
