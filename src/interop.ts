@@ -1,7 +1,7 @@
-export { toOpenAITools, type OpenAIChatMessage, type OpenAIChatTool, type OpenAIOptions, type OpenAIResponsesMessage, type OpenAIResponsesTool } from './interop/export/to-openai-tools.js';
-export { toAnthropicTools, type AnthropicMessage, type AnthropicOptions, type AnthropicTool } from './interop/export/to-anthropic-tools.js';
-export { toGeminiTools, type GeminiMessage, type GeminiOptions, type GeminiTool } from './interop/export/to-gemini-tools.js';
-export { annotationsOf, axesFromAnnotations, toMcpTools, type BridgeMetadata, type McpTool, type ToolAnnotations } from './interop/export/to-mcp-tools.js';
+export { toOpenAITools, type OpenAIChatTool, type OpenAIResponsesTool } from './interop/export/to-openai-tools.js';
+export { toAnthropicTools, type AnthropicTool } from './interop/export/to-anthropic-tools.js';
+export { toGeminiTools, type GeminiTool } from './interop/export/to-gemini-tools.js';
+export { annotationsOf, axesFromAnnotations, toMcpTools, type McpTool, type ToolAnnotations } from './interop/export/to-mcp-tools.js';
 export type { ExportInput, ExportOptions } from './interop/export/exported-tools.js';
 export type { CallResult, ModelCall, ModelTools } from './interop/export/model-calls.js';
 export { toAISDKTools, type AISDKTool } from './interop/frameworks/to-ai-sdk-tools.js';

@@ -21,6 +21,15 @@ export function refusal(header: string, issues: readonly Issue[]): ToolError {
 /** The advice for a promise that came instead of its value. */
 export const AWAIT = 'Await it first.';
 
+/** Loads an optional package. @throws ToolError `MISSING_PACKAGE` saying what to install. */
+export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new ToolError('MISSING_PACKAGE', expectedGot(`the package ${name} to be installed`, 'none that loads', `Run npm install ${name}.`), { details: { package: name }, cause });
+  }
+}
+
 /** Returns a string as it is. @throws ToolError `INVALID_ARGUMENT` for anything else. */
 export function requireText(text: unknown): string {
   if (typeof text === 'string') return text;

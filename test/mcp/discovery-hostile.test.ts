@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readAllPages } from '../../src/mcp/connection/tool-listing.js';
-import { callResult } from '../../src/mcp/connection/server-answers.js';
+import { callResult, readAllPages } from '../../src/mcp/connection/server-answers.js';
 import { fail } from '../../src/tool/outcome.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { Demo, discover, hostile, namesOf } from './servers/start.js';

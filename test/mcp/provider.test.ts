@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { ToolExecutor, ToolMetadataRegistry, type ToolEvent, type ToolExecutorOptions } from '../../src/index.js';
-import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
-import { McpProvider } from '../../src/mcp/discovery/mcp-provider.js';
+import { McpProvider, type McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { Demo, discover, hostile, rawTool } from './servers/start.js';

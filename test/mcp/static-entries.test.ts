@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, loadManifest, type CapabilityOptions } from '../../src/capability.js';
 import { AccessMode, DangerLevel, defineTool, ExecutionCategory, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
-import { mergeDefinitions } from '../../src/mcp/discovery/merge-definitions.js';
+import { mergeDefinitions } from '../../src/mcp/discovery/judged-definitions.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManifestTree } from '../capability/manifest-tree.js';
 import { Demo, discover, rawTool } from './servers/start.js';

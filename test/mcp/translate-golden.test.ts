@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/core/errors.js';
-import type { McpServerSettings } from '../../src/mcp/settings/mcp-settings.js';
+import type { McpServerSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 import { translateListing } from '../../src/mcp/discovery/tool-table.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';

@@ -5,7 +5,7 @@ import { onAbort } from '../../core/listeners.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
-import type { McpSettings } from '../../mcp/settings/mcp-settings.js';
+import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { shownArguments } from '../execute/ask-to-confirm.js';
 import { EXIT } from '../exit-codes.js';
 import { readMcpConfig } from '../load/load-mcp-tools.js';

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pins.js';
-import type { McpSettings } from '../../mcp/settings/mcp-settings.js';
+import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { readJsonFile } from '../execute/read-json.js';

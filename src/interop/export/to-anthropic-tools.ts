@@ -21,12 +21,12 @@ export interface AnthropicTool {
 type AnthropicToolSearch = ({ type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex' } | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25' }) & { cache_control?: CacheControl };
 
 /** The answers to the calls of one message: the service wants them all in the next. */
-export interface AnthropicMessage {
+type AnthropicMessage = {
   role: 'user';
   content: { type: 'tool_result'; tool_use_id: string; content: string; is_error?: boolean }[];
-}
+};
 
-export interface AnthropicOptions extends ExportOptions {
+interface AnthropicOptions extends ExportOptions {
   /**
    * Chooses the tools that the model finds by search instead of seeing them at once; the service's search tool is then the first of the
    * list. `true`: all but those of priority critical; a number: those after the first so many. @default false

@@ -19,12 +19,12 @@ interface GeminiFunction {
 export type GeminiTool = { functionDeclarations: GeminiFunction[] };
 
 /** The answers to the calls of one message. */
-export interface GeminiMessage {
+type GeminiMessage = {
   role: 'user';
   parts: { functionResponse: { id?: string; name: string; response: Record<string, unknown> } }[];
-}
+};
 
-export interface GeminiOptions extends ExportOptions {
+interface GeminiOptions extends ExportOptions {
   /**
    * The form of the parameters: `openapi` as `parameters`, in the subset that every model and service takes; `json-schema`
    * as `parametersJsonSchema`, whole, for models that take it. @default 'openapi'

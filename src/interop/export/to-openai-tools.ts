@@ -17,12 +17,12 @@ export interface OpenAIChatTool {
 export type OpenAIResponsesTool = { type: 'function' } & Required<OpenAIChatTool['function']>;
 
 /** An answer to one call, in the chat API. */
-export type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };
+type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };
 
 /** An answer to one call, in the responses API. */
-export type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: string };
+type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: string };
 
-export interface OpenAIOptions extends ExportOptions {
+interface OpenAIOptions extends ExportOptions {
   /** For which of the two interfaces. @default 'chat' */
   readonly api?: 'chat' | 'responses';
   /**

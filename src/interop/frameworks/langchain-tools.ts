@@ -3,6 +3,7 @@ import type * as Tools from '@langchain/core/tools';
 import type * as Schemas from '@langchain/core/utils/json_schema';
 import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
+import { loadPackage } from '../../core/issues.js';
 import { aFunction, checkOptions } from '../../core/options.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { Confirm } from '../../safety/calls.js';
@@ -168,12 +169,9 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
 /** The part of LangChain that is used. */
 type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> & Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> & Pick<typeof Schemas, 'toJsonSchema'>;
 
-/** Loads LangChain. @throws ToolError `MISSING_PACKAGE` when it is not installed. */
-async function importLangChain(): Promise<LangChain> {
-  try {
+function importLangChain(): Promise<LangChain> {
+  return loadPackage('@langchain/core', async () => {
     const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] = await Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages/tool'), import('@langchain/core/utils/json_schema')]);
     return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
-  } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', 'Expected the package @langchain/core, got none. Run npm install @langchain/core.', { cause });
-  }
+  });
 }

@@ -8,46 +8,29 @@ import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
-import type { McpServerSettings } from '../settings/mcp-settings.js';
-import { ConnectionLostError, labelOf, SessionExpiredError, unavailable } from './server-answers.js';
-import { keepWhole, readAllPages } from './tool-listing.js';
+import type { McpServerSettings } from '../settings/read-mcp-settings.js';
+import { ConnectionLostError, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
 import { createTransport, type McpPackages } from './transports.js';
 
 // The types of elicitation are written out: those of the SDK would have to be installed by everyone who imports this package's.
 
-/** The question that a server asks the user in the middle of a call. */
-export interface ElicitationRequest {
-  readonly message: string;
-  /** A form: a JSON Schema of an object with flat fields. */
-  readonly requestedSchema?: Readonly<Record<string, unknown>>;
-  readonly [field: string]: unknown;
-}
-
-/** The user's answer. */
-export interface ElicitationAnswer {
-  readonly action: 'accept' | 'decline' | 'cancel';
-  /** The fields that were filled in, for `accept`. */
-  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-}
-
-/** Answers the question that a server asks the user in the middle of a call. */
-export type OnElicit = (server: string, request: ElicitationRequest) => Promise<ElicitationAnswer>;
+/**
+ * Answers the question that a server asks the user in the middle of a call; its form is a JSON Schema of an object with flat
+ * fields, and `content` has the fields that were filled in, for `accept`.
+ */
+export type OnElicit = (
+  server: string,
+  request: { readonly message: string; readonly requestedSchema?: Readonly<Record<string, unknown>>; readonly [field: string]: unknown },
+) => Promise<{ readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> }>;
 
 /** The protocol that a server speaks: `modern` from 2026-07-28 on. */
 export type ProtocolEra = 'legacy' | 'modern';
-
-/** The name under which a program presents itself to servers. */
-export interface McpClientInfo {
-  readonly name: string;
-  readonly version: string;
-  readonly title?: string;
-}
 
 export interface McpConnectionOptions {
   readonly clock: Clock;
   readonly env: Environment;
   readonly packages: McpPackages;
-  readonly clientInfo: McpClientInfo;
+  readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
   /** Told when the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
   /** Told when another process may answer now, or a change may have gone unheard. */
@@ -254,7 +237,7 @@ export class McpConnection {
       // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
       versionNegotiation: settings.kind === 'stdio' || settings.kind === 'http' ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } } : { mode: 'legacy' },
     });
-    if (onElicit !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => (await onElicit(this.#server.name, params as unknown as ElicitationRequest)) as ElicitResult);
+    if (onElicit !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => (await onElicit(this.#server.name, params as unknown as Parameters<OnElicit>[1])) as ElicitResult);
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
     const isStateless = () => settings.kind === 'http' && transport.sessionId === undefined;
     const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController(), isStateless, tellsChanges: false, isWatched: false };

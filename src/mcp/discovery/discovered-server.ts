@@ -11,10 +11,9 @@ import { McpConnection, type McpConnectionOptions, type RawListing } from '../co
 import { callFailure, callResult, describeConnectionFailure, labelOf, SessionExpiredError, unavailable } from '../connection/server-answers.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
-import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
+import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpDiscoveryEvent, McpServerStatus, PinGuard } from './discovery-options.js';
-import type { JudgedBy, JudgedDefinitions } from './judged-definitions.js';
-import { takesServedSchema } from './merge-definitions.js';
+import { takesServedSchema, type JudgedBy, type JudgedDefinitions } from './judged-definitions.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { aFunction, anObject, checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
-import type { McpClientInfo, OnElicit, ProtocolEra } from '../connection/mcp-connection.js';
+import type { McpConnectionOptions, OnElicit, ProtocolEra } from '../connection/mcp-connection.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
 import type { Environment } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
@@ -61,13 +61,6 @@ export type McpDiscoveryEvent = { readonly at: number; readonly server: string }
   | { readonly type: 'list-changed' }
 );
 
-/** The functions that load the SDK's client, its part for stdio, and `ws`. */
-export interface McpPackageLoaders {
-  readonly client: () => Promise<unknown>;
-  readonly stdio: () => Promise<unknown>;
-  readonly ws: () => Promise<unknown>;
-}
-
 /** Says if a definition may be used; `DefinitionPins` is one. */
 export interface PinGuard {
   check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;
@@ -80,7 +73,7 @@ export interface McpDiscoveryOptions {
   /** Checks the patterns in the schemas of servers, as `(pattern) => new RE2(pattern, 'u')`; it must take linear time. @default they are left to the servers */
   readonly patternEngine?: PatternEngine;
   /** The name under which this program presents itself to servers. @default tooldex */
-  readonly clientInfo?: McpClientInfo;
+  readonly clientInfo?: McpConnectionOptions['clientInfo'];
   /** Told of everything that happens while servers are asked; its errors are ignored. */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
@@ -90,8 +83,8 @@ export interface McpDiscoveryOptions {
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
-  /** Loads the optional packages, as modules. @default import */
-  readonly packages?: McpPackageLoaders;
+  /** Loads the optional packages, as modules: the SDK's client, its part for stdio, and `ws`. @default import */
+  readonly packages?: { readonly [Name in keyof McpPackages]: () => Promise<unknown> };
 }
 
 const schema = z.strictObject({

@@ -4,19 +4,18 @@ import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
-import type { ProviderFactory } from '../../providers/provider.js';
+import type { Provider, ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/transports.js';
 import type { ServerListing } from '../pins/definition-changes.js';
-import type { McpSettings } from '../settings/mcp-settings.js';
+import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import { checkDiscoveryOptions, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
-import { McpProvider, type McpCaller } from './mcp-provider.js';
 
 /** The time that a registry waits for a server: a slow one must not delay the tools of the others. */
 const SOURCE_WAIT_MS = 10_000;
@@ -35,7 +34,7 @@ const SOURCE_WAIT_MS = 10_000;
  * const executor = new ToolExecutor({ registry: capabilities.registryFor(), providers: { mcp: discovery.provider } });
  * ```
  */
-export class McpDiscovery implements McpCaller {
+export class McpDiscovery {
   /** The provider for a `ToolExecutor`, under the name `mcp`: it then routes calls with health checks and backoff. */
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
@@ -238,6 +237,44 @@ export class McpDiscovery implements McpCaller {
     const { server, added, edited, removed } = event;
     this.#listeners.tell({ server, added, edited, removed });
     this.#moves.tell(server);
+  }
+}
+
+/**
+ * Lets a tool of an MCP server answer calls, as one of a tool's providers.
+ *
+ * Calls go to the configured server and tool, whatever the arguments are called. A tool that the
+ * server does not list, that the settings deny, or that is withheld because its definition has changed is not called.
+ *
+ * ```js
+ * const executor = new ToolExecutor({ registry, providers: { mcp: discovery.provider } });
+ * ```
+ */
+export class McpProvider implements Provider {
+  readonly #discovery: Pick<McpDiscovery, 'callTool' | 'check'>;
+  readonly #server: string | undefined;
+  readonly #tool: string;
+
+  /**
+   * @param config as manifests have it: `tool` is the name at the server, `server` one that is configured. @default the default server, or else the only one
+   * @throws ToolError `INVALID_ARGUMENT` for a configuration without a tool.
+   */
+  constructor(discovery: Pick<McpDiscovery, 'callTool' | 'check'>, { server, tool }: Readonly<Record<string, unknown>>) {
+    if (typeof tool !== 'string' || tool.trim() === '') throw invalidArgument('the configuration of the provider mcp to name a tool', tool);
+    if (server !== undefined && typeof server !== 'string') throw invalidArgument('the configuration of the provider mcp to name a server', server);
+    this.#discovery = discovery;
+    this.#server = server;
+    this.#tool = tool;
+  }
+
+  /** Calls the tool. @throws ToolError as `McpDiscovery.callTool`. */
+  call(input: unknown, context: ToolContext): Promise<unknown> {
+    return this.#discovery.callTool(this.#server, this.#tool, input, context);
+  }
+
+  /** Resolves with true when the server answers a ping. */
+  check(signal: AbortSignal): Promise<boolean> {
+    return this.#discovery.check(this.#server, signal);
   }
 }
 

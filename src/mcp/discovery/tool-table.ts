@@ -4,7 +4,7 @@ import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
-import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
+import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';

@@ -32,9 +32,6 @@ export const DEFAULT_LOCK_FILE = 'tooldex-pins.json';
 const MOST_QUARANTINED = 2_000;
 const MOST_TRUSTED = 2_000;
 
-/** The answer whether a definition may be used; otherwise with the reason in a sentence. */
-export type PinCheck = { readonly ok: true } | { readonly ok: false; readonly kind: 'new' | 'changed'; readonly reason: string };
-
 /** A tool that is withheld, as it was last seen. */
 export interface QuarantinedTool {
   readonly server: string;
@@ -114,8 +111,9 @@ export class DefinitionPins {
    * Where new tools are trusted, the first definition of a tool is pinned by this. Never throws, whatever the definition.
    *
    * @param tool the definition as the server sent it.
+   * @returns the reason in a sentence, for one that may not.
    */
-  check(server: string, tool: unknown): PinCheck {
+  check(server: string, tool: unknown): { readonly ok: true } | { readonly ok: false; readonly kind: 'new' | 'changed'; readonly reason: string } {
     const pinnable = pinOf(tool);
     if (!pinnable.ok) return { ok: false, kind: pinnable.name !== undefined && this.#pins.get(server, pinnable.name) !== undefined ? 'changed' : 'new', reason: pinnable.reason };
     const { name, pin } = pinnable;

@@ -5,10 +5,9 @@ import { checkInput } from '../../tool/input/check-input.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { errorResult } from './call-result.js';
-import type { ServerSdk } from './import-sdk.js';
 import type { CheckedServerOptions, McpAuthInfo } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
-import { canShowForms, type AskedBefore, type ToolCalls } from './tool-calls.js';
+import { canShowForms, type AskedBefore, type ServerSdk, type ToolCalls } from './tool-calls.js';
 
 interface ConnectionParts {
   readonly sdk: ServerSdk;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
+import { loadPackage } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
@@ -10,11 +11,9 @@ import type { RunningServer } from '../../host/listen.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { Connection, contextOf } from './connection.js';
 import { createHttpFace, listenHttp, type HttpFace } from './http-face.js';
-import { importServerSdk, type ServerSdk } from './import-sdk.js';
-import { ProgressRelay } from './progress-relay.js';
 import { checkServerOptions, serveHttpOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
 import { ServedTools } from './served-tools.js';
-import { ToolCalls, type AskedBefore } from './tool-calls.js';
+import { ToolCalls, type AskedBefore, type ServerSdk } from './tool-calls.js';
 
 /** A channel of messages to one client, as the official SDK's transports are. */
 export interface McpTransport {
@@ -102,11 +101,10 @@ class ToolServer implements McpToolServer {
   readonly #executor: ToolExecutor;
   readonly #tools: ServedTools;
   readonly #key: Uint8Array;
-  readonly #progress = new ProgressRelay();
-  readonly #connections = new Set<Connection>();
-  readonly #open = new Set<McpConnection | RunningServer>();
-  readonly #faces = new Set<HttpFace>();
-  readonly #stopListening: readonly (() => void)[];
+  /** The connections and faces that are told of changes. */
+  readonly #told = new Set<Pick<HttpFace, 'tellChange'>>();
+  readonly #open = new Set<Pick<HttpFace, 'close'>>();
+  readonly #stopListening: () => void;
   #gathering: (() => void) | undefined;
   #started: Promise<Started> | undefined;
   #closed = false;
@@ -117,7 +115,7 @@ class ToolServer implements McpToolServer {
     this.#key = approvalKey ?? randomBytes(32);
     this.#executor = options.executor ?? new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }), ...(clock && { clock }), ...(approvalKey && { approvalKey }) });
     this.#tools = new ServedTools(registry, options);
-    this.#stopListening = [registry.onChange(() => this.#gatherChanges()), this.#executor.on((event) => this.#progress.hear(event))];
+    this.#stopListening = registry.onChange(() => this.#gatherChanges());
   }
 
   async serveStdio({ input, output }: { readonly input?: Readable; readonly output?: Writable } = {}): Promise<McpConnection> {
@@ -156,12 +154,12 @@ class ToolServer implements McpToolServer {
       await Promise.all([face.close(), listening.close()]);
       throw isClosed();
     }
-    this.#faces.add(face);
+    this.#told.add(face);
     const running: RunningServer = Object.freeze({
       url: listening.url,
       close: async () => {
         this.#open.delete(running);
-        this.#faces.delete(face);
+        this.#told.delete(face);
         await Promise.all([face.close(), listening.close()]);
       },
     });
@@ -171,10 +169,9 @@ class ToolServer implements McpToolServer {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const stop of this.#stopListening) stop();
+    this.#stopListening();
     this.#gathering?.();
     await Promise.all([...this.#open].map((connection) => connection.close()));
-    await Promise.all([...this.#faces].map((face) => face.close()));
     if (this.#options.executor === undefined) await this.#executor.close();
   }
 
@@ -189,18 +186,19 @@ class ToolServer implements McpToolServer {
     const sdk = await importServerSdk();
     const options = this.#options;
     const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf(options, request).principal ?? '' });
-    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, progress: this.#progress, now: () => (options.clock ?? systemClock).now() });
+    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, now: () => (options.clock ?? systemClock).now() });
     const parts = { sdk, options, tools: this.#tools, calls, codec };
     const connect = (lasts: boolean): Server => {
       const connection = new Connection(parts, lasts);
       if (lasts) {
-        this.#connections.add(connection);
-        connection.server.onclose = () => this.#connections.delete(connection);
+        this.#told.add(connection);
+        connection.server.onclose = () => this.#told.delete(connection);
       }
       return connection.server;
     };
     const http = createHttpFace(sdk, options, connect);
-    this.#faces.add(http);
+    this.#told.add(http);
+    this.#open.add(http);
     return { sdk, connect, http };
   }
 
@@ -210,12 +208,18 @@ class ToolServer implements McpToolServer {
       0,
       () => {
         this.#gathering = undefined;
-        for (const connection of this.#connections) connection.tellChange();
-        for (const face of this.#faces) face.tellChange();
+        for (const each of this.#told) each.tellChange();
       },
       { background: true },
     );
   }
+}
+
+function importServerSdk(): Promise<ServerSdk> {
+  return loadPackage('@modelcontextprotocol/server', async () => {
+    const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')]);
+    return { ...sdk, serveStdio, StdioServerTransport };
+  });
 }
 
 function isClosed(): ToolError {

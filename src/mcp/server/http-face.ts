@@ -4,8 +4,8 @@ import { systemClock, type Clock } from '../../core/clock.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { listen, type RunningServer } from '../../host/listen.js';
 import { bearerToken, createGuard } from '../../host/request-guard.js';
-import type { ServerSdk } from './import-sdk.js';
 import type { CheckedServerOptions } from './server-options.js';
+import type { ServerSdk } from './tool-calls.js';
 
 /** The path that clients connect to; others are free for what may come. */
 const PATH = '/mcp';
@@ -159,28 +159,14 @@ class LegacySessions {
   #counted(session: Session, response: Response): Response {
     if (response.body === null || !response.headers.get('content-type')?.includes('text/event-stream')) return response;
     session.streams += 1;
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const end = () => {
       session.streams -= 1;
       session.usedAt = this.#options.clock.elapsed();
     };
-    const body = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        end();
-      },
-      async cancel(reason) {
-        end();
-        await reader.cancel(reason);
-      },
-    });
-    return new Response(body, response);
+    // It fails when the client goes, and when the stream breaks, of which the reader is told.
+    response.body.pipeTo(writable).then(end, end);
+    return new Response(readable, response);
   }
 }
 

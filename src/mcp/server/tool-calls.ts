@@ -1,4 +1,6 @@
+import type * as McpServerSdk from '@modelcontextprotocol/server';
 import type { CallToolResult, ElicitRequestFormParams, InputRequiredResult, RequestStateCodec, ServerContext } from '@modelcontextprotocol/server';
+import type * as McpStdioSdk from '@modelcontextprotocol/server/stdio';
 import { randomUUID } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
 import { digestOf, isPlainObject } from '../../core/plain-data.js';
@@ -10,8 +12,9 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { answerIn, answerToQuestion, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
-import type { ServerSdk } from './import-sdk.js';
-import type { ProgressRelay } from './progress-relay.js';
+
+/** The official SDK, as `importServerSdk` loads it. */
+export type ServerSdk = typeof McpServerSdk & Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
 /** The question of the round before; signed, because it travels through the client. */
 export type AskedBefore =
@@ -26,7 +29,6 @@ interface ToolCallsOptions {
   readonly sdk: ServerSdk;
   readonly executor: ToolExecutor;
   readonly codec: RequestStateCodec<AskedBefore>;
-  readonly progress: ProgressRelay;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -94,11 +96,11 @@ export class ToolCalls {
   }
 
   async #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Promise<CallToolResult | InputRequiredResult> {
-    const { executor, progress } = this.#options;
+    const { executor } = this.#options;
     const { entry, input, context, canAsk } = call;
     const { signal, _meta } = request.mcpReq;
     const token = _meta?.progressToken;
-    const stop = token === undefined ? undefined : progress.follow(id, (told) => request.mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, ...told } }));
+    const stop = token === undefined ? undefined : relayProgress(executor, id, (told) => request.mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, ...told } }));
     let outcome: ToolOutcome;
     try {
       outcome = await executor.execute({ id, name: entry.name, input }, { ...context, signal, ...(approval && { approval }) });
@@ -129,4 +131,67 @@ export function canShowForms(capabilities: unknown): boolean {
   if (!isPlainObject(capabilities)) return false;
   const { elicitation } = capabilities;
   return isPlainObject(elicitation) && (Object.keys(elicitation).length === 0 || isPlainObject(elicitation['form']));
+}
+
+/** Progress as the protocol sends it. */
+interface McpProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+const LONGEST_MESSAGE = 1_000;
+/** Notifications that wait for a slow client; beyond them the oldest are dropped. */
+const MOST_WAITING = 100;
+/** The step by which progress rises when a tool has something to say, but no higher number. */
+const LEAST_STEP = 0.001;
+
+/**
+ * Passes on what a tool tells of its progress to the client that asked for it.
+ *
+ * A number is the progress; of an object `progress`, `total` and `message` are taken; a text is the message of one step
+ * more, as is anything else without a number. The protocol wants progress to rise: what does not, and says nothing
+ * either, is left out.
+ *
+ * @returns what ends it, and resolves when all is sent.
+ */
+function relayProgress(executor: ToolExecutor, callId: string, send: (progress: McpProgress) => Promise<void>): () => Promise<void> {
+  const waiting: McpProgress[] = [];
+  let sending: Promise<void> | undefined;
+  let last: number | undefined;
+  const sendAll = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next).catch(() => undefined); // The client has gone.
+    sending = undefined;
+  };
+  const stop = executor.on((event) => {
+    const progress = event.type === 'call-progress' && event.callId === callId ? progressOf(event.progress, last) : undefined;
+    if (progress === undefined) return;
+    last = progress.progress;
+    waiting.push(progress);
+    if (waiting.length > MOST_WAITING) waiting.shift();
+    sending ??= sendAll();
+  });
+  return async () => {
+    stop();
+    await sending;
+  };
+}
+
+function progressOf(told: unknown, last: number | undefined): McpProgress | undefined {
+  const { progress, total, message } = partsOf(told);
+  const text = typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_MESSAGE) : undefined;
+  const rises = (number: number) => (last === undefined ? number >= 0 : number > last);
+  const number = !isNumber(progress) ? (last ?? 0) + 1 : rises(progress) || text === undefined ? progress : (last ?? 0) + LEAST_STEP;
+  if (!rises(number)) return undefined;
+  return { progress: number, ...(isNumber(total) && { total }), ...(text !== undefined && { message: text }) };
+}
+
+function partsOf(told: unknown): { readonly progress?: unknown; readonly total?: unknown; readonly message?: unknown } {
+  if (typeof told === 'number') return { progress: told };
+  if (typeof told === 'string') return { message: told };
+  return isPlainObject(told) ? told : {};
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
 }

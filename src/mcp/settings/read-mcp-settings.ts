@@ -1,10 +1,60 @@
-import { AccessMode, DangerLevel } from '../../core/enums.js';
+import { AccessMode, DangerLevel, type SideEffect } from '../../core/enums.js';
 import { expectedGot, kindOf, refusal } from '../../core/issues.js';
 import { cloneFrozen, compareText, describeValue, digestOf, isPlainObject } from '../../core/plain-data.js';
 import { contradictionsIn } from '../../tool/metadata/infer-metadata.js';
-import type { McpServerAuth, McpServerSettings, McpSettings, McpToolOverrides } from './mcp-settings.js';
-import { anyText, duration, effects, FieldReader, flag, flagOrNeed, label, names, oneOf, scopes, variableNames } from './setting-fields.js';
-import { readTransport } from './transport-settings.js';
+import type { ToolOptions } from '../../tool/metadata/tool-options.js';
+import { duration, effects, FieldReader, flag, label, names, oneOf, scopes, type Parser } from './setting-fields.js';
+import { readTransport, type McpTransportSettings } from './transport-settings.js';
+
+/** The operator's word on all tools of a server, which goes before what the server says; `version` is that of tools that have none. */
+export type McpToolOverrides = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'allowParallel' | 'requiresConsent' | 'idempotencyKey' | 'version' | 'category'> & { readonly sideEffects?: readonly SideEffect[] };
+
+/** The credentials that a server needs for its calls. */
+export interface McpServerAuth {
+  /** Required when there are scopes, if missing. */
+  readonly required?: boolean;
+  readonly type?: string;
+  readonly scopes: readonly string[];
+  /** The variables of the environment that hold credentials, by what they are for. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** One configured server, complete: the global settings are worked in. */
+export interface McpServerSettings {
+  /** Empty for the one server whose tools are named `mcp.<tool>`. */
+  readonly name: string;
+  readonly transport: McpTransportSettings;
+  /** The milliseconds that a call may take. @default 30,000 */
+  readonly timeoutMs: number;
+  /** The milliseconds for which a listing counts as fresh. @default 300,000 */
+  readonly healthCheckIntervalMs: number;
+  /** The only tools that are used, by their names at the server; all when missing, none when empty. */
+  readonly allowTools?: readonly string[];
+  readonly denyTools: readonly string[];
+  /** The only persona that gets the tools. */
+  readonly persona?: string;
+  /** The only personas whose calls may use the tools; a tool's own list can only shorten it. */
+  readonly personaAllowlist?: readonly string[];
+  /** True when its tools' hints are believed also where they loosen something. @default false */
+  readonly trusted: boolean;
+  readonly overrides: McpToolOverrides;
+  readonly auth?: McpServerAuth;
+  /** A digest of all the above, the templates and not the values of secrets: other settings, other signature. */
+  readonly signature: string;
+}
+
+/** The checked settings of MCP, frozen. */
+export interface McpSettings {
+  /** True when servers are asked at all. @default false; true for a file of the `mcpServers` form */
+  readonly enabled: boolean;
+  /** The servers in order of their names. */
+  readonly servers: readonly McpServerSettings[];
+  /** The list for all servers, beside their own. */
+  readonly allowTools?: readonly string[];
+  readonly denyTools: readonly string[];
+  /** The server meant where a manifest names none. */
+  readonly defaultServer?: string;
+}
 
 /** A dot would make names ambiguous: `mcp.a.b.c` could be of the server `a` or of `a.b`. */
 const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -51,7 +101,8 @@ export function readMcpSettings(input: unknown): McpSettings {
     fields.fault(expectedGot('the name of a server that is configured and not switched off', JSON.stringify(defaultServer)), 'default_server');
   }
   if (fields.hasFaults) throw refusal('The settings of MCP are refused', fields.issues);
-  return marked({ enabled, servers, ...filters, ...(defaultServer ? { defaultServer } : {}) });
+  const settings = { ...cloneFrozen({ enabled, servers, ...filters, ...(defaultServer ? { defaultServer } : {}) }) };
+  return Object.freeze(Object.defineProperty(settings, READ, { value: true }));
 }
 
 /** One server's settings before its signature. */
@@ -121,27 +172,34 @@ function readOverrides(fields: FieldReader): McpToolOverrides {
 /** Reads credentials, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
 function readAuth(fields: FieldReader): McpServerAuth | undefined {
   const own = fields.raw('auth', 'authentication');
-  const beside = {
-    required: fields.read(flag, 'auth_required'),
-    type: fields.read(label, 'auth_type'),
-    scopes: fields.read(scopes, 'scopes', 'scope') ?? [],
-    env: fields.readSecret(variableNames, 'auth_env'),
-  };
   const inner = fields.inner(own === undefined ? {} : own.value, own?.name ?? 'auth');
-  const required = inner.read(flag, 'required') ?? beside.required;
-  const type = inner.read(label, 'type', 'scheme') ?? beside.type;
-  const allScopes = [...new Set([...(inner.read(scopes, 'scopes', 'scope') ?? []), ...beside.scopes])];
-  const env = inner.readSecret(variableNames, 'env') ?? beside.env ?? {};
+  const beside = [fields.read(flag, 'auth_required'), fields.read(label, 'auth_type'), fields.read(scopes, 'scopes', 'scope'), fields.read(variableNames, 'auth_env')] as const;
+  const required = inner.read(flag, 'required') ?? beside[0];
+  const type = inner.read(label, 'type', 'scheme') ?? beside[1];
+  const allScopes = [...new Set([...(inner.read(scopes, 'scopes', 'scope') ?? []), ...(beside[2] ?? [])])];
+  const env = inner.read(variableNames, 'env') ?? beside[3] ?? {};
   inner.refuseUnknown();
   if (required === undefined && type === undefined && allScopes.length === 0 && Object.keys(env).length === 0) return undefined;
   return { ...without({ required, type }), scopes: allScopes, env };
 }
 
-function marked(settings: McpSettings): McpSettings {
-  const copy = { ...cloneFrozen(settings) };
-  Object.defineProperty(copy, READ, { value: true });
-  return Object.freeze(copy);
-}
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,199}$/;
+
+/** Reads variables that hold credentials. Only names: the credential itself may stand there, which must not travel. */
+const variableNames: Parser<Readonly<Record<string, string>>> = (value) => {
+  const named = typeof value === 'string' ? { [value.trim()]: value.trim() } : value;
+  const fits = isPlainObject(named) && Object.entries(named).every(([name, variable]) => VARIABLE.test(name) && typeof variable === 'string' && VARIABLE.test(variable.trim()));
+  if (!fits) return { secret: true, expected: 'the name of a variable, or an object {"label": "VARIABLE"}' };
+  return { value: Object.fromEntries(Object.entries(named).map(([name, variable]) => [name, (variable as string).trim()])) };
+};
+
+const anyText: Parser<string> = (value) => (typeof value === 'string' ? { value: value.trim() } : { expected: 'a text' });
+
+/** Reads true or false, or an object of manifests that says it as `required`. */
+const flagOrNeed: Parser<boolean> = (value) => {
+  if (!isPlainObject(value)) return flag(value);
+  return Object.hasOwn(value, 'required') ? flag(value['required']) : { expected: 'true or false, or an object with "required"' };
+};
 
 type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
 

@@ -1,31 +1,70 @@
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { describeValue } from '../../core/plain-data.js';
-import type { McpTransportSettings } from './mcp-settings.js';
-import { programArguments, text, textsByName, type FieldReader } from './setting-fields.js';
+import { LIMITS } from '../../core/limits.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import type { FieldReader, Parser } from './setting-fields.js';
+
+/** The way in which a server is reached. `${NAME}` in a value stands for a variable of the environment, see `expandVariables`. */
+export type McpTransportSettings =
+  | {
+      readonly kind: 'stdio';
+      readonly command: string;
+      readonly args: readonly string[];
+      /** The variables that the server's process gets beside a short list of harmless ones. */
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd?: string;
+    }
+  | {
+      readonly kind: 'http' | 'sse' | 'websocket';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    };
 
 type Kind = McpTransportSettings['kind'];
 
 /** The names of transports in the files of different programs. */
-const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
-  ['stdio', 'stdio'],
-  ['local', 'stdio'],
-  ['http', 'http'],
-  ['https', 'http'],
-  ['streamable-http', 'http'],
-  ['streamable_http', 'http'],
-  ['streamablehttp', 'http'],
-  ['sse', 'sse'],
-  ['websocket', 'websocket'],
-  ['ws', 'websocket'],
-  ['wss', 'websocket'],
-]);
+const KINDS: Readonly<Record<Kind, readonly unknown[]>> = {
+  stdio: ['stdio', 'local'],
+  http: ['http', 'https', 'streamable-http', 'streamable_http', 'streamablehttp'],
+  sse: ['sse'],
+  websocket: ['websocket', 'ws', 'wss'],
+};
 
 const PROTOCOLS: Readonly<Record<Exclude<Kind, 'stdio'>, readonly string[]>> = {
   http: ['http:', 'https:'],
   sse: ['http:', 'https:'],
   websocket: ['ws:', 'wss:'],
 };
+
+const transportKind: Parser<Kind> = (value) => {
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
+  const kind = (Object.keys(KINDS) as Kind[]).find((each) => KINDS[each].includes(word));
+  return kind === undefined ? { expected: 'a transport: stdio, http, sse or websocket' } : { value: kind };
+};
+
+const line: Parser<string> = (value) => {
+  const fits = typeof value === 'string' && value.trim() !== '' && value.length <= LIMITS.sentenceLength;
+  return fits ? { value: value.trim() } : { secret: true, expected: `a text that is not blank, of at most ${LIMITS.sentenceLength} characters` };
+};
+
+/** Reads arguments of a program as a list, or as one text that is split at blanks outside of quotes. */
+const programArguments: Parser<readonly string[]> = (value) => {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return { value: [...value] };
+  const isClosed = typeof value === 'string' && !/["']/.test(value.replace(/"[^"]*"|'[^']*'/g, ''));
+  if (!isClosed) return { secret: true, expected: 'a list of arguments, or one text with blanks between them and every quote closed' };
+  const words = value.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+  return { value: words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2')) };
+};
+
+/** Makes a parser for texts by name; a number or a boolean counts as its text. */
+function textsByName(name: RegExp, expected: string): Parser<Readonly<Record<string, string>>> {
+  return (value) => {
+    const members = isPlainObject(value) ? Object.entries(value) : undefined;
+    // Line breaks and null bytes would end a header or a variable and begin another.
+    const fits = members?.every(([key, item]) => name.test(key) && ['string', 'number', 'boolean'].includes(typeof item) && !/[\r\n\0]/.test(String(item)));
+    return fits === true ? { value: Object.fromEntries(members!.map(([key, item]) => [key, String(item)])) } : { secret: true, expected };
+  };
+}
 
 const variables = textsByName(/^[^=\0]{1,200}$/, 'an object of variables, each a text on one line');
 /** Names as RFC 9110 allows them (§ 5.6.2). */
@@ -38,12 +77,12 @@ const headerLines = textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'an objec
  */
 export function readTransport(fields: FieldReader): McpTransportSettings | undefined {
   const kind = fields.read(transportKind, 'transport', 'type');
-  const command = fields.readSecret(text, 'command', 'cmd');
-  const args = fields.readSecret(programArguments, 'args', 'command_args');
-  const env = fields.readSecret(variables, 'env');
-  const cwd = fields.readSecret(text, 'cwd');
-  const url = fields.readSecret(text, 'url', 'uri', 'serverUrl');
-  const headers = fields.readSecret(headerLines, 'headers');
+  const command = fields.read(line, 'command', 'cmd');
+  const args = fields.read(programArguments, 'args', 'command_args');
+  const env = fields.read(variables, 'env');
+  const cwd = fields.read(line, 'cwd');
+  const url = fields.read(line, 'url', 'uri', 'serverUrl');
+  const headers = fields.read(headerLines, 'headers');
 
   if (fields.hasFaults) return undefined;
 
@@ -119,9 +158,4 @@ function addressFault(url: string, kind: Exclude<Kind, 'stdio'>): readonly [expe
   const { protocol, username, password } = new URL(url);
   if (!allowed.includes(protocol)) return [address, `${protocol}//`];
   return username === '' && password === '' ? undefined : ['an address without user name and password', 'one with them', 'Send them as a header.'];
-}
-
-function transportKind(value: unknown) {
-  const kind = typeof value === 'string' ? KINDS.get(value.trim().toLowerCase()) : undefined;
-  return kind === undefined ? { expected: 'a transport: stdio, http, sse or websocket' } : { value: kind };
 }

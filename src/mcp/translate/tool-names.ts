@@ -1,5 +1,5 @@
 import { expectedGot } from '../../core/issues.js';
-import type { McpServerSettings, McpSettings } from '../settings/mcp-settings.js';
+import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js';
 
 /** Characters of a name that registries allow. */

@@ -10,7 +10,7 @@ import { boundInput } from '../../tool/input/bound-input.js';
 import { inferAxes } from '../../tool/metadata/infer-metadata.js';
 import type { ToolAuth, ToolOptions } from '../../tool/metadata/tool-options.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
-import type { McpServerAuth, McpServerSettings } from '../settings/mcp-settings.js';
+import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
