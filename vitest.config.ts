@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-const builtPackage = ['test/package/**/*.test.ts', 'test/types/**/*.test.ts'];
+const builtPackage = ['test/docs/**/*.test.ts', 'test/package/**/*.test.ts', 'test/types/**/*.test.ts'];
 
 export default defineConfig({
   // Lowers standard decorators: Node 20 does not parse them.

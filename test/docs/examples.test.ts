@@ -1,12 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { execFile, execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { transformSync } from 'esbuild';
 import { afterAll, describe, expect, it } from 'vitest';
+import { Consumer } from '../package/consumer.js';
 
 const root = resolve(import.meta.dirname, '../..');
-mkdirSync(join(root, '.cache'), { recursive: true });
-const folder = mkdtempSync(join(root, '.cache/examples-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const consumer = new Consumer('ai');
+afterAll(() => consumer.remove());
 
 /** The ```ts blocks of a page, with `x; // → y` as an assertion; one after `<!-- continues -->` goes on where the block before it ended. */
 function examplesOf(page: string): string[] {
@@ -24,27 +26,22 @@ const examples = pages.flatMap((page) => examplesOf(page).map((code, index) => (
 
 describe('the examples in the documents', () => {
   const files = examples.map(({ page, index, code }) => {
-    const file = join(folder, `${page.replaceAll(/[^a-z]/gi, '-')}-${index}.ts`);
-    writeFileSync(file, code);
-    return file;
+    const file = consumer.path(`${page.replaceAll(/[^a-z]/gi, '-')}-${index}`);
+    writeFileSync(`${file}.ts`, code);
+    writeFileSync(`${file}.js`, transformSync(code, { loader: 'ts', target: 'es2022' }).code);
+    return `${file}.js`;
   });
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({
-      extends: relative(folder, join(root, 'tsconfig.json')),
-      compilerOptions: { paths: { tooldex: [join(root, 'src/index.ts')], 'tooldex/tools': [join(root, 'tools/index.ts')], 'tooldex/*': [join(root, 'src/*.ts')] } },
-      include: ['*.ts'],
-    }),
-  );
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(consumer.path('tsconfig.json'), JSON.stringify({ extends: join(root, 'tsconfig.json'), include: ['*.ts'] }));
+  writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
   it('are there', () => expect(examples.length).toBeGreaterThan(1));
 
   it('type-check', () => {
-    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], { stdio: 'pipe' });
+    execFileSync(process.execPath, [join(root, 'node_modules/typescript7/bin/tsc'), '-p', consumer.folder], { stdio: 'pipe' });
   });
 
-  it.each(examples.map(({ page, index }, position) => ({ page, index, file: files[position]! })))('run: $page, example $index', ({ file }) => {
-    execFileSync(process.execPath, ['--import', 'tsx', file], { cwd: root, env: { ...process.env, TSX_TSCONFIG_PATH: join(folder, 'tsconfig.json') }, stdio: 'pipe' });
+  // A program that is loaded with nothing but Node, as users load it.
+  it.concurrent.each(examples.map(({ page, index }, position) => ({ page, index: index + 1, file: files[position]! })))('run: $page, example $index', async ({ file }) => {
+    await promisify(execFile)(process.execPath, [file], { cwd: root });
   });
 });

@@ -9,14 +9,14 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export type DecoratorMode = 'standard' | 'legacy';
 
-/** A project of its own, outside of this one, that has the built package, zod and Node's types installed. */
+/** A project of its own, outside of this one, that has the built package, zod, Node's types and the given packages installed. */
 export class Consumer {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-consumer-')));
 
-  constructor() {
+  constructor(...packages: readonly string[]) {
     mkdirSync(join(this.folder, 'node_modules'));
     symlinkSync(ROOT, join(this.folder, 'node_modules/tooldex'), 'junction');
-    for (const name of ['zod', '@types']) symlinkSync(join(ROOT, 'node_modules', name), join(this.folder, 'node_modules', name), 'junction');
+    for (const name of ['zod', '@types', ...packages]) symlinkSync(join(ROOT, 'node_modules', name), join(this.folder, 'node_modules', name), 'junction');
   }
 
   path(name: string): string {
