@@ -12,6 +12,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     // By default one core is left free, which halves the speed of machines with two.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    globalSetup: 'test/temporary-folder.ts',
     projects: [
       // One module cache for all files of a worker: loading the sources again for each took two minutes. No file may leave anything behind.
       { extends: true, test: { name: 'source', isolate: false, include: ['test/**/*.test.ts'], exclude: [...builtPackage, '**/node_modules/**'] } },

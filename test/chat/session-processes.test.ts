@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SessionStore } from '../../src/chat.js';
@@ -10,12 +10,13 @@ import { RedisStateStore } from '../../src/state.js';
 import { RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { resultsIn } from './session-thread.js';
 import { assertSendable, callId, kindOf, type Script } from './session-world.js';
+import { program, ROOT } from '../programs.js';
 
 warnIfNoRedis('sessions of processes that are killed');
 
 /** Runs a process, and kills it when it has printed so many lines. @returns its lines. */
 async function run(args: readonly string[], killAt: number): Promise<readonly string[]> {
-  const child = spawn(process.execPath, ['--import', 'tsx', resolve(import.meta.dirname, 'session-child.ts'), ...args], { cwd: resolve(import.meta.dirname, '../..'), stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program('test/chat/session-child.ts'), ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const lines: string[] = [];
   for await (const line of createInterface(child.stdout)) if (lines.push(line) === killAt) child.kill('SIGKILL');

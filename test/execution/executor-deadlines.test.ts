@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { getEventListeners } from 'node:events';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { AccessMode, defineTool } from '../../src/index.js';
 import { allowAll, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
+import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 const never = () => new Promise<never>(() => undefined);
 
@@ -103,13 +103,12 @@ describe('the time of a call', () => {
   }, 300_000);
 
   it('leaves nothing in a process with real time after 10,000 of them: no timer, no listener, no memory, no warning', async () => {
-    const script = resolve(import.meta.dirname, 'fixtures/timeouts-child.ts');
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--expose-gc', '--import', 'tsx', script], { cwd: resolve(import.meta.dirname, '../..'), timeout: 60_000 });
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--expose-gc', program('test/execution/fixtures/timeouts-child.ts')], { cwd: ROOT, timeout: DEADLINE_MS });
     const said = JSON.parse(stdout) as { readonly timeouts: number; readonly timers: number; readonly listeners: number; readonly growthMiB: number };
     expect(said).toMatchObject({ timeouts: 10_000, timers: 0, listeners: 0 });
     expect(said.growthMiB).toBeLessThanOrEqual(5);
     expect(stderr).toBe('');
-  }, 70_000);
+  });
 });
 
 describe('a caller that gives a call up', () => {

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { halt, type ToolEvent } from '../../src/index.js';
 import { anyTool, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
+import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 const tools = [
   reader('fine', () => 1, { cacheTtlMs: 50 }),
@@ -140,7 +140,7 @@ describe('events', () => {
   });
 
   it('do not end the process when an async listener rejects', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', resolve(import.meta.dirname, 'fixtures/async-listener-child.ts')], { cwd: resolve(import.meta.dirname, '../..'), timeout: 30_000 }).catch((error: unknown) => error as { stdout: string });
+    const { stdout } = await promisify(execFile)(process.execPath, [program('test/execution/fixtures/async-listener-child.ts')], { cwd: ROOT, timeout: DEADLINE_MS }).catch((error: unknown) => error as { stdout: string });
     expect(stdout.trim()).toBe('still here');
-  }, 40_000);
+  });
 });

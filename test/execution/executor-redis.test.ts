@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -10,15 +9,15 @@ import { RedisServer, eventually, redisPresent, warnIfNoRedis } from '../state/r
 import { brief, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import type { ChildTask } from './fixtures/redis-child.js';
 import { systemClock } from '../../src/core/clock.js';
+import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 warnIfNoRedis('executors on one Redis');
 
-const CHILD = resolve(import.meta.dirname, 'fixtures/redis-child.ts');
-const ROOT = resolve(import.meta.dirname, '../..');
+const CHILD = 'test/execution/fixtures/redis-child.ts';
 const KEY = '07'.repeat(32);
 
 async function child<T>(task: ChildTask): Promise<T> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'tsx', CHILD, JSON.stringify(task)], { cwd: ROOT, timeout: 50_000 });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program(CHILD), JSON.stringify(task)], { cwd: ROOT, timeout: DEADLINE_MS });
   expect(stderr).toBe('');
   return JSON.parse(stdout) as T;
 }
@@ -160,7 +159,7 @@ describe.skipIf(!redisPresent)('executors of several processes on one Redis (ski
   }, 300_000);
 
   it('settle every call and end with exit code 0, whatever happens to Redis under load', async () => {
-    const process_ = spawn(process.execPath, ['--import', 'tsx', CHILD, JSON.stringify({ task: 'load', url: server.url, key: KEY } satisfies ChildTask)], { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
+    const process_ = spawn(process.execPath, [program(CHILD), JSON.stringify({ task: 'load', url: server.url, key: KEY } satisfies ChildTask)], { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
     const lines: string[] = [];
     let errors = '';
     createInterface({ input: process_.stdout }).on('line', (line) => lines.push(line));

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { overStdio, signalled, textOf, type Told } from './server-clients.js';
+import { program, ROOT } from '../programs.js';
 
-const ROOT = resolve(import.meta.dirname, '../..');
-const ARGUMENTS = ['--import', 'tsx', 'test/mcp/server-program.ts'];
+const ARGUMENTS = [program('test/mcp/server-program.ts')];
 
 describe.each(['auto', 'legacy', 'first'] as const)('a program that serves on its standard streams, used by a %s client', (kind) => {
   it('lists, calls, tells progress, asks and hears of changes', async () => {

@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ProviderRouter, SharedHealth } from '../../src/providers.js';
 import { RedisStateStore } from '../../src/state.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
+import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 warnIfNoRedis('providers of several processes on one Redis');
 
 const run = promisify(execFile);
 
 async function child<T>(...args: readonly string[]): Promise<T> {
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', resolve(import.meta.dirname, 'router-child.ts'), ...args], { cwd: resolve(import.meta.dirname, '../..'), timeout: 50_000 });
+  const { stdout } = await run(process.execPath, [program('test/providers/router-child.ts'), ...args], { cwd: ROOT, timeout: DEADLINE_MS });
   return JSON.parse(stdout) as T;
 }
 

@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-const script = resolve(import.meta.dirname, 'print-queries.ts');
+import { program, ROOT } from '../programs.js';
 
 /** What the script prints in a process of its own, with these settings of Node and the environment. */
 function printed(flags: readonly string[], environment: Readonly<Record<string, string>>): string {
-  return execFileSync(process.execPath, ['--import', 'tsx', ...flags, script], { cwd: resolve(import.meta.dirname, '../..'), env: environment, encoding: 'utf8', maxBuffer: 1 << 26 });
+  return execFileSync(process.execPath, [...flags, program('test/registry/print-queries.ts')], { cwd: ROOT, env: environment, encoding: 'utf8', maxBuffer: 1 << 26 });
 }
 
 describe('every answer of a registry', () => {

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/core/errors.js';
@@ -10,6 +9,7 @@ import type { Decision } from '../../src/safety/calls.js';
 import { RedisStateStore } from '../../src/state/redis/redis-state-store.js';
 import { approvalsOfAnotherProcess } from './another-process.js';
 import { eventually, redisPresent, RedisServer, warnIfNoRedis } from '../state/redis-server.js';
+import { program, ROOT } from '../programs.js';
 
 const CALL: ApprovedCall = { callId: '1', toolName: 'write_file', definitionDigest: 'digest', principal: 'ada', input: { path: 'a' } };
 const DECISION: Decision = { verdict: 'confirm', reason: 'it writes', rule: 'axes', danger: 'medium' };
@@ -38,9 +38,8 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
 
   it('are each used by exactly one of four processes', async () => {
     const texts = await Promise.all(Array.from({ length: APPROVALS }, async () => JSON.stringify(await granted())));
-    const script = resolve(import.meta.dirname, 'redeem-approvals.ts');
     const started = Array.from({ length: PROCESSES }, () => {
-      const child = spawn(process.execPath, ['--import', 'tsx', script, server.url, KEY.toString('hex'), ...texts], { cwd: resolve(import.meta.dirname, '../..'), stdio: ['pipe', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, [program('test/safety/redeem-approvals.ts'), server.url, KEY.toString('hex'), ...texts], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
       return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](), ended: once(child, 'exit') };
     });
     for (const { lines } of started) expect((await lines.next()).value).toBe('ready');

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisStateStore } from '../../src/state.js';
 import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-server.js';
+import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 warnIfNoRedis('several processes on one Redis');
 
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 /** What the child script prints; it fails when the script does not end by itself. */
 async function child<T>(...args: readonly string[]): Promise<T> {
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', resolve(import.meta.dirname, 'state-child.ts'), ...args], { cwd: resolve(import.meta.dirname, '../..'), timeout: 50_000 });
+  const { stdout } = await run(process.execPath, [program('test/state/state-child.ts'), ...args], { cwd: ROOT, timeout: DEADLINE_MS });
   return JSON.parse(stdout) as T;
 }
 

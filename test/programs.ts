@@ -1,0 +1,28 @@
+import { mkdtempSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { buildSync } from 'esbuild';
+
+export const ROOT = resolve(import.meta.dirname, '..');
+
+/** What a test starts ends by itself: this is a bound for what hangs, for a busy machine may be slow. */
+export const DEADLINE_MS = 150_000;
+
+const built = new Map<string, string>();
+
+/**
+ * Returns the file that node runs for a program of the tests, `test/state/state-child.ts` for example.
+ *
+ * Built once for each worker, code that is loaded on use in chunks: it starts in a quarter of the time that tsx takes.
+ */
+export function program(source: string): string {
+  let file = built.get(source);
+  if (file === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'tooldex-program-'));
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
+    buildSync({ entryPoints: [join(ROOT, source)], outdir: folder, outExtension: { '.js': '.mjs' }, bundle: true, splitting: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', logLevel: 'error' });
+    file = join(folder, basename(source).replace(/\.ts$/, '.mjs'));
+    built.set(source, file);
+  }
+  return file;
+}
