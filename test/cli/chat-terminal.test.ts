@@ -2,18 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { program } from '../programs.js';
 import { chatIn, Effects, folderWith, MODEL_FILE } from './chat-cases.js';
-import { CommandLine } from './command-line.js';
+import { cli } from './command-line.js';
 import { RealTerminal } from './real-terminal.js';
-
-const cli = new CommandLine();
-beforeAll(() => cli.build());
-afterAll(() => cli.remove());
 
 /** What a person does at a terminal with the program. */
 async function at(args: readonly string[], folder: string, work: (terminal: RealTerminal) => Promise<void>) {
-  const terminal = new RealTerminal(cli, ['chat', ...args], folder);
+  const terminal = new RealTerminal(['chat', ...args], folder);
   try {
     await work(terminal);
   } finally {
@@ -63,7 +60,7 @@ describe('tooldex chat in a terminal', () => {
       'model.mjs': MODEL_FILE,
       'tools.ts': `
         import { appendFileSync } from 'node:fs';
-        import { defineTool } from ${JSON.stringify(join(import.meta.dirname, '../../src/index.ts'))};
+        import { defineTool } from ${JSON.stringify(program('src/index.ts'))};
         const dies = () => { appendFileSync('paid.txt', 'once '); process.kill(process.pid, 'SIGKILL'); return new Promise(() => {}); };
         export const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: 'write', execute: dies });`,
       'package.json': '{ "type": "module" }',

@@ -1,13 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { build } from 'esbuild';
-
-export const ROOT = resolve(import.meta.dirname, '../..');
-
-/** What a test starts does not outlive it. */
-const DEADLINE_MS = 15_000;
+import { dirname, join } from 'node:path';
+import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 export interface Ended {
   readonly code: number | null;
@@ -15,58 +10,34 @@ export interface Ended {
   readonly err: string;
 }
 
-/** The program as users have it: compiled, so that no loader but its own is there. Built once for each test file. */
-export class CommandLine {
-  // Beside the packages that it imports.
-  readonly #folder = join(ROOT, 'node_modules', '.cache', `tooldex-cli-${process.pid}-${Math.random().toString(36).slice(2)}`);
-  readonly #projects: string[] = [];
-
-  async build(): Promise<void> {
-    await build({
-      entryPoints: [join(ROOT, 'src/cli/main.ts')],
-      outdir: this.#folder,
-      outExtension: { '.js': '.mjs' },
-      bundle: true,
-      splitting: true,
-      platform: 'node',
-      format: 'esm',
-      target: 'node20',
-      packages: 'external',
-      logLevel: 'error',
-    });
-  }
-
+/** The program as users have it: compiled, so that no loader but its own is there. */
+export const cli = {
   /** The file that node runs. */
   get program(): string {
-    return join(this.#folder, 'main.mjs');
-  }
-
-  remove(): void {
-    for (const folder of [this.#folder, ...this.#projects]) rmSync(folder, { recursive: true, force: true });
-  }
+    return program('src/cli/main.ts');
+  },
 
   /** A folder with files; `DEFINE` in one becomes the import of `defineTool` and `tool`. */
   project(files: Readonly<Record<string, string>>): string {
     const folder = mkdtempSync(join(tmpdir(), 'tooldex-cli-'));
-    this.#projects.push(folder);
     for (const [file, text] of Object.entries({ 'package.json': '{ "type": "module" }', 'tsconfig.json': '{}', ...files })) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
-      writeFileSync(join(folder, file), text.replace('DEFINE', `import { defineTool, tool } from ${JSON.stringify(join(ROOT, 'src/index.ts'))};`));
+      writeFileSync(join(folder, file), text.replace('DEFINE', `import { defineTool, tool } from ${JSON.stringify(program('src/index.ts'))};`));
     }
     return folder;
-  }
+  },
 
   run(args: readonly string[], cwd = ROOT): Promise<Ended> {
-    return end(spawn(process.execPath, [this.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS }));
-  }
+    return end(spawn(process.execPath, [cli.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS }));
+  },
 
   /** With a reader of its output that leaves at once. */
   runUnread(args: readonly string[], cwd = ROOT): Promise<Ended> {
-    const child = spawn(process.execPath, [this.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS });
+    const child = spawn(process.execPath, [cli.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS });
     child.stdout.destroy();
     return end(child);
-  }
-}
+  },
+};
 
 function end(child: ReturnType<typeof spawn>): Promise<Ended> {
   let out = '';

@@ -1,10 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { importModules } from '../../src/cli/load/import-modules.js';
-import { CommandLine } from './command-line.js';
-
-const cli = new CommandLine();
-beforeAll(() => cli.build());
-afterAll(() => cli.remove());
+import { cli } from './command-line.js';
 
 const TOOL = `export const a = defineTool({ name: 'one', description: 'The one tool', inputSchema: {} });`;
 

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
-import type { CommandLine } from './command-line.js';
+import { DEADLINE_MS } from '../programs.js';
+import { cli } from './command-line.js';
 
 /** The program in a terminal of tmux, with a server of its own. */
 export class RealTerminal {
   readonly #server = `tooldex-${process.pid}-${Math.random().toString(36).slice(2)}`;
 
-  constructor(cli: CommandLine, args: readonly string[], cwd: string) {
+  constructor(args: readonly string[], cwd: string) {
     const quoted = [process.execPath, cli.program, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(' ');
     this.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', '90', '-y', '40', '-c', cwd, `NO_COLOR=1 ${quoted}; echo "ended with $?"; read -r _`);
   }
@@ -21,7 +22,7 @@ export class RealTerminal {
   }
 
   async shows(text: string): Promise<void> {
-    await expect.poll(() => this.screen, { timeout: 10_000 }).toContain(text);
+    await expect.poll(() => this.screen, { timeout: DEADLINE_MS }).toContain(text);
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { run } from '../../src/cli/commands/run.js';
 import { shownArguments } from '../../src/cli/execute/ask-to-confirm.js';
@@ -11,7 +11,7 @@ import { runCli } from '../../src/cli/run-cli.js';
 import type { DangerLevel} from '../../src/index.js';
 import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry, type AskUserOptions } from '../../src/index.js';
 import { digestOf } from '../../src/core/plain-data.js';
-import { CommandLine } from './command-line.js';
+import { cli } from './command-line.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 import { RealTerminal } from './real-terminal.js';
 
@@ -285,10 +285,6 @@ describe('shown arguments', () => {
 });
 
 describe('the program', () => {
-  const cli = new CommandLine();
-  beforeAll(() => cli.build());
-  afterAll(() => cli.remove());
-
   it('runs tools of a file, holds their writes, and leaves standard output to the result', async () => {
     const project = cli.project({ 'a.ts': `DEFINE export const a = defineTool({ name: 'shout', description: 'Shouts', inputSchema: {}, accessMode: 'write', execute: () => { console.log('noise'); return 'done'; } });` });
     expect(await cli.run(['run', 'shout', '--tools', 'a.ts'], project)).toMatchObject({ code: 4, out: '', err: expect.stringContaining('--yes medium') });
@@ -297,7 +293,7 @@ describe('the program', () => {
 
   const noTerminal = spawnSync('tmux', ['-V']).status !== 0;
   it.skipIf(noTerminal)(`asks at a real terminal, and is a no after Ctrl-C${noTerminal ? ' (skipped: there is no tmux)' : ''}`, async () => {
-    const terminal = new RealTerminal(cli, ['run', ...write('Hello')], folder);
+    const terminal = new RealTerminal(['run', ...write('Hello')], folder);
     try {
       await terminal.shows('Run it?');
       terminal.types('e', 'Enter');
@@ -310,7 +306,7 @@ describe('the program', () => {
     } finally {
       terminal.close();
     }
-    const interrupted = new RealTerminal(cli, ['run', ...write('Again', { overwrite: true })], folder);
+    const interrupted = new RealTerminal(['run', ...write('Again', { overwrite: true })], folder);
     try {
       await interrupted.shows('Run it?');
       interrupted.types('C-c');

@@ -1,10 +1,6 @@
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CommandLine, ROOT } from './command-line.js';
-
-const cli = new CommandLine();
-beforeAll(() => cli.build());
-afterAll(() => cli.remove());
+import { describe, expect, it } from 'vitest';
+import { program } from '../programs.js';
+import { cli } from './command-line.js';
 
 const namesIn = (out: string) => (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
 const toolText = (name: string, code = '1') => `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => ${code} })`;
@@ -64,7 +60,7 @@ describe('what a file exports', () => {
 
   it('may be a registry, or a function that makes one or a list, now or later', async () => {
     const folder = {
-      'a.ts': `import { ToolMetadataRegistry, defineTool } from ${JSON.stringify(join(ROOT, 'src/index.ts'))}; export const all = new ToolMetadataRegistry(); all.register(${toolText('one')});`,
+      'a.ts': `import { ToolMetadataRegistry, defineTool } from ${JSON.stringify(program('src/index.ts'))}; export const all = new ToolMetadataRegistry(); all.register(${toolText('one')});`,
       'b.ts': `DEFINE export default async () => [${toolText('two')}];`,
       'c.ts': `DEFINE export function createTools() { return { three: ${toolText('three')} }; }`,
       'd.ts': `DEFINE export const later = Promise.resolve([${toolText('four')}]);`,
@@ -91,7 +87,7 @@ describe('what a file exports', () => {
   });
 
   it.each(['export const orders = new Orders("key");', 'export const registry = new ToolMetadataRegistry(); registry.register(new Orders("key"));'])('may be a class of which another file has an instance: %s', async (code) => {
-    const { err, out } = await list({ 'a.ts': `DEFINE ${ORDERS}`, 'b.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(join(ROOT, 'src/index.ts'))}; import { Orders } from './a.js'; void ToolMetadataRegistry; ${code}` });
+    const { err, out } = await list({ 'a.ts': `DEFINE ${ORDERS}`, 'b.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(program('src/index.ts'))}; import { Orders } from './a.js'; void ToolMetadataRegistry; ${code}` });
     expect([err, namesIn(out)]).toEqual(['', ['orders']]);
   });
 });
