@@ -19,7 +19,7 @@ export interface HealthQuery {
 }
 
 /** A condition on texts, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
-export const wanted = oneOrMore(text.transform(comparable)).optional();
+export const wanted = oneOrMore(text().transform(comparable)).optional();
 
 /** A condition that any of a few known values meets, written in any case. */
 export function anyOf<T extends string>(values: readonly T[]) {

@@ -45,7 +45,7 @@ export interface CheckedCapabilityOptions extends Pick<CapabilityOptions, 'root'
 }
 
 const schema = z.strictObject({
-  root: text.optional(),
+  root: text().optional(),
   tools: iterable<ToolSource>('a list of tools').default([]),
   sources: iterable<CapabilitySource>('a list of sources').default([]),
   handlers: z.custom<Handlers>().optional(), // `handlerMap` checks each of them.
@@ -95,7 +95,7 @@ export interface ExecutionRecord {
 }
 
 const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });
-const toolRecord = jobRecord.extend({ provider: text.optional() });
+const toolRecord = jobRecord.extend({ provider: text().optional() });
 
 /** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
 export function requireRecord(record: unknown, provider: boolean): void {

@@ -96,7 +96,7 @@ const schema = z.strictObject({
   context: z.unknown().optional(),
   modelOptions: z.record(z.string().refine((option) => !OWN_OPTIONS.has(option), 'an option that is not the own of the chat'), z.unknown()).default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
-  clock: clock.default(systemClock),
+  clock: clock().default(systemClock),
   principal: z.string().optional(),
   scopes: texts,
   flags: texts,
@@ -107,7 +107,7 @@ const chatSchema = schema.extend({
   messages: z.custom<readonly ChatMessage[]>(() => true).optional(),
   prompt: z.string().optional(),
   approvals: z.array(z.custom<Approval>(isPlainObject, 'an approval, as approve gives it')).default([]),
-  signal: signal.optional(),
+  signal: signal().optional(),
 } satisfies FieldsOf<Omit<ChatOptions, keyof ChatEngine>>);
 const WHAT = 'options of the chat';
 

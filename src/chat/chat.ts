@@ -44,7 +44,7 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 }
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
-  return eventStream(signalField.safeParse(options?.signal).data, async (tell, signal) => {
+  return eventStream(signalField().safeParse(options?.signal).data, async (tell, signal) => {
     const { messages, prompt, approvals, engine } = checkChatOptions(options);
     const thread = prompt === undefined || !Array.isArray(messages) ? messages : [...(messages as readonly ChatMessage[]), { role: 'user', content: prompt }];
     const state = stateOf(thread, approvals);

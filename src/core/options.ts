@@ -9,10 +9,12 @@ import { describeValue, isPlainObject } from './plain-data.js';
  *
  * `undefined` counts as no options. The object itself is not changed.
  *
+ * @param declaration a schema, or a function made with `once` that returns it.
  * @param what the options in the plural: "options of the executor", "conditions of the filter".
  * @throws ToolError `INVALID_ARGUMENT` with every unknown, missing and wrong option; `details.issues` lists them.
  */
-export function checkOptions<S extends z.ZodType>(schema: S, options: unknown, what: string): Readonly<z.output<S>> {
+export function checkOptions<S extends z.ZodType>(declaration: S | (() => S), options: unknown, what: string): Readonly<z.output<S>> {
+  const schema = typeof declaration === 'function' ? declaration() : declaration;
   const header = `The ${what} are refused`;
   const given = options === undefined ? {} : options;
   // An object of a class may have members that were never meant as options.
@@ -21,6 +23,17 @@ export function checkOptions<S extends z.ZodType>(schema: S, options: unknown, w
   if (parsed.success) return Object.freeze(parsed.data);
   // Parsed again for better messages only: a map of messages makes every check ten times slower.
   throw refusal(header, toIssues(schema.safeParse(given, { error: knownKeys }).error ?? parsed.error, given));
+}
+
+/**
+ * Returns a function that makes a value when it is first called, and returns the same one from then on.
+ *
+ * Schemas are made this way where the root entry point leads: made while modules load, they took half of the time of
+ * `import 'tooldex'`.
+ */
+export function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 /** Returns which class an object is of; its constructor may be anything. */
@@ -56,7 +69,7 @@ export function anObject<T>(what = 'an object'): z.ZodType<T, T> {
 }
 
 /** A field for a string that is not blank. */
-export const text = z.string().refine((value) => value.trim() !== '', 'a string that is not blank');
+export const text = () => z.string().refine((value) => value.trim() !== '', 'a string that is not blank');
 
 /** A field for a whole number. */
 export function wholeBetween(least: number, most: number = Number.MAX_SAFE_INTEGER): z.ZodType<number, number> {
@@ -85,8 +98,10 @@ export function secret<T>(what: string, allows: (value: unknown) => boolean, adv
   return z.custom<T>(allows, { error: what, params: { ...hints } });
 }
 
-export const clock = withMethods<Clock>('a clock', 'now');
-export const signal = z.custom<AbortSignal>((value) => isObject(value) && typeof (value as Partial<AbortSignal>).aborted === 'boolean' && typeof (value as Partial<AbortSignal>).addEventListener === 'function', 'an AbortSignal');
+/** A field for a clock. */
+export const clock = () => withMethods<Clock>('a clock', 'now');
+/** A field for an AbortSignal. */
+export const signal = () => z.custom<AbortSignal>((value) => isObject(value) && typeof (value as Partial<AbortSignal>).aborted === 'boolean' && typeof (value as Partial<AbortSignal>).addEventListener === 'function', 'an AbortSignal');
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
-import { aFunction, anObject, checkOptions, clock, milliseconds, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
+import { aFunction, anObject, checkOptions, clock, milliseconds, once, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
 import type { ProviderFactory } from '../providers/provider.js';
 import type { RoutingOptions } from '../providers/router-options.js';
 import type { HealthLog } from '../providers/health/health-samples.js';
@@ -89,19 +89,19 @@ export interface ExecuteOptions extends CallContext {
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }
 
-const count = wholeBetween(1);
-const notNegative = z.number().min(0).optional();
+const count = () => wholeBetween(1);
+const notNegative = () => z.number().min(0).optional();
 
-const schema = z.strictObject({
+const schema = once(() => z.strictObject({
   registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
   confirm: aFunction<Confirm>().optional(),
-  approvalKey: approvalKey.optional(),
+  approvalKey: approvalKey().optional(),
   approvalTtlMs: milliseconds().default(600_000),
   budgets: z
     .array(
       z
-        .strictObject({ per: z.enum(['principal', 'conversation']), calls: notNegative, cost: notNegative, windowMs: milliseconds().optional() })
+        .strictObject({ per: z.enum(['principal', 'conversation']), calls: notNegative(), cost: notNegative(), windowMs: milliseconds().optional() })
         .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, { error: 'calls or cost', params: { advice: 'A budget without either limits nothing.' } }),
     )
     .default([]),
@@ -113,20 +113,20 @@ const schema = z.strictObject({
   health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
   timeoutMs: milliseconds().default(30_000),
   maxAttempts: wholeBetween(1, 10).default(3),
-  maxConcurrent: count.default(16),
-  maxConcurrentPerTool: count.optional(),
+  maxConcurrent: count().default(16),
+  maxConcurrentPerTool: count().optional(),
   graceMs: milliseconds().default(1_000),
-  maxAbandoned: count.default(16),
-  maxRepeats: count.default(4),
+  maxAbandoned: count().default(16),
+  maxRepeats: count().default(4),
   cacheEntries: wholeBetween(0).default(1_000),
   cacheSize: wholeBetween(0).default(16 * 2 ** 20),
   exposeErrors: z.enum(['none', 'public', 'full']).default('public'),
   telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),
-  clock: clock.optional(),
+  clock: clock().optional(),
   random: aFunction<() => number>().optional(),
   env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
-} satisfies FieldsOf<ToolExecutorOptions>);
-export type CheckedOptions = z.output<typeof schema>;
+} satisfies FieldsOf<ToolExecutorOptions>));
+export type CheckedOptions = z.output<ReturnType<typeof schema>>;
 
 /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function checkExecutorOptions(options: ToolExecutorOptions): CheckedOptions {

@@ -14,7 +14,7 @@ export function hostOf(authority: string): string | undefined {
 }
 
 /** The option fields of a place to listen at. */
-export const listenFields = { port: wholeBetween(0, 65_535), host: text };
+export const listenFields = { port: wholeBetween(0, 65_535), host: text() };
 
 /** An option field for hosts under which a server is asked. */
 export const allowedHosts = z.array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets')).readonly();

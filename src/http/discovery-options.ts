@@ -34,7 +34,7 @@ const shared = {
   allowedOrigins: z.array(origin).readonly().default([]),
   page: z.boolean().default(true),
   maxListeners: wholeBetween(0, 10_000).default(32),
-  clock: clock.default(systemClock),
+  clock: clock().default(systemClock),
 };
 
 export const discoveryOptions = z.strictObject({

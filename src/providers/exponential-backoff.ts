@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalidArgument } from '../core/issues.js';
-import { aFunction, checkOptions, type FieldsOf } from '../core/options.js';
+import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
 
 export interface BackoffOptions {
   /** The upper bound of the wait after the first failure, in milliseconds. @default 1000 */
@@ -13,12 +13,12 @@ export interface BackoffOptions {
   readonly jitter?: 'full' | 'none';
 }
 
-const schema = z.strictObject({
+const schema = once(() => z.strictObject({
   baseMs: z.number().min(0).default(1_000),
   capMs: z.number().min(0).default(60_000),
   random: aFunction<() => number>().default(() => Math.random),
   jitter: z.enum(['full', 'none']).default('full'),
-} satisfies FieldsOf<BackoffOptions>);
+} satisfies FieldsOf<BackoffOptions>));
 
 /**
  * Returns the milliseconds to wait after so many failures in a row: a random share of `min(cap, base · 2^(failures −

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
-import { aFunction, anObject, checkOptions, milliseconds, text, wholeBetween, type FieldsOf } from '../core/options.js';
+import { aFunction, anObject, checkOptions, milliseconds, once, text, wholeBetween, type FieldsOf } from '../core/options.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolProvider } from '../tool/metadata/tool-options.js';
 import type { HealthLog } from './health/health-samples.js';
@@ -47,21 +47,21 @@ export type RoutingOptions = Pick<ProviderRouterOptions, 'config' | 'checkTimeou
 
 const table = <T>() => z.custom<Table<T>>((value) => value instanceof Map || isPlainObject(value), 'a Map or a plain object');
 const functions = (value: unknown): boolean => [...(value instanceof Map ? value.values() : Object.values(value as object))].every((factory) => typeof factory === 'function');
-const atLeastZero = z.number().min(0);
-const routingShape = {
+const atLeastZero = () => z.number().min(0);
+const routingShape = () => ({
   config: table<Readonly<Record<string, unknown>>>().optional(),
   checkTimeoutMs: milliseconds().optional(),
   attemptTimeoutMs: milliseconds().optional(),
   probeLeaseMs: milliseconds().optional(),
   failuresToEject: wholeBetween(1, 1_000).optional(),
-  baseMs: atLeastZero.optional(),
-  capMs: atLeastZero.optional(),
-} satisfies FieldsOf<RoutingOptions>;
-const provider = z.strictObject({ name: text, priority: z.number().optional(), healthCheckIntervalMs: atLeastZero.optional(), config: z.custom<NonNullable<ToolProvider['config']>>(isPlainObject, 'a plain object').optional() } satisfies FieldsOf<ToolProvider>);
-const routerSchema = z.strictObject({
-  ...routingShape,
-  toolName: text,
-  providers: z.array(provider) as z.ZodType<readonly ToolProvider[], readonly ToolProvider[]>,
+  baseMs: atLeastZero().optional(),
+  capMs: atLeastZero().optional(),
+} satisfies FieldsOf<RoutingOptions>);
+const provider = () => z.strictObject({ name: text(), priority: z.number().optional(), healthCheckIntervalMs: atLeastZero().optional(), config: z.custom<NonNullable<ToolProvider['config']>>(isPlainObject, 'a plain object').optional() } satisfies FieldsOf<ToolProvider>);
+const routerSchema = once(() => z.strictObject({
+  ...routingShape(),
+  toolName: text(),
+  providers: z.array(provider()) as z.ZodType<readonly ToolProvider[], readonly ToolProvider[]>,
   factories: table<ProviderFactory>().refine(functions, 'functions that make providers, by name'),
   env: anObject<Environment>().optional(),
   clock: anObject<Clock>('a clock').optional(),
@@ -69,9 +69,9 @@ const routerSchema = z.strictObject({
   store: anObject<StateStore>('a StateStore').optional(),
   health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
   onEvent: aFunction<(event: ToolEvent) => void>().optional(),
-} satisfies FieldsOf<ProviderRouterOptions>);
-const routingSchema = z.strictObject(routingShape);
-const callSchema = z.strictObject({ repeatable: z.boolean(), counted: z.boolean().optional(), timeoutMs: milliseconds().optional(), onStart: aFunction().optional(), onEnd: aFunction().optional() });
+} satisfies FieldsOf<ProviderRouterOptions>));
+const routingSchema = once(() => z.strictObject(routingShape()));
+const callSchema = once(() => z.strictObject({ repeatable: z.boolean(), counted: z.boolean().optional(), timeoutMs: milliseconds().optional(), onStart: aFunction().optional(), onEnd: aFunction().optional() }));
 
 /** Checks the options of a router. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
 export function requireRouterOptions(options: ProviderRouterOptions): void {

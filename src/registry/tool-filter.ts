@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
-import { checkOptions, oneOrMore, type FieldsOf } from '../core/options.js';
+import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { TOOL_FIELDS, type ToolField } from '../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 
-const label = z.string().transform(normalizeLabel);
+const label = () => z.string().transform(normalizeLabel);
 
-const filterSchema = z.strictObject({
+const filterSchema = once(() => z.strictObject({
   name: oneOrMore(z.string()).optional(),
   priority: oneOrMore(z.enum(Priority)).optional(),
   accessMode: oneOrMore(z.enum(AccessMode)).optional(),
@@ -17,16 +17,16 @@ const filterSchema = z.strictObject({
   executionCategory: oneOrMore(z.enum(ExecutionCategory)).optional(),
   costTier: oneOrMore(z.enum(CostTier)).optional(),
   sideEffect: oneOrMore(z.enum(SideEffect)).optional(),
-  category: oneOrMore(label).optional(),
-  keyword: oneOrMore(label).optional(),
-  stage: oneOrMore(label).optional(),
-  taskType: oneOrMore(label).optional(),
+  category: oneOrMore(label()).optional(),
+  keyword: oneOrMore(label()).optional(),
+  stage: oneOrMore(label()).optional(),
+  taskType: oneOrMore(label()).optional(),
   capability: oneOrMore(z.string()).optional(),
   derived: oneOrMore(z.enum(Object.keys(DERIVED_SETS) as [DerivedSet, ...DerivedSet[]])).optional(),
   maxDanger: z.enum(DangerLevel).optional(),
   maxCostTier: z.enum(CostTier).optional(),
   available: z.boolean().optional(),
-} satisfies FieldsOf<ToolFilter>);
+} satisfies FieldsOf<ToolFilter>));
 
 /**
  * A filter of tools: every given condition must hold, and a list holds when one of its values does.

@@ -6,7 +6,7 @@ import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
 import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
-import { aFunction, checkOptions, type FieldsOf } from '../core/options.js';
+import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
 import type { Usage, UseOutcome } from '../search/usage-history.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
@@ -35,12 +35,12 @@ export interface SearchOptions {
 }
 
 /** A number; `Infinity` is allowed and means all. */
-const aNumber = z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
-const SCORED_OPTIONS = z.strictObject({ minScore: aNumber.default(0), maxResults: aNumber.default(Infinity) });
-const SEARCH_OPTIONS = z.strictObject({
-  limit: aNumber.default(10),
+const aNumber = () => z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
+const SCORED_OPTIONS = once(() => z.strictObject({ minScore: aNumber().default(0), maxResults: aNumber().default(Infinity) }));
+const SEARCH_OPTIONS = once(() => z.strictObject({
+  limit: aNumber().default(10),
   filter: z.union([aFunction<(entry: ToolEntry) => boolean>(), z.custom<ToolFilter>(isPlainObject)], 'a filter or a function').optional(),
-} satisfies FieldsOf<SearchOptions>);
+} satisfies FieldsOf<SearchOptions>));
 
 /** A tool that was used for a request, and whether it succeeded. */
 export interface ToolUse {

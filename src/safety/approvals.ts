@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
-import { checkOptions, clock as clockField, milliseconds, secret, withMethods, type FieldsOf } from '../core/options.js';
+import { checkOptions, clock as clockField, milliseconds, once, secret, withMethods, type FieldsOf } from '../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import { isRestarted } from '../state/state-arguments.js';
@@ -13,7 +13,7 @@ import type { Decision, PendingApproval } from './calls.js';
 /** Bytes: as many as the digest that a key makes. */
 export const SHORTEST_KEY = 32;
 /** A field for the key that signs approvals. */
-export const approvalKey = secret<Uint8Array>(`an approval key of at least ${SHORTEST_KEY} bytes`, (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `Make one with crypto.randomBytes(${SHORTEST_KEY}).`);
+export const approvalKey = () => secret<Uint8Array>(`an approval key of at least ${SHORTEST_KEY} bytes`, (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `Make one with crypto.randomBytes(${SHORTEST_KEY}).`);
 
 export interface ApprovalsOptions {
   /** Shared by all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
@@ -26,12 +26,12 @@ export interface ApprovalsOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = z.strictObject({
+const optionsSchema = once(() => z.strictObject({
   store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
-  key: approvalKey.optional(),
+  key: approvalKey().optional(),
   ttlMs: milliseconds().default(600_000),
-  clock: clockField.default(systemClock),
-} satisfies FieldsOf<ApprovalsOptions>);
+  clock: clockField().default(systemClock),
+} satisfies FieldsOf<ApprovalsOptions>));
 
 /** A user's approval of one call. It can be sent; it is good for exactly what was approved, once. */
 export interface Approval {

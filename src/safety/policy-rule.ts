@@ -6,7 +6,7 @@ import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import { expectedGot, refusal } from '../core/issues.js';
-import { aFunction, checkOptions } from '../core/options.js';
+import { aFunction, checkOptions, once } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Touches } from '../tool/touches.js';
 import { ignoreRejection } from './ignore-rejection.js';
@@ -84,39 +84,39 @@ export type RuleMatch = { readonly meets: boolean } | { readonly meets: 'possibl
 const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({ allow: 'the policy allows it', confirm: 'the policy asks for approval', deny: 'the policy does not allow it' });
 const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'touches', 'principals', 'minDanger', 'when'] as const);
 
-const oneOrMore = z.union([z.string(), z.array(z.string())]);
+const oneOrMore = () => z.union([z.string(), z.array(z.string())]);
 /** What a pattern of keys is of; the pattern follows. */
 const TOUCHED = /^(?:read|write):(?=.)/s;
-const touchesCondition = z.string().regex(TOUCHED, "'read:' or 'write:' and a pattern").superRefine((condition, context) => {
+const touchesCondition = () => z.string().regex(TOUCHED, "'read:' or 'write:' and a pattern").superRefine((condition, context) => {
   const message = expectedPattern(condition.replace(TOUCHED, ''));
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
-const wanted = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-const wantedOrMore = z.union([wanted, z.array(wanted)]);
+const wanted = () => z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const wantedOrMore = once(() => z.union([wanted(), z.array(wanted())]));
 
-const filterCondition = z.custom<ToolFilter>((value) => isPlainObject(value) && !Object.values(value).includes(undefined), 'a filter object whose conditions all have values');
+const filterCondition = () => z.custom<ToolFilter>((value) => isPlainObject(value) && !Object.values(value).includes(undefined), 'a filter object whose conditions all have values');
 /** Not `z.record`, which silently drops a key called `__proto__`, and with it the condition. */
-const inputCondition = z.custom<NonNullable<PolicyRule['input']>>(isPlainObject, 'an object of arguments').superRefine((fields, context) => {
+const inputCondition = () => z.custom<NonNullable<PolicyRule['input']>>(isPlainObject, 'an object of arguments').superRefine((fields, context) => {
   for (const [field, value] of Object.entries(fields)) {
-    if (!wantedOrMore.safeParse(value).success) context.addIssue({ code: 'custom', path: [field], message: 'text, a number, true, false, null, or a list of these' });
+    if (!wantedOrMore().safeParse(value).success) context.addIssue({ code: 'custom', path: [field], message: 'text, a number, true, false, null, or a list of these' });
   }
 });
 
-const ruleSchema = z
+const ruleSchema = once(() => z
   .strictObject({
     name: z.string().min(1).optional(),
     verdict: z.enum(['allow', 'confirm', 'deny']),
-    tools: oneOrMore.optional(),
-    filter: filterCondition.optional(),
-    input: inputCondition.optional(),
-    touches: z.union([touchesCondition, z.array(touchesCondition)]).optional(),
-    principals: oneOrMore.optional(),
+    tools: oneOrMore().optional(),
+    filter: filterCondition().optional(),
+    input: inputCondition().optional(),
+    touches: z.union([touchesCondition(), z.array(touchesCondition())]).optional(),
+    principals: oneOrMore().optional(),
     minDanger: z.enum(DangerLevel).optional(),
     when: aFunction<NonNullable<PolicyRule['when']>>().optional(),
     upTo: z.enum(DangerLevel).optional(),
     reason: z.string().optional(),
   })
-  .refine((rule) => rule.upTo === undefined || rule.verdict === 'allow', { path: ['upTo'], message: 'only in rules that allow; a rule that confirms or denies covers every danger' });
+  .refine((rule) => rule.upTo === undefined || rule.verdict === 'allow', { path: ['upTo'], message: 'only in rules that allow; a rule that confirms or denies covers every danger' }));
 
 /** @throws ToolError `INVALID_ARGUMENT` for a rule with unknown or wrong conditions: ignored, it would let calls through. */
 export function compileRule(rule: PolicyRule, position: number): CompiledRule {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CostTier, DangerLevel } from '../core/enums.js';
 import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
 import { invalidArgument, suggestNames } from '../core/issues.js';
-import { anObject, checkOptions, withMethods } from '../core/options.js';
+import { anObject, checkOptions, once, withMethods } from '../core/options.js';
 import { requiresApproval } from '../registry/derived-sets.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -30,14 +30,14 @@ export interface SafetyPolicyOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-const optionsSchema = z.strictObject({
+const optionsSchema = once(() => z.strictObject({
   registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get', 'getWriteTools'),
   mode: z.enum(POLICY_MODES).optional(),
   rules: z.array(z.unknown()).optional(),
   allow: z.array(z.string()).optional(),
   confirmFrom: z.strictObject({ danger: z.enum(DangerLevel).optional(), cost: z.enum(CostTier).optional() }).optional(),
   env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
-});
+}));
 
 /**
  * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask a person) or `deny`.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Work } from '../core/clock.js';
-import { checkOptions, type FieldsOf } from '../core/options.js';
+import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { RANKING } from './bm25f.js';
 import { stem } from './words.js';
 
@@ -15,8 +15,8 @@ export interface RelatedWordsOptions {
 /** For a stem the stems that may stand in for it, each with its share of the word itself. */
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-const word = z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
-const optionsSchema = z.strictObject({ synonyms: z.array(z.array(word)).optional(), concepts: z.record(word, z.array(word)).optional() } satisfies FieldsOf<RelatedWordsOptions>);
+const word = () => z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
+const optionsSchema = once(() => z.strictObject({ synonyms: z.array(z.array(word())).optional(), concepts: z.record(word(), z.array(word())).optional() } satisfies FieldsOf<RelatedWordsOptions>));
 
 /** Refuses what is not single words: they would never match, and nobody would notice. @throws ToolError `INVALID_ARGUMENT`. */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {

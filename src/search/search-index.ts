@@ -58,8 +58,8 @@ export class SearchIndex {
   #relatedWords: RelatedWords | undefined;
   #usage: UsageHistory | undefined;
 
-  constructor(options: RelatedWordsOptions = {}) {
-    this.#options = checkRelatedWords(options);
+  constructor(options?: RelatedWordsOptions) {
+    this.#options = options === undefined ? {} : checkRelatedWords(options);
   }
 
   /** Which tools served past requests. */

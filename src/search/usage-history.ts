@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Issue } from '../core/errors.js';
 import { refusal, toIssues } from '../core/issues.js';
-import { wholeBetween, type FieldsOf } from '../core/options.js';
+import { once, wholeBetween, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, compareText } from '../core/plain-data.js';
 
 export type UseOutcome = 'success' | 'failure';
@@ -183,17 +183,17 @@ const STRONGEST = 1 / (1 - USAGE.repetition);
 const LONGEST_NAME = 128;
 const MOST_ISSUES = 10;
 
-const vote = z.custom<UsageRequest['tools'][number]>(isVote, `[a tool's name, a number from -${STRONGEST} to ${STRONGEST}]`);
-const pastRequest = z.strictObject({
+const vote = () => z.custom<UsageRequest['tools'][number]>(isVote, `[a tool's name, a number from -${STRONGEST} to ${STRONGEST}]`);
+const pastRequest = () => z.strictObject({
   stems: z.custom<readonly string[]>(isStems, `1 to ${USAGE.mostStems} sorted, distinct words`),
   age: wholeBetween(0),
-  tools: z.array(vote).min(1).max(USAGE.mostTools).refine((votes) => new Set(votes.map(([name]) => name)).size === votes.length, 'each tool once'),
+  tools: z.array(vote()).min(1).max(USAGE.mostTools).refine((votes) => new Set(votes.map(([name]) => name)).size === votes.length, 'each tool once'),
 } satisfies FieldsOf<UsageRequest>);
-const usageData = z
-  .strictObject({ version: z.literal(1), uses: wholeBetween(0), requests: z.array(pastRequest).max(USAGE.capacity) } satisfies FieldsOf<UsageData>)
+const usageData = once(() => z
+  .strictObject({ version: z.literal(1), uses: wholeBetween(0), requests: z.array(pastRequest()).max(USAGE.capacity) } satisfies FieldsOf<UsageData>)
   .superRefine(({ uses, requests }, context) => {
     for (const [place, { age }] of requests.entries()) if (age >= Math.max(1, uses)) context.addIssue({ code: 'custom', path: ['requests', place, 'age'], message: 'a whole number below that of all uses' });
-  });
+  }));
 
 function checked(data: unknown): UsageData {
   const refused = (issues: readonly Issue[]) => refusal('The usage data are refused, nothing was merged', issues.slice(0, MOST_ISSUES));
@@ -203,7 +203,7 @@ function checked(data: unknown): UsageData {
   } catch (error) {
     throw refused([{ path: [], message: `Expected what usage.export() gave: ${error instanceof TypeError ? error.message : 'plain data'}.` }]);
   }
-  const parsed = usageData.safeParse(copy);
+  const parsed = usageData().safeParse(copy);
   if (!parsed.success) throw refused(toIssues(parsed.error, copy));
   return parsed.data;
 }

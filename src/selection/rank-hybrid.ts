@@ -4,7 +4,7 @@ import { LIMITS } from '../core/limits.js';
 import { compareText } from '../core/plain-data.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import type { SearchOptions, ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { aFunction, anObject, checkOptions, milliseconds, signal, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
+import { aFunction, anObject, checkOptions, milliseconds, once, signal, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
 import type { Ranking } from './selection-request.js';
@@ -45,15 +45,15 @@ const FUSED = 60;
  */
 const SIMILARITY_WEIGHT = 0.3;
 
-const optionsSchema = z.strictObject({
+const optionsSchema = once(() => z.strictObject({
   embedder: withMethods<Embedder>('an object with a function embed', 'embed'),
   limit: wholeBetween(0).default(50),
   timeoutMs: milliseconds(0).default(1_000),
   filter: z.union([aFunction<(entry: ToolEntry) => boolean>(), anObject<ToolFilter>()], 'a filter or a function').optional(),
-  signal: signal.optional(),
+  signal: signal().optional(),
   startTimer: aFunction<NonNullable<HybridOptions['startTimer']>>().default(() => startTimeout),
-} satisfies FieldsOf<HybridOptions>);
-type CheckedOptions = z.output<typeof optionsSchema>;
+} satisfies FieldsOf<HybridOptions>));
+type CheckedOptions = z.output<ReturnType<typeof optionsSchema>>;
 
 /** A tool with its score in a ranking. */
 interface Placed {

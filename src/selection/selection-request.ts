@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
-import { aFunction, anObject, checkOptions } from '../core/options.js';
+import { aFunction, anObject, checkOptions, once } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
@@ -49,32 +49,32 @@ export interface SelectionRequest extends SelectionLimits {
 
 export const DEFAULT_MAX_TOOLS = 12;
 
-const names = z.array(z.string()).default([]);
-const label = z.string().transform(normalizeLabel).optional();
+const names = () => z.array(z.string()).default([]);
+const label = () => z.string().transform(normalizeLabel).optional();
 
-export const limitsShape = {
-  exclude: names,
+export const limitsShape = () => ({
+  exclude: names(),
   maxDanger: z.enum(DangerLevel).optional(),
   maxCostTier: z.enum(CostTier).optional(),
   accessModes: z.array(z.enum(AccessMode)).optional(),
   filter: anObject<ToolFilter>('a filter').optional(),
-};
+});
 
-const requestSchema = z.strictObject({
-  ...limitsShape,
+const requestSchema = once(() => z.strictObject({
+  ...limitsShape(),
   text: z.string(),
-  stage: label,
-  taskType: label,
+  stage: label(),
+  taskType: label(),
   maxTools: z.number().int().min(0).default(DEFAULT_MAX_TOOLS),
   criticalOutsideLimit: z.boolean().default(true),
   tokenBudget: z.number().min(0).optional(),
-  include: names,
+  include: names(),
   // Only the parts that are read, so that it may also come from a file.
   previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown().optional(), reason: z.string().optional() })) }).optional(),
   ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
   countTokens: aFunction<(text: string) => number>().default(() => estimateTokens).transform(checkCounts),
-});
-export type CheckedRequest = z.output<typeof requestSchema>;
+}));
+export type CheckedRequest = z.output<ReturnType<typeof requestSchema>>;
 
 /** Checks that a hook returns counts: no budget holds against a value that cannot be compared with a number. */
 function checkCounts(countTokens: (text: string) => number): (text: string) => number {

@@ -3,7 +3,7 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEff
 import { LIMITS } from '../core/limits.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { metadataSchema } from '../tool/metadata/metadata-schema.js';
-import { checkOptions, wholeBetween, type FieldsOf } from '../core/options.js';
+import { checkOptions, once, wholeBetween, type FieldsOf } from '../core/options.js';
 import { renderTool } from '../tool/render/render-tool.js';
 import { defineTool, type ToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { compilePermission } from './permission.js';
@@ -17,30 +17,30 @@ export interface ToolSearchOptions extends SelectionLimits {
 }
 
 const DEFAULT_RESULTS = 10;
-const optionsSchema = z.strictObject({ ...limitsShape, name: metadataSchema.shape.name.default('find_tools'), maxResults: wholeBetween(1).default(DEFAULT_RESULTS) } satisfies FieldsOf<ToolSearchOptions>);
+const optionsSchema = once(() => z.strictObject({ ...limitsShape(), name: metadataSchema().shape.name.default('find_tools'), maxResults: wholeBetween(1).default(DEFAULT_RESULTS) } satisfies FieldsOf<ToolSearchOptions>));
 
-const Input = z.object({
+const Input = once(() => z.object({
   query: z.string().optional().describe('What you want to do, in a few words; finds tools for it'),
   names: z.array(z.string().max(LIMITS.labelLength)).max(20).optional().describe('Names of tools whose full description and parameters you want to read'),
-});
+}));
 
 /**
  * Creates a tool with which a model finds further tools and reads the full schema of any: for catalogues too large for
- * the prompt, and for tools shown in short. for catalogues too large for the prompt, and for tools shown in short.
+ * the prompt, and for tools shown in short.
  *
  * It honours the same limits as a selection: what is excluded, unavailable or above a limit is neither found nor
  * explained. It asks the registry when it is called, so later registrations count.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options.
  */
-export function createToolSearchTool(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}): ToolDefinition<typeof Input> {
+export function createToolSearchTool(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}): ToolDefinition<ReturnType<typeof Input>> {
   const { name, maxResults, ...limits } = checkOptions(optionsSchema, options, 'options of the tool search');
   compilePermission(registry, limits); // Refuses a wrong filter now, not when the model calls.
 
   return defineTool({
     name,
     description: 'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it when no tool you see fits, or before you call a tool that is shown in short.',
-    inputSchema: Input,
+    inputSchema: Input(),
     priority: Priority.CRITICAL,
     accessMode: AccessMode.READONLY,
     dangerLevel: DangerLevel.SAFE,

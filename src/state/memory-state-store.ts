@@ -1,7 +1,7 @@
 import { randomUUID } from '../core/crypto.js';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
-import { anObject, checkOptions, type FieldsOf } from '../core/options.js';
+import { anObject, checkOptions, once, type FieldsOf } from '../core/options.js';
 import { ChannelListeners } from './channel-listeners.js';
 import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
@@ -25,7 +25,7 @@ export interface MemoryStateStoreOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = z.strictObject({ clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<MemoryStateStoreOptions>);
+const optionsSchema = once(() => z.strictObject({ clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<MemoryStateStoreOptions>));
 
 /** The least number of writes between two searches for expired keys. */
 const SWEEP_EVERY = 1_000;

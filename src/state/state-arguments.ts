@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
-import { checkOptions, type FieldsOf } from '../core/options.js';
+import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { digestOf } from '../core/plain-data.js';
 import type { AppendOptions, IncrementOptions, LifetimeOptions, ReadOptions } from './state-store.js';
 
@@ -51,37 +51,37 @@ export function checkOptionalValue(value: unknown, what: string): string | undef
 const TTL = 'milliseconds above 0';
 const isTtl = (value: unknown): value is number => typeof value === 'number' && value > 0 && Number.isSafeInteger(Math.ceil(value));
 // Whole milliseconds, rounded up: a key never ends before its time.
-const ttlMs = z.custom<number>(isTtl, TTL).transform(Math.ceil).optional();
-const keptTtlMs = z.custom<number | 'keep'>((value) => value === 'keep' || isTtl(value), `${TTL}, or 'keep'`).transform((value) => (value === 'keep' ? value : Math.ceil(value))).optional();
-const identity = z.string().optional();
+const ttlMs = () => z.custom<number>(isTtl, TTL).transform(Math.ceil).optional();
+const keptTtlMs = () => z.custom<number | 'keep'>((value) => value === 'keep' || isTtl(value), `${TTL}, or 'keep'`).transform((value) => (value === 'keep' ? value : Math.ceil(value))).optional();
+const identity = () => z.string().optional();
 const count = (max: number) => z.int().min(1).max(max);
 
-const lifetimeSchema = z.strictObject({ ttlMs: keptTtlMs, identity } satisfies FieldsOf<LifetimeOptions>);
-const incrementSchema = z
-  .strictObject({ ttlMs, identity, windowMs: ttlMs, max: z.number().optional(), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>)
-  .refine(({ ttlMs, windowMs }) => ttlMs === undefined || windowMs === undefined, { error: expectedGot('ttlMs or windowMs', 'both', 'A window has its own lifetime.') });
-const appendSchema = z.strictObject({ at: z.int().min(0).optional(), max: count(STATE_LIMITS.listItems), ttlMs, identity } satisfies FieldsOf<AppendOptions>);
-const readSchema = z.strictObject({ from: z.int().min(0).default(0), limit: count(STATE_LIMITS.readItems).default(100) } satisfies FieldsOf<ReadOptions>);
+const lifetimeSchema = once(() => z.strictObject({ ttlMs: keptTtlMs(), identity: identity() } satisfies FieldsOf<LifetimeOptions>));
+const incrementSchema = once(() => z
+  .strictObject({ ttlMs: ttlMs(), identity: identity(), windowMs: ttlMs(), max: z.number().optional(), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>)
+  .refine(({ ttlMs, windowMs }) => ttlMs === undefined || windowMs === undefined, { error: expectedGot('ttlMs or windowMs', 'both', 'A window has its own lifetime.') }));
+const appendSchema = once(() => z.strictObject({ at: z.int().min(0).optional(), max: count(STATE_LIMITS.listItems), ttlMs: ttlMs(), identity: identity() } satisfies FieldsOf<AppendOptions>));
+const readSchema = once(() => z.strictObject({ from: z.int().min(0).default(0), limit: count(STATE_LIMITS.readItems).default(100) } satisfies FieldsOf<ReadOptions>));
 
 export function checkTtl(ttlMs: unknown): number {
   if (!isTtl(ttlMs)) throw invalidArgument(`ttlMs as ${TTL}`, ttlMs);
   return Math.ceil(ttlMs);
 }
 
-export function checkLifetime(options: LifetimeOptions | undefined): z.output<typeof lifetimeSchema> {
+export function checkLifetime(options: LifetimeOptions | undefined): z.output<ReturnType<typeof lifetimeSchema>> {
   return checkOptions(lifetimeSchema, options, 'options of the operation');
 }
 
-export function checkIncrement(by: unknown, options: IncrementOptions | undefined): z.output<typeof incrementSchema> & { readonly by: number } {
+export function checkIncrement(by: unknown, options: IncrementOptions | undefined): z.output<ReturnType<typeof incrementSchema>> & { readonly by: number } {
   if (typeof by !== 'number' || !Number.isFinite(by)) throw invalidArgument('by as a finite number', by);
   return { by, ...checkOptions(incrementSchema, options, 'options of the operation') };
 }
 
-export function checkAppend(options: AppendOptions): z.output<typeof appendSchema> {
+export function checkAppend(options: AppendOptions): z.output<ReturnType<typeof appendSchema>> {
   return checkOptions(appendSchema, options, 'options of the operation');
 }
 
-export function checkRead(options: ReadOptions | undefined): z.output<typeof readSchema> {
+export function checkRead(options: ReadOptions | undefined): z.output<ReturnType<typeof readSchema>> {
   return checkOptions(readSchema, options, 'options of the operation');
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkOptions, milliseconds, text, type FieldsOf } from '../core/options.js';
+import { checkOptions, milliseconds, once, text, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, describeValue } from '../core/plain-data.js';
 import { expectedGot } from '../core/issues.js';
 
@@ -39,25 +39,25 @@ export interface AskUserOptions {
   readonly timeoutMs?: number;
 }
 
-const choice = z.union([text, z.strictObject({ value: text, label: text.optional() })], 'a text or { value, label }');
-const OPTIONS = z
+const choice = () => z.union([text(), z.strictObject({ value: text(), label: text().optional() })], 'a text or { value, label }');
+const OPTIONS = once(() => z
   .strictObject({
-    choices: z.array(choice).min(1).refine((choices) => new Set(choices.flatMap(namesOf)).size === choices.flatMap(namesOf).length, 'choices of which none has a value or label of another').optional(),
+    choices: z.array(choice()).min(1).refine((choices) => new Set(choices.flatMap(namesOf)).size === choices.flatMap(namesOf).length, 'choices of which none has a value or label of another').optional(),
     multiple: z.boolean().optional(),
     allowOther: z.boolean().optional(),
     timeoutMs: milliseconds().optional(),
   } satisfies FieldsOf<AskUserOptions>)
-  .refine(({ choices, multiple }) => multiple !== true || choices !== undefined, 'choices beside multiple');
+  .refine(({ choices, multiple }) => multiple !== true || choices !== undefined, 'choices beside multiple'));
 
 /** The fields of a question that comes from outside: another copy of the package, or a stored session. */
-export const QUESTION_FIELDS = {
+export const questionFields = () => ({
   question: z.string(),
   options: z.array(z.string()).optional(),
   choices: z.array(z.strictObject({ value: z.string(), label: z.string() })).optional(),
   multiple: z.boolean().optional(),
   allowOther: z.boolean().optional(),
   timeoutMs: z.number().min(0).optional(),
-} satisfies FieldsOf<Question>;
+} satisfies FieldsOf<Question>);
 
 /**
  * Returns the question that the arguments of `askUser` describe; a list of texts stands for its choices. @throws

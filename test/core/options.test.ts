@@ -5,11 +5,11 @@ import { unknownOption } from '../../src/core/issues.js';
 import { checkOptions, clock, milliseconds, secret, text, wholeBetween, withMethods } from '../../src/core/options.js';
 
 const schema = z.strictObject({
-  name: text.optional(),
+  name: text().optional(),
   timeoutMs: milliseconds().default(1_000),
   retries: wholeBetween(0, 5).default(3),
   store: withMethods<{ get(): unknown }>('a store', 'get').optional(),
-  clock: clock.optional(),
+  clock: clock().optional(),
   token: secret<string>('16 characters', (value) => typeof value === 'string' && value.length === 16, 'Make them with openssl rand.').optional(),
   inner: z.strictObject({ danger: z.enum(['low', 'high']).optional() }).optional(),
 });

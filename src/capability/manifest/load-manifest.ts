@@ -19,7 +19,7 @@ export type ManifestSource = string | URL | readonly (string | URL)[] | { readon
 export type Handlers = ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
 
 /** The fields that both loaders have; `handlerMap` checks each of the handlers. */
-export const loadShape = { persona: text.optional(), handlers: z.custom<Handlers>().optional(), onInvalid: z.enum(['throw', 'quarantine']).default('throw') };
+export const loadShape = { persona: text().optional(), handlers: z.custom<Handlers>().optional(), onInvalid: z.enum(['throw', 'quarantine']).default('throw') };
 const rootSchema = z.strictObject({ root: z.unknown() });
 
 /** Returns the files, or the folder to find them in, as paths. */

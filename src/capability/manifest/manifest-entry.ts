@@ -3,7 +3,7 @@ import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import { SideEffect } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
 import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
-import { list, OPTION_KINDS, text } from '../../tool/metadata/metadata-schema.js';
+import { list, optionKinds, text } from '../../tool/metadata/metadata-schema.js';
 import { type FieldKind, type FieldOn, fieldsOn, SAFETY_LEVELS, type TOOL_FIELDS } from '../../tool/metadata/tool-fields.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 
@@ -46,7 +46,7 @@ const auth = z.looseObject({
   envs: mapOf(needOfVariable)
     .optional()
     .describe('The environment variables that hold the credentials: {"VARIABLE": {"required": true}}, or {"label": "VARIABLE"}.'),
-  docs: OPTION_KINDS.sentence.optional().describe('How to get access.'),
+  docs: optionKinds().sentence.optional().describe('How to get access.'),
   scopes: z
     .union([z.string().max(LIMITS.sentenceLength), list(z.string().max(LIMITS.labelLength))], { error: 'a list of scopes, or one text with blanks between them' })
     .optional()
@@ -66,7 +66,7 @@ const idempotencyKey = z.union(
     z.looseObject({
       required: z.boolean().describe('Whether repeated calls need a key.'),
       scope: text().optional().describe('Within what the key is unique.'),
-      guidance: OPTION_KINDS.sentence.optional().describe('How to make the key.'),
+      guidance: optionKinds().sentence.optional().describe('How to make the key.'),
     }),
   ],
   { error: 'true, false, or an object with "required"' },
@@ -74,7 +74,7 @@ const idempotencyKey = z.union(
 
 /** The values allowed under a key of each kind. It only checks; `manifest-forms.ts` reads the values. */
 const KINDS = {
-  ...OPTION_KINDS,
+  ...optionKinds(),
   requests: list(z.unknown()),
   label: text(),
   labels,

@@ -137,7 +137,7 @@ export const sessionStoreOptions = z.strictObject({
   ttlMs: z.number().int().min(SHORTEST_TTL_MS).optional(),
 });
 export const runSessionOptions = z.strictObject({
-  signal: signal.optional(),
+  signal: signal().optional(),
   stream: z.boolean().default(false),
   acceptChangedTools: z.boolean().default(false),
   onCheckpoint: aFunction<(session: never) => void | Promise<void>>().optional(),

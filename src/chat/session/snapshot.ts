@@ -6,7 +6,7 @@ import { formatIssues, toIssues } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { QUESTION_FIELDS } from '../../tool/question.js';
+import { questionFields } from '../../tool/question.js';
 import { SCHEMA_LEVELS } from '../../tool/render/render-tool.js';
 import type { ChatEnd, OpenTurn } from '../chat-state.js';
 import { assistantSchema, callsIn, messageSchema, outputSchema, type ChatMessage, type ToolCallPart } from '../thread.js';
@@ -127,7 +127,7 @@ const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definit
 const pending = z.discriminatedUnion('kind', [
   approval,
   z.strictObject({ kind: z.literal('manual'), ...asked, definitionDigest: z.union([digest, z.literal('')]), outputSchema: json.optional() }),
-  z.strictObject({ kind: z.literal('question'), ...asked, definitionDigest: digest, ...QUESTION_FIELDS, expiresAt: time.optional() }),
+  z.strictObject({ kind: z.literal('question'), ...asked, definitionDigest: digest, ...questionFields(), expiresAt: time.optional() }),
 ]);
 
 const progress = z.discriminatedUnion('state', [

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isToolError, ToolError, type Issue } from '../../core/errors.js';
+import { once } from '../../core/options.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
@@ -7,11 +8,11 @@ import { plainValue, unshownText } from '../../safety/read-outcome.js';
 import { boundInput } from '../../tool/input/bound-input.js';
 import { standardIssues } from '../../tool/input/standard-issues.js';
 import { isToolResult } from '../../tool/outcome.js';
-import { QUESTION_FIELDS, type Question } from '../../tool/question.js';
+import { questionFields, type Question } from '../../tool/question.js';
 import { isStandardSchema } from '../../tool/schema/standard-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
-const QUESTION = z.object(QUESTION_FIELDS);
+const QUESTION = once(() => z.object(questionFields()));
 
 /** Bytes of an answer's JSON that a schema is given: 16 MiB. */
 const MOST_BYTES = 16 * 2 ** 20;
@@ -39,7 +40,7 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
       return isPlainObject(details) ? { ...failed, details } : failed;
     }
     case 'ask_user': {
-      const question = QUESTION.safeParse(result);
+      const question = QUESTION().safeParse(result);
       if (!question.success) throw malformed('a question as text, and its options as askUser makes them');
       return { status: 'ask_user', ...(question.data as Question), pending: ask(question.data as Question) };
     }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkOptions, text, type FieldsOf } from '../../core/options.js';
+import { checkOptions, once, text, type FieldsOf } from '../../core/options.js';
 
 /** The kind of things that have health. */
 export type HealthKind = 'tool' | 'provider' | 'job';
@@ -80,7 +80,7 @@ export interface HealthLog {
 export const HEALTH_WINDOW = 100;
 export const HEALTH_KEYS = 10_000;
 
-const recordSchema = z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text, success: z.boolean(), latencyMs: z.number().min(0), provider: text.optional(), abandoned: z.boolean().optional() } satisfies FieldsOf<HealthRecord>);
+const recordSchema = once(() => z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text(), success: z.boolean(), latencyMs: z.number().min(0), provider: text().optional(), abandoned: z.boolean().optional() } satisfies FieldsOf<HealthRecord>));
 
 /** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
 export function requireRecord(record: HealthRecord): void {

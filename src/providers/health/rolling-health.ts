@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { anObject, checkOptions, wholeBetween, type FieldsOf } from '../../core/options.js';
+import { anObject, checkOptions, once, wholeBetween, type FieldsOf } from '../../core/options.js';
 import { HEALTH_KEYS, HEALTH_WINDOW, healthKey, requireRecord, sampleOf, summarizeSamples, type HealthKind, type HealthLog, type HealthRecord, type HealthSummary, type LifetimeCounts, type Sample } from './health-samples.js';
 
 export interface RollingHealthOptions {
@@ -11,7 +11,7 @@ export interface RollingHealthOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = z.strictObject({ size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<RollingHealthOptions>);
+const optionsSchema = once(() => z.strictObject({ size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<RollingHealthOptions>));
 
 interface Window {
   /** A ring: the oldest sample is at `next` once it is full. */

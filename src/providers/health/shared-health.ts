@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { randomUUID } from '../../core/crypto.js';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { isToolError } from '../../core/errors.js';
-import { anObject, checkOptions, text, wholeBetween, type FieldsOf } from '../../core/options.js';
+import { anObject, checkOptions, once, text, wholeBetween, type FieldsOf } from '../../core/options.js';
 import { storeKey } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import { MOST_RETRY_AFTER_MS } from '../run-attempt.js';
@@ -50,7 +50,7 @@ const TRAVEL_MS = 500;
 const LONGEST_LABEL = 64;
 const CHANNEL = 'health';
 
-const optionsSchema = z.strictObject({ store: anObject<StateStore>('a StateStore'), size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock), writer: text.optional() } satisfies FieldsOf<SharedHealthOptions>);
+const optionsSchema = once(() => z.strictObject({ store: anObject<StateStore>('a StateStore'), size: wholeBetween(1, 10_000).default(HEALTH_WINDOW), maxKeys: wholeBetween(1, 1_000_000).default(HEALTH_KEYS), clock: anObject<Clock>('a clock').default(systemClock), writer: text().optional() } satisfies FieldsOf<SharedHealthOptions>));
 
 /**
  * Keeps the health of every tool, provider and job of several processes together in a `StateStore`.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
+import { once } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
@@ -8,7 +9,7 @@ import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from '.
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
 
-const name = z.string().regex(NAME, { error: NAME_RULE });
+const name = () => z.string().regex(NAME, { error: NAME_RULE });
 /** A text that is not blank. */
 export const text = (longest: number = LIMITS.labelLength) => z.string().max(longest).regex(/\S/, { error: 'text that is not blank' });
 /** A list of bounded length. */
@@ -20,74 +21,77 @@ export function normalizeLabel(label: string): string {
   // Callers without types may pass anything; a value that is no text equals no label.
   return typeof label === 'string' ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC') : '';
 }
-const label = text().transform(normalizeLabel);
-const labels = list(label).transform(unique);
-const words = list(text()).transform(unique);
-const sentence = text(LIMITS.sentenceLength);
+const label = () => text().transform(normalizeLabel);
+const labels = () => list(label()).transform(unique);
+const words = () => list(text()).transform(unique);
+const sentence = () => text(LIMITS.sentenceLength);
 /** A plain object. `z.record` would silently drop a key called `__proto__`. */
-const plainObject = z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
+const plainObject = () => z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
 
-const sideEffect = z.enum(SideEffect);
-const sideEffects = z
-  .preprocess((value) => (typeof value === 'string' ? [value] : value), list(sideEffect))
+const sideEffects = () => z
+  .preprocess((value) => (typeof value === 'string' ? [value] : value), list(z.enum(SideEffect)))
   .refine((effects) => !effects.includes(SideEffect.NONE) || effects.length === 1, { error: '"none" alone, or the effects without it' });
 
-const environment = z.custom<Readonly<Record<string, 'required' | 'optional'>>>(isPlainObject, { error: 'an object of variable names' }).superRefine((variables, context) => {
+const environment = () => z.custom<Readonly<Record<string, 'required' | 'optional'>>>(isPlainObject, { error: 'an object of variable names' }).superRefine((variables, context) => {
   for (const [variable, need] of Object.entries(variables)) {
     if (need !== 'required' && need !== 'optional') context.addIssue({ code: 'custom', path: [variable], message: 'one of "required", "optional"' });
   }
 });
 
-const auth = z.strictObject({
+const auth = () => z.strictObject({
   required: z.boolean(),
   type: text().optional(),
-  scopes: words.optional(),
-  env: environment.optional(),
-  docs: sentence.optional(),
+  scopes: words().optional(),
+  env: environment().optional(),
+  docs: sentence().optional(),
 });
 
-const provider = z.strictObject({
+const provider = () => z.strictObject({
   name: text(),
   priority: z.number().int().default(100),
   healthCheckIntervalMs: z.number().min(0).optional(),
-  config: plainObject.optional(),
+  config: plainObject().optional(),
 });
 
 /** The values allowed in options of each kind, and the form in which they are kept. */
-export const OPTION_KINDS = {
-  name,
-  names: list(name).transform(unique),
+export const optionKinds = once(() => ({
+  name: name(),
+  names: list(name()).transform(unique),
   description: text(LIMITS.descriptionLength),
   text: text(),
   version: text(),
-  sentence,
-  requests: list(sentence),
-  label,
-  labels,
-  words,
-  tags: words,
-  personas: words,
+  sentence: sentence(),
+  requests: list(sentence()),
+  label: label(),
+  labels: labels(),
+  words: words(),
+  tags: words(),
+  personas: words(),
   flag: z.boolean(),
   wholeSeconds: z.number().min(1).max(LIMITS.timerMs),
   seconds: z.number().min(0).max(LIMITS.timerMs),
   amount: z.number().min(0),
-  object: plainObject,
+  object: plainObject(),
   priority: z.enum(Priority),
   accessMode: z.enum(AccessMode),
   dangerLevel: z.enum(DangerLevel),
   executionCategory: z.enum(ExecutionCategory),
   costTier: z.enum(CostTier),
-  sideEffects,
+  sideEffects: sideEffects(),
   idempotency: z.boolean(),
-  auth,
-  providers: list(provider),
-} satisfies { readonly [Kind in FieldKind]?: z.ZodType };
+  auth: auth(),
+  providers: list(provider()),
+}) satisfies { readonly [Kind in FieldKind]?: z.ZodType });
 
-type Shape = { [Name in OptionOfKind<keyof typeof OPTION_KINDS>]: (typeof OPTION_KINDS)[(typeof TOOL_FIELDS)[Name]['kind']] };
-const shape = Object.fromEntries(optionsOfKind(...(Object.keys(OPTION_KINDS) as (keyof typeof OPTION_KINDS)[])).map((option) => [option, OPTION_KINDS[TOOL_FIELDS[option].kind]])) as Shape;
+type Kinds = ReturnType<typeof optionKinds>;
+type Shape = { [Name in OptionOfKind<keyof Kinds>]: Kinds[(typeof TOOL_FIELDS)[Name]['kind']] };
 
 /** The options of a tool that are plain data. */
-export const metadataSchema = z.strictObject(shape).partial().required({ name: true, description: true });
+export const metadataSchema = once(() => {
+  const kinds = optionKinds();
+  const shape = Object.fromEntries(optionsOfKind(...(Object.keys(kinds) as (keyof Kinds)[])).map((option) => [option, kinds[TOOL_FIELDS[option].kind]])) as Shape;
+  return z.strictObject(shape).partial().required({ name: true, description: true });
+});
 
 /** The metadata that the author declared, checked and in the form in which it is kept. */
-export type DeclaredMetadata = z.output<typeof metadataSchema>;
+export type DeclaredMetadata = z.output<ReturnType<typeof metadataSchema>>;

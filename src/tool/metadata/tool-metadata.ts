@@ -44,7 +44,7 @@ export interface ResolvedOptions {
 export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = []): ResolvedOptions {
   const { plain, references: given, issues } = separate(options, [...FUNCTION_OPTIONS, ...extra]);
   const { execute, ...references } = given;
-  const parsed = metadataSchema.safeParse(plain);
+  const parsed = metadataSchema().safeParse(plain);
   if (!parsed.success) issues.push(...toIssues(parsed.error, plain));
   else issues.push(...contradictionsIn(parsed.data).map((message) => ({ path: [], message })));
 
@@ -95,7 +95,7 @@ function separate(options: unknown, functions: readonly string[]): Separated {
       else if (functions.includes(key)) {
         if (typeof value !== 'function') throw new TypeError(`a function, got ${describeValue(value)}`);
         references[key] = value;
-      } else if (!Object.hasOwn(metadataSchema.shape, key)) throw new TypeError(`a known option, got ${describeValue(key)}${hintFor(key, functions)}`);
+      } else if (!Object.hasOwn(metadataSchema().shape, key)) throw new TypeError(`a known option, got ${describeValue(key)}${hintFor(key, functions)}`);
       else plain[key] = cloneFrozen(value);
     } catch (error) {
       issues.push({ path: [key], message: sentence(error, 'a readable value') });
@@ -117,7 +117,7 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function hintFor(key: string, functions: readonly string[]): string {
-  const options = [...Object.keys(metadataSchema.shape), ...SCHEMA_OPTIONS, ...functions];
+  const options = [...Object.keys(metadataSchema().shape), ...SCHEMA_OPTIONS, ...functions];
   const known = KNOWN_AS.get(key) ?? options.find((option) => option.toLowerCase() === key.replaceAll('_', '').toLowerCase()) ?? suggestNames(key, options)[0];
   return known !== undefined && options.includes(known) ? `. Did you mean ${JSON.stringify(known)}?` : '';
 }
