@@ -67,8 +67,13 @@ function declaredNames(file: string): { readonly values: string[]; readonly type
 describe('what importing costs', () => {
   const root = entries[0]!;
 
-  it.each([root.import.default, root.require.default])('%s loads three libraries and no module of Node; OpenTelemetry only when it is asked for', async (file) => {
+  it.each([root.import.default, root.require.default])('%s loads zod and no module of Node; OpenTelemetry only when it is asked for', async (file) => {
     expect(await importsOf(file)).toEqual(['@opentelemetry/api', 'zod']);
+  });
+
+  it('reads the root entry point from one chunk: each file more is paid for by every program', () => {
+    const chunks = readFileSync(fromRoot(root.import.default), 'utf8').match(/"\.\/chunk-[^"]+"/g);
+    expect(new Set(chunks).size).toBe(1);
   });
 
   it.each(entries.flatMap((entry) => [entry.import.default, entry.require.default]))('%s imports only Node and declared dependencies', async (file) => {
