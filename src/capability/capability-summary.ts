@@ -1,5 +1,5 @@
 import type { Work } from '../core/clock.js';
-import type { HealthSummary } from '../providers/health/health-samples.js';
+import type { HealthSummary } from '../providers/rolling-health.js';
 import { manifestProviderOf } from './manifest/define-entry.js';
 import { allowsPersona, ownerKey, ownerMatches, parsePersonas, personaKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';

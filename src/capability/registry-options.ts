@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.js';
 import { invalidArgument } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import { anObject, checkOptions, iterable, text, type FieldsOf } from '../core/options.js';
-import type { HealthLog } from '../providers/health/health-samples.js';
+import type { HealthLog } from '../providers/rolling-health.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { CapabilitySource } from './state/capability-source.js';

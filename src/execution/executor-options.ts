@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.js';
 import { aFunction, anObject, checkOptions, clock, milliseconds, once, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
 import type { ProviderFactory } from '../providers/provider.js';
 import type { RoutingOptions } from '../providers/router-options.js';
-import type { HealthLog } from '../providers/health/health-samples.js';
+import type { HealthLog } from '../providers/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { CallContext, Confirm, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
 import { approvalKey, type Approval } from '../safety/approvals.js';

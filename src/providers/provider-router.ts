@@ -1,16 +1,14 @@
-import { environment, randomUUID } from '../core/crypto.js';
-import { systemClock, type Clock } from '../core/clock.js';
+import { z } from 'zod';
+import type { Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
-import type { ToolEvent } from '../core/tool-event.js';
+import { aFunction, checkOptions, milliseconds, once, type FieldsOf } from '../core/options.js';
 import type { ToolContext } from '../tool/metadata/tool-options.js';
 import { isToolResult } from '../tool/outcome.js';
-import { exponentialBackoff } from './exponential-backoff.js';
-import type { HealthLog, HealthSummary, Sample } from './health/health-samples.js';
-import { RollingHealth } from './health/rolling-health.js';
-import type { Attempt } from './provider.js';
-import { identityOf, ProviderSlot, type CheckResult, type Pass } from './provider-slot.js';
-import { lookUp, requireCallOptions, requireRouterOptions, type ProviderRouterOptions } from './router-options.js';
+import type { Attempt, ProviderSnapshot } from './provider.js';
+import { dateOf, identityOf, ProviderSlot, tellSafely, type Pass } from './provider-slot.js';
+import { RollingHealth, type HealthLog } from './rolling-health.js';
+import { checkRouterOptions, type CheckedRouterOptions, type ProviderRouterOptions, type ProviderSpec } from './router-options.js';
 import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
 import { RouterSync } from './shared-backoff.js';
 
@@ -35,8 +33,12 @@ export interface CallOptions {
   readonly onEnd?: (provider: string) => void;
 }
 
+const callSchema = once(() => z.strictObject({ repeatable: z.boolean(), counted: z.boolean().default(true), timeoutMs: milliseconds().default(Infinity), onStart: aFunction<(provider: string) => void>().optional(), onEnd: aFunction<(provider: string) => void>().optional() } satisfies FieldsOf<CallOptions>));
+
 /** Turns of the promise queue in which a provider that hears its signal may end. */
 const TURNS = 10;
+
+type Work = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
 
 export interface Routed {
   /** The value that the provider returned: a plain value or a result of the outcome helpers. */
@@ -44,29 +46,6 @@ export interface Routed {
   readonly provider: string;
   /** Every provider up to the one that answered. */
   readonly attempts: readonly Attempt[];
-}
-
-/** One provider as users and other programs see it; dates are milliseconds since 1970. */
-export interface ProviderSnapshot {
-  /** The name; followed by a part of the configuration's digest when two providers of the tool share it. */
-  readonly provider: string;
-  readonly name: string;
-  readonly priority: number;
-  readonly identity: string;
-  readonly state: 'available' | 'backing-off' | 'half-open' | 'unhealthy';
-  /** The reason why it is unhealthy. */
-  readonly reason: string | null;
-  /** The number of failures in a row. */
-  readonly failures: number;
-  /**
-   * The moment when it is tried out; before that, calls reach it only when no other provider is usable and the backoff
-   * is not binding.
-   */
-  readonly backoffUntil: number | null;
-  readonly lastCheck: CheckResult | null;
-  /** The latest of its calls; health checks, and calls that tried it out after failures, are not among them. */
-  readonly lastCall: Sample | null;
-  readonly metrics: HealthSummary;
 }
 
 /**
@@ -85,28 +64,23 @@ export interface ProviderSnapshot {
  * store but for a first look. Without the store each process goes on with what it knows.
  */
 export class ProviderRouter {
-  readonly #options: ProviderRouterOptions;
-  readonly #clock: Clock;
+  readonly #options: CheckedRouterOptions;
   readonly #health: HealthLog;
   readonly #slots: readonly ProviderSlot[];
-  readonly #labels: ReadonlyMap<ProviderSlot, string>;
   readonly #sync: RouterSync | undefined;
 
   /** Creates a router. @throws ToolError `INVALID_ARGUMENT` naming the wrong option. */
   constructor(options: ProviderRouterOptions) {
-    requireRouterOptions(options);
-    this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    this.#health = options.health ?? new RollingHealth({ clock: this.#clock });
-    const slots = new Map<string, ProviderSlot>();
-    for (const spec of [...options.providers].sort((a, b) => (a.priority ?? 100) - (b.priority ?? 100))) {
-      if (!slots.has(identityOf(spec))) slots.set(identityOf(spec), this.#createSlot(spec));
-    }
-    this.#slots = [...slots.values()];
-    const isShared = (name: string) => this.#slots.filter(({ spec }) => spec.name === name).length > 1;
-    this.#labels = new Map(this.#slots.map((slot) => [slot, isShared(slot.spec.name) ? slot.identity : slot.spec.name]));
-    const { store, toolName, capMs = 60_000 } = options;
-    if (store !== undefined) this.#sync = new RouterSync({ store, clock: this.#clock, toolName, slots: this.#slots, writer: randomUUID(), mostMs: Math.max(capMs, this.#leaseMs()) });
+    const checked = checkRouterOptions(options);
+    const { clock, health, store, capMs, probeLeaseMs } = checked;
+    const specs = new Map<string, ProviderSpec>();
+    for (const spec of [...checked.providers].sort((a, b) => a.priority - b.priority)) if (!specs.has(identityOf(spec))) specs.set(identityOf(spec), spec);
+    const isShared = (name: string) => [...specs.values()].filter((spec) => spec.name === name).length > 1;
+    const isOtherUsable = (slot: ProviderSlot) => this.#slots.some((other) => other !== slot && other.isUsable());
+    this.#options = checked;
+    this.#health = health ?? new RollingHealth({ clock });
+    this.#slots = [...specs].map(([identity, spec]) => new ProviderSlot(spec, isShared(spec.name) ? identity : spec.name, checked, isOtherUsable));
+    if (store !== undefined) this.#sync = new RouterSync(store, clock, Math.max(capMs, probeLeaseMs), this.#slots);
   }
 
   /**
@@ -121,37 +95,41 @@ export class ProviderRouter {
    * @throws the provider's error, when that is the tool's answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
-    requireCallOptions(options);
+    const { repeatable, counted, timeoutMs, onStart, onEnd } = checkOptions(callSchema, options, 'options of the call');
     const { signal } = context;
     if (signal?.aborted) throw abortError(signal);
-    const startedAt = this.#clock.elapsed();
+    const startedAt = this.#options.clock.elapsed();
     let running = 0;
-    const counting: CallOptions = {
-      ...options,
+    const work: Work = {
       onStart: (provider) => {
         running++;
-        options.onStart?.(provider);
+        tellSafely(onStart, provider);
       },
       onEnd: (provider) => {
         running--;
-        options.onEnd?.(provider);
+        tellSafely(onEnd, provider);
       },
+    };
+    const record = (success: boolean, provider?: string) => {
+      const latencyMs = this.#options.clock.elapsed() - startedAt;
+      if (counted) this.#health.record({ kind: 'tool', name: this.#options.toolName, success, latencyMs, ...(provider !== undefined && { provider }), ...(running > 0 && { abandoned: true }) });
     };
     try {
       await this.#sync?.ready();
-      const routed = await this.#route(input, context, counting, startedAt + (options.timeoutMs ?? Infinity));
-      this.#recordCall(options, !isFailure(routed.value), startedAt, running > 0, routed.provider);
+      const routed = await this.#route(input, context, repeatable, startedAt + timeoutMs, work);
+      record(!isFailure(routed.value), routed.provider);
       return routed;
     } catch (error) {
       // A provider that ends as soon as it hears the signal has ended with the call.
       for (let turn = 0; turn < TURNS && running > 0; turn++) await Promise.resolve();
       // A caller that gave up says nothing about the tool.
-      if (!signal?.aborted || isTimeout(signal.reason)) this.#recordCall(options, false, startedAt, running > 0);
+      if (!signal?.aborted || isTimeout(signal.reason)) record(false);
       throw error;
     }
   }
 
-  async #route(input: unknown, context: ToolContext, { repeatable, onStart, onEnd }: CallOptions, deadline: number): Promise<Routed> {
+  async #route(input: unknown, context: ToolContext, repeatable: boolean, deadline: number, { onStart, onEnd }: Work): Promise<Routed> {
+    const { clock, attemptTimeoutMs } = this.#options;
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];
     const count = this.#slots.length;
@@ -161,7 +139,7 @@ export class ProviderRouter {
       if (asLast && errors.length > 0) break;
       const place = turn % count;
       const slot = this.#slots[place]!;
-      const provider = this.#labels.get(slot)!;
+      const provider = slot.label;
       const share = () => this.#shareOf(deadline, place);
       const pass = await this.#admit(slot, asLast, context.signal, share);
       if (typeof pass === 'string') {
@@ -173,16 +151,11 @@ export class ProviderRouter {
         slot.abandoned(pass);
         throw abortError(context.signal);
       }
-      const attemptedAt = this.#clock.elapsed();
-      const result = await runAttempt(pass.provider, input, context, {
-        clock: this.#clock,
-        // Time is saved only for a provider that would be asked.
-        timeoutMs: this.#options.attemptTimeoutMs ?? (repeatable ? share() : undefined),
-        label: provider,
-        onStart: () => tell(onStart, provider),
-        onEnd: () => tell(onEnd, provider),
-      });
-      const latencyMs = this.#clock.elapsed() - attemptedAt;
+      const attemptedAt = clock.elapsed();
+      // Time is saved only for a provider that would be asked.
+      const timeoutMs = attemptTimeoutMs ?? (repeatable ? share() : undefined);
+      const result = await runAttempt(pass.provider, input, context, { clock, timeoutMs, label: provider, onStart: () => onStart(provider), onEnd: () => onEnd(provider) });
+      const latencyMs = clock.elapsed() - attemptedAt;
       if (result.status === 'aborted') {
         slot.abandoned(pass);
         throw result.error;
@@ -190,8 +163,8 @@ export class ProviderRouter {
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
       // A few probes of a provider that is down would hide, or outweigh, the results of its calls.
-      if (pass.kind === 'call') this.#health.record({ kind: 'provider', name: this.#healthName(slot), success, latencyMs });
-      this.#tell({ ...this.#facts(slot), type: 'provider-attempt', success, latencyMs, kind: pass.kind });
+      if (pass.kind === 'call') this.#health.record({ kind: 'provider', name: slot.healthName, success, latencyMs });
+      slot.tell({ type: 'provider-attempt', success, latencyMs, kind: pass.kind });
       if (result.status !== 'failed') {
         slot.succeeded(pass);
         if (result.status === 'refused') throw result.error;
@@ -199,7 +172,7 @@ export class ProviderRouter {
         return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts.slice(0, place + 1)) });
       }
       const reason = describeFailure(result.error);
-      slot.failed(pass, reason, retryAfterOf(result.error, this.#clock.now()));
+      slot.failed(pass, reason, retryAfterOf(result.error, clock.now()));
       attempts[place] = Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
       // The caller's own time may be up: then no other provider is awaited.
@@ -211,41 +184,17 @@ export class ProviderRouter {
   /** Returns half of the rest of the time, if a provider after this place may need the other half; no limit otherwise. */
   #shareOf(deadline: number, place: number): number | undefined {
     if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked())) return undefined;
-    return Math.max(1, Math.ceil((deadline - this.#clock.elapsed()) / 2));
+    return Math.max(1, Math.ceil((deadline - this.#options.clock.elapsed()) / 2));
   }
 
   /** All providers in the order they are tried, as plain data. */
   snapshot(): readonly ProviderSnapshot[] {
-    return Object.freeze(this.#slots.map((slot) => this.#snapshotOf(slot)));
+    return Object.freeze(this.#slots.map((slot) => slot.snapshot(this.#health)));
   }
 
   /** Writes to other processes what is still pending, and stops listening to them. Calls can go on. */
   async close(): Promise<void> {
     await this.#sync?.close();
-  }
-
-  #createSlot(spec: ProviderRouterOptions['providers'][number]): ProviderSlot {
-    const { factories, config, env = environment(), checkTimeoutMs = 5_000, random = Math.random, failuresToEject = 5, baseMs = 1_000, capMs = 60_000 } = this.#options;
-    const slot: ProviderSlot = new ProviderSlot(spec, {
-      clock: this.#clock,
-      env,
-      factory: lookUp(factories, spec.name),
-      credentials: lookUp(config, spec.name),
-      checkTimeoutMs,
-      probeLeaseMs: this.#leaseMs(),
-      failuresToEject,
-      isOtherUsable: () => this.#slots.some((other) => other !== slot && other.isUsable()),
-      backoffMs: (failures) => exponentialBackoff(failures, { baseMs, capMs, random }),
-      onCheck: (result, previous, latencyMs) => this.#checked(slot, result, previous, latencyMs),
-      onEjected: (reason, failures, backoffMs) => this.#tell({ ...this.#facts(slot), type: 'provider-ejected', reason, failures, backoffMs }),
-      onRecovered: () => this.#tell({ ...this.#facts(slot), type: 'provider-recovered' }),
-    });
-    return slot;
-  }
-
-  #leaseMs(): number {
-    const { probeLeaseMs, attemptTimeoutMs } = this.#options;
-    return probeLeaseMs ?? (attemptTimeoutMs === undefined ? 60_000 : attemptTimeoutMs + 1_000);
   }
 
   /**
@@ -258,29 +207,15 @@ export class ProviderRouter {
       if (typeof admitted === 'string') return admitted;
       if (admitted instanceof Promise) {
         hasWaited = true;
-        if (!(await isInTime(admitted, this.#clock, share(), signal))) return 'its health check has not answered yet';
+        if (!(await isInTime(admitted, this.#options.clock, share(), signal))) return 'its health check has not answered yet';
       } else if (await slot.confirm(admitted)) return admitted;
       else if (slot.state.kind !== 'available') return 'another process is trying it out after its failures';
     }
   }
 
-  #checked(slot: ProviderSlot, result: CheckResult, previous: CheckResult | undefined, latencyMs: number): void {
-    this.#tell({ ...this.#facts(slot), type: 'provider-attempt', success: result.healthy, latencyMs, kind: 'check' });
-    if (!result.healthy && previous?.healthy !== false) {
-      this.#tell({ ...this.#facts(slot), type: 'provider-ejected', reason: result.reason, failures: slot.state.failures, backoffMs: slot.check.intervalMs });
-    }
-    if (result.healthy && previous?.healthy === false) this.#tell({ ...this.#facts(slot), type: 'provider-recovered' });
-  }
-
-  #recordCall({ counted = true }: CallOptions, success: boolean, startedAt: number, abandoned: boolean, provider?: string): void {
-    if (!counted) return;
-    const latencyMs = this.#clock.elapsed() - startedAt;
-    this.#health.record({ kind: 'tool', name: this.#options.toolName, success, latencyMs, ...(provider === undefined ? {} : { provider }), ...(abandoned && { abandoned }) });
-  }
-
   #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {
-    const { toolName } = this.#options;
-    const ends = this.#slots.flatMap(({ state }) => (state.failures > 0 && state.kind !== 'half-open' ? [this.#dateOf(state.until)] : []));
+    const { toolName, clock } = this.#options;
+    const ends = this.#slots.flatMap(({ state }) => (state.failures > 0 && state.kind !== 'half-open' ? [dateOf(state.until, clock)] : []));
     const retryAt = ends.length === 0 ? null : Math.min(...ends);
     const found = attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') || 'none declared';
     const advice = retryAt === null ? 'See details.attempts.' : 'Try again after details.retryAt.';
@@ -289,52 +224,6 @@ export class ProviderRouter {
       ...(errors.length === 0 ? {} : { cause: errors.length === 1 ? errors[0] : new AggregateError(errors) }),
     });
   }
-
-  #snapshotOf(slot: ProviderSlot): ProviderSnapshot {
-    const { spec, identity, state } = slot;
-    const made = slot.provider();
-    const lastCheck = slot.check.last ?? null;
-    const reason = typeof made === 'string' ? made : lastCheck?.healthy === false ? lastCheck.reason : null;
-    return Object.freeze({
-      provider: this.#labels.get(slot)!,
-      name: spec.name,
-      priority: spec.priority ?? 100,
-      identity,
-      state: reason === null ? state.kind : 'unhealthy',
-      reason,
-      failures: state.failures,
-      backoffUntil: state.kind === 'backing-off' ? this.#dateOf(state.until) : null,
-      lastCheck,
-      lastCall: this.#health.lastCall('provider', this.#healthName(slot)),
-      metrics: this.#health.summary('provider', this.#healthName(slot)),
-    });
-  }
-
-  /** Returns the date of a moment, for display; decisions use elapsed time alone. */
-  #dateOf(elapsed: number): number {
-    return this.#clock.now() + (elapsed - this.#clock.elapsed());
-  }
-
-  #healthName(slot: ProviderSlot): string {
-    return providerHealthName(this.#options.toolName, slot.identity);
-  }
-
-  #facts(slot: ProviderSlot): { readonly toolName: string; readonly provider: string; readonly at: number } {
-    return { toolName: this.#options.toolName, provider: this.#labels.get(slot)!, at: this.#clock.now() };
-  }
-
-  #tell(event: ToolEvent): void {
-    try {
-      this.#options.onEvent?.(Object.freeze(event));
-    } catch {
-      // A listener must not stop what happened.
-    }
-  }
-}
-
-/** The name under which a provider's calls are counted: the same service behind two tools is counted for each. */
-export function providerHealthName(toolName: string, identity: string): string {
-  return `${toolName}/${identity}`;
 }
 
 /**
@@ -358,12 +247,4 @@ function isInTime(waited: Promise<void>, clock: Clock, timeoutMs: number | undef
 /** Returns true for a tool's result that reports its failure. */
 function isFailure(value: unknown): boolean {
   return isToolResult(value) && value.status === 'error';
-}
-
-function tell(listener: ((provider: string) => void) | undefined, provider: string): void {
-  try {
-    listener?.(provider);
-  } catch {
-    // A listener must not stop what happened.
-  }
 }

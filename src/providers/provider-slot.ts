@@ -1,13 +1,13 @@
-import { lookUp } from './router-options.js';
 import type { Clock } from '../core/clock.js';
-import { digestOf, describeValue } from '../core/plain-data.js';
+import { describeValue, digestOf } from '../core/plain-data.js';
+import type { ProviderFacts, ToolEvent } from '../core/tool-event.js';
 import type { ToolProvider } from '../tool/metadata/tool-options.js';
-import type { Environment, Provider, ProviderFactory } from './provider.js';
+import { exponentialBackoff } from './exponential-backoff.js';
+import type { Provider, ProviderSnapshot } from './provider.js';
+import type { HealthLog } from './rolling-health.js';
+import { CHECK_INTERVAL_MS, lookUp, type CheckedRouterOptions, type ProviderSpec } from './router-options.js';
 import { describeFailure } from './run-attempt.js';
 import type { SharedBackoff, SharedState } from './shared-backoff.js';
-
-/** The result of the last check; `at` in milliseconds since 1970. */
-export type CheckResult = { readonly healthy: true; readonly at: number } | { readonly healthy: false; readonly at: number; readonly reason: string };
 
 /**
  * The state of a provider, from its calls.
@@ -15,8 +15,7 @@ export type CheckResult = { readonly healthy: true; readonly at: number } | { re
  * - available: calls go to it, also after failures when no other provider was usable.
  * - backing-off: it is left alone until `until`.
  * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang,
- * or
- * its process may have died.
+ * or its process may have died.
  */
 export interface ProviderState {
   readonly kind: 'available' | 'backing-off' | 'half-open';
@@ -40,50 +39,44 @@ export interface Pass {
   readonly state: ProviderState;
 }
 
-export interface SlotOptions {
-  readonly clock: Clock;
-  readonly env: Environment;
-  readonly factory: ProviderFactory | undefined;
-  readonly credentials: Readonly<Record<string, unknown>> | undefined;
-  readonly checkTimeoutMs: number;
-  readonly probeLeaseMs: number;
-  readonly failuresToEject: number;
-  readonly backoffMs: (failures: number) => number;
-  /** Returns true if a call could go to another provider now. */
-  readonly isOtherUsable: () => boolean;
-  readonly onCheck: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
-  readonly onEjected: (reason: string, failures: number, backoffMs: number) => void;
-  readonly onRecovered: () => void;
-}
+type CheckResult = NonNullable<ProviderSnapshot['lastCheck']>;
+type SlotEvent<Event = ToolEvent> = Event extends ProviderFacts & { readonly type: `provider-${string}` } ? Omit<Event, keyof ProviderFacts> : never;
 
-/** The interval of checks when a provider declares none. Source: the health interval of the routed tools' original. */
-export const CHECK_INTERVAL_MS = 300_000;
-
-/** The name of a provider and the digest of its configuration: equal for equal providers, in every process. */
+/** Returns the name of a provider and the digest of its configuration: equal for equal providers, in every process. */
 export function identityOf({ name, config = {} }: ToolProvider): string {
   return `${name}#${digestOf(config).slice(0, 16)}`;
 }
 
+/** Returns the name under which a provider's calls are counted: the same service behind two tools is counted for each. */
+export function providerHealthName(toolName: string, identity: string): string {
+  return `${toolName}/${identity}`;
+}
+
 /** One provider of a tool: made when needed, checked at intervals, left alone while it fails. */
 export class ProviderSlot {
-  readonly spec: ToolProvider;
-  readonly identity: string;
-  readonly check: ActiveCheck;
+  readonly healthName: string;
+  /** The provider's name; followed by a part of its configuration's digest when two of the tool have the same. */
+  readonly label: string;
   /** The state shared with other processes, if there are any. */
   shared: SharedBackoff | undefined;
-  readonly #options: SlotOptions;
+  readonly #spec: ProviderSpec;
+  readonly #options: CheckedRouterOptions;
+  /** Returns true if a call could go to another provider now. */
+  readonly #isOtherUsable: (slot: ProviderSlot) => boolean;
+  readonly #check: ActiveCheck;
   readonly #config: Readonly<Record<string, unknown>>;
   #made: { readonly provider: Provider } | { readonly reason: string; readonly at: number } | undefined;
   #missing = '';
   #state: ProviderState = AVAILABLE;
 
-  constructor(spec: ToolProvider, options: SlotOptions) {
-    this.spec = spec;
-    this.identity = identityOf(spec);
+  constructor(spec: ProviderSpec, label: string, options: CheckedRouterOptions, isOtherUsable: (slot: ProviderSlot) => boolean) {
+    this.label = label;
+    this.healthName = providerHealthName(options.toolName, identityOf(spec));
+    this.#spec = spec;
     this.#options = options;
-    this.#config = Object.freeze({ ...spec.config, ...options.credentials });
-    const { clock, checkTimeoutMs, onCheck } = options;
-    this.check = new ActiveCheck({ clock, intervalMs: spec.healthCheckIntervalMs ?? CHECK_INTERVAL_MS, timeoutMs: checkTimeoutMs, onResult: onCheck });
+    this.#isOtherUsable = isOtherUsable;
+    this.#config = Object.freeze({ ...spec.config, ...lookUp(options.config, spec.name) });
+    this.#check = new ActiveCheck(options, spec.healthCheckIntervalMs, (result, previous, latencyMs) => this.#checked(result, previous, latencyMs));
   }
 
   get state(): ProviderState {
@@ -92,14 +85,14 @@ export class ProviderSlot {
 
   /** Returns true if calls go to the provider: it has its credentials, its check did not fail, and it is not left alone. */
   isUsable(): boolean {
-    return typeof this.provider() !== 'string' && this.#state.kind === 'available' && this.check.last?.healthy !== false;
+    return typeof this.provider() !== 'string' && this.#state.kind === 'available' && this.#check.last?.healthy !== false;
   }
 
   /** Returns true if a call would ask the provider now, even if only to check it or to try it out. */
   wouldBeAsked(): boolean {
     const provider = this.provider();
     if (typeof provider === 'string' || this.#admission() === 'no') return false;
-    return this.check.last?.healthy !== false || this.check.isDue(provider);
+    return this.#check.last?.healthy !== false || this.#check.isDue(provider);
   }
 
   /**
@@ -117,9 +110,9 @@ export class ProviderSlot {
     if (admission === 'no') this.shared?.look();
     const kind = admission === 'no' && asLast && !this.#state.binding ? 'call' : admission;
     if (kind === 'no') return describeState(this.#state, now);
-    const check = hasWaited ? undefined : this.check.due(provider);
+    const check = hasWaited ? undefined : this.#check.due(provider);
     if (check !== undefined) return check;
-    if (this.check.last?.healthy === false) return this.check.last.reason;
+    if (this.#check.last?.healthy === false) return this.#check.last.reason;
     // From here on, before anything is awaited, this call is the only probe.
     if (kind === 'probe') this.#enter('half-open', now + this.#options.probeLeaseMs);
     return { kind, provider, state: this.#state };
@@ -136,13 +129,12 @@ export class ProviderSlot {
 
   succeeded(pass: Pass): void {
     // Failures of an available provider are in a row only while nothing is answered. One that is left alone comes back
-    // by
-    // a call that began since: an older one says nothing of now.
+    // by a call that began since: an older one says nothing of now.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
     if (!wasOut) return;
-    this.#options.onRecovered();
+    this.tell({ type: 'provider-recovered' });
     this.shared?.changed();
   }
 
@@ -152,14 +144,14 @@ export class ProviderSlot {
     // The many calls under way when the service broke have seen one failure, not many. A wish to be left alone is news.
     const isSame = this.#state === pass.state;
     if (!isSame && (retryAfterMs === undefined || wasBinding || kind === 'half-open')) return;
-    const { clock, backoffMs, failuresToEject, isOtherUsable, onEjected } = this.#options;
+    const { clock, failuresToEject, baseMs, capMs, random } = this.#options;
     const failures = isSame ? before + 1 : Math.max(1, before);
     const binding = wasBinding || retryAfterMs !== undefined || failures >= failuresToEject;
-    const restMs = Math.max(backoffMs(failures), retryAfterMs ?? 0);
-    const isEjected = binding || kind !== 'available' || isOtherUsable();
+    const restMs = Math.max(exponentialBackoff(failures, { baseMs, capMs, random }), retryAfterMs ?? 0);
+    const isEjected = binding || kind !== 'available' || this.#isOtherUsable(this);
     this.#enter(isEjected ? 'backing-off' : 'available', clock.elapsed() + restMs, failures, binding);
     if (!isEjected) return;
-    onEjected(reason, failures, restMs);
+    this.tell({ type: 'provider-ejected', reason, failures, backoffMs: restMs });
     this.shared?.changed();
   }
 
@@ -186,10 +178,44 @@ export class ProviderSlot {
     if (state.kind === 'available') {
       if (!wasOut) return;
       this.#state = AVAILABLE;
-      return this.#options.onRecovered();
+      return this.tell({ type: 'provider-recovered' });
     }
     this.#enter(state.kind, this.#options.clock.elapsed() + state.durationMs, state.failures, state.binding);
-    if (state.kind === 'backing-off') this.#options.onEjected('failed in another process', state.failures, state.durationMs);
+    if (state.kind === 'backing-off') this.tell({ type: 'provider-ejected', reason: 'failed in another process', failures: state.failures, backoffMs: state.durationMs });
+  }
+
+  /** Returns the provider as users see it. */
+  snapshot(health: HealthLog): ProviderSnapshot {
+    const { name, priority } = this.#spec;
+    const { kind, failures, until } = this.#state;
+    const made = this.provider();
+    const lastCheck = this.#check.last ?? null;
+    const reason = typeof made === 'string' ? made : lastCheck?.healthy === false ? lastCheck.reason : null;
+    return Object.freeze({
+      provider: this.label,
+      name,
+      priority,
+      identity: identityOf(this.#spec),
+      state: reason === null ? kind : 'unhealthy',
+      reason,
+      failures,
+      backoffUntil: kind === 'backing-off' ? dateOf(until, this.#options.clock) : null,
+      lastCheck,
+      lastCall: health.lastCall('provider', this.healthName),
+      metrics: health.summary('provider', this.healthName),
+    });
+  }
+
+  /** Reports an event about the provider. */
+  tell(event: SlotEvent): void {
+    const { onEvent, toolName, clock } = this.#options;
+    tellSafely(onEvent, Object.freeze({ toolName, provider: this.label, at: clock.now(), ...event }));
+  }
+
+  #checked(result: CheckResult, previous: CheckResult | undefined, latencyMs: number): void {
+    this.tell({ type: 'provider-attempt', success: result.healthy, latencyMs, kind: 'check' });
+    if (!result.healthy && previous?.healthy !== false) this.tell({ type: 'provider-ejected', reason: result.reason, failures: this.#state.failures, backoffMs: this.#spec.healthCheckIntervalMs });
+    if (result.healthy && previous?.healthy === false) this.tell({ type: 'provider-recovered' });
   }
 
   #enter(kind: ProviderState['kind'], until: number, failures = this.#state.failures, binding = this.#state.binding): void {
@@ -206,13 +232,13 @@ export class ProviderSlot {
   provider(): Provider | string {
     const made = this.#made;
     const now = this.#options.clock.elapsed();
-    if (made === undefined || ('reason' in made && now - made.at >= (this.spec.healthCheckIntervalMs || CHECK_INTERVAL_MS))) this.#made = this.#make();
+    if (made === undefined || ('reason' in made && now - made.at >= (this.#spec.healthCheckIntervalMs || CHECK_INTERVAL_MS))) this.#made = this.#make();
     if ('reason' in this.#made!) return this.#made.reason;
     const missing = this.#missingCredentials(this.#made!.provider);
     if (missing === '' && this.#missing !== '') {
       // It was made without credentials that have come since.
       this.#made = this.#make();
-      this.check.reset();
+      this.#check.reset();
     }
     this.#missing = missing;
     if (missing !== '') return `expected the credentials ${missing}, got none from its configuration and the environment; set them`;
@@ -220,8 +246,9 @@ export class ProviderSlot {
   }
 
   #make(): { readonly provider: Provider } | { readonly reason: string; readonly at: number } {
-    const { factory, env, clock } = this.#options;
+    const { factories, env, clock } = this.#options;
     const at = clock.elapsed();
+    const factory = lookUp(factories, this.#spec.name);
     if (factory === undefined) return { at, reason: 'expected a factory of its name, got none; hand one over (the executor takes them as providers, a router as factories)' };
     try {
       const provider: unknown = factory(this.#config, env);
@@ -256,45 +283,47 @@ function describeState({ kind, until, failures }: ProviderState, now: number): s
   return `backing off for ${Math.ceil(until - now)} ms after ${failures} failure${failures === 1 ? '' : 's'} in a row`;
 }
 
-interface ActiveCheckOptions {
-  readonly clock: Clock;
-  /** The interval between two checks in milliseconds; 0 stands for no checks. */
-  readonly intervalMs: number;
-  readonly timeoutMs: number;
-  readonly onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
+/** Returns the date of a moment of `clock.elapsed()`, for display; decisions use elapsed time alone. */
+export function dateOf(elapsed: number, clock: Clock): number {
+  return clock.now() + (elapsed - clock.elapsed());
+}
+
+/** Calls a listener, which must not stop what happened. */
+export function tellSafely<T>(listener: ((value: T) => void) | undefined, value: T): void {
+  try {
+    listener?.(value);
+  } catch {
+    // What a listener throws is its own matter.
+  }
 }
 
 /** Asks a provider at intervals whether it can be used; callers that need the answer share one question. */
 class ActiveCheck {
-  readonly #options: ActiveCheckOptions;
-  #last: CheckResult | undefined;
+  readonly #options: Pick<CheckedRouterOptions, 'clock' | 'checkTimeoutMs'>;
+  readonly #intervalMs: number;
+  readonly #onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
   #startedAt: number | undefined;
   #running: Promise<void> | undefined;
+  last: CheckResult | undefined;
 
-  constructor(options: ActiveCheckOptions) {
+  /** @param intervalMs 0 stands for no checks. */
+  constructor(options: CheckedRouterOptions, intervalMs: number, onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void) {
     this.#options = options;
-  }
-
-  get intervalMs(): number {
-    return this.#options.intervalMs;
-  }
-
-  get last(): CheckResult | undefined {
-    return this.#last;
+    this.#intervalMs = intervalMs;
+    this.#onResult = onResult;
   }
 
   /** Forgets the result, for a provider that was made again. */
   reset(): void {
-    this.#last = this.#startedAt = this.#running = undefined;
+    this.last = this.#startedAt = this.#running = undefined;
   }
 
   /** Returns true while a check runs, or if one is to be made before the provider is used. */
   isDue(provider: Provider): boolean {
     if (this.#running !== undefined) return true;
-    const { clock, intervalMs } = this.#options;
-    if (intervalMs === 0 || provider.check === undefined) return false;
+    if (this.#intervalMs === 0 || provider.check === undefined) return false;
     // Counted from the start of the check: a long one is not repeated more often.
-    return this.#startedAt === undefined || clock.elapsed() - this.#startedAt >= intervalMs;
+    return this.#startedAt === undefined || this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs;
   }
 
   /** Returns the check that callers should wait for: the running one, a new one when it is time, or none. Never rejects. */
@@ -309,23 +338,23 @@ class ActiveCheck {
   }
 
   async #run(provider: Provider, startedAt: number): Promise<void> {
-    const { clock, timeoutMs, onResult } = this.#options;
+    const { clock, checkTimeoutMs } = this.#options;
     const reason = await this.#ask(provider);
     // The provider was made again while the old one was asked.
     if (this.#startedAt !== startedAt) return;
-    const previous = this.#last;
+    const previous = this.last;
     const at = clock.now();
-    this.#last = Object.freeze(reason === undefined ? { healthy: true, at } : { healthy: false, at, reason });
-    onResult(this.#last, previous, Math.min(clock.elapsed() - startedAt, timeoutMs));
+    this.last = Object.freeze(reason === undefined ? { healthy: true, at } : { healthy: false, at, reason });
+    this.#onResult(this.last, previous, Math.min(clock.elapsed() - startedAt, checkTimeoutMs));
   }
 
   /** Resolves to the reason why the provider is unhealthy; `undefined` if it is healthy. */
   #ask(provider: Provider): Promise<string | undefined> {
-    const { clock, timeoutMs } = this.#options;
+    const { clock, checkTimeoutMs } = this.#options;
     return new Promise((resolve) => {
       const controller = new AbortController();
-      const stopTimer = clock.after(timeoutMs, () => {
-        resolve(`its health check gave no answer within ${timeoutMs} ms`);
+      const stopTimer = clock.after(checkTimeoutMs, () => {
+        resolve(`its health check gave no answer within ${checkTimeoutMs} ms`);
         controller.abort();
       });
       const settle = (reason: string | undefined) => {

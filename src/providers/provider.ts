@@ -1,4 +1,5 @@
 import type { ToolContext } from '../tool/metadata/tool-options.js';
+import type { HealthSummary, Sample } from './rolling-health.js';
 
 /** One service that can answer a tool's calls. */
 export interface Provider {
@@ -15,16 +16,13 @@ export interface Provider {
   readonly requires?: readonly (string | readonly string[])[];
 }
 
-/** The environment with the credentials. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * Makes a provider from the configuration declared with the tool, joined with its credentials.
  *
  * It is called when the provider is first needed, and again when missing credentials have come. It opens nothing:
  * connections belong in `call`.
  */
-export type ProviderFactory = (config: Readonly<Record<string, unknown>>, env: Environment) => Provider;
+export type ProviderFactory = (config: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>) => Provider;
 
 /** The outcome of one provider during one call. */
 export interface Attempt {
@@ -37,4 +35,27 @@ export interface Attempt {
   readonly latencyMs?: number;
   /** Marks a call that tried out a provider whose backoff had ended. */
   readonly probe?: true;
+}
+
+/** One provider as users and other programs see it; dates are milliseconds since 1970. */
+export interface ProviderSnapshot {
+  /** The name; followed by a part of the configuration's digest when two providers of the tool share it. */
+  readonly provider: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly identity: string;
+  readonly state: 'available' | 'backing-off' | 'half-open' | 'unhealthy';
+  /** The reason why it is unhealthy. */
+  readonly reason: string | null;
+  /** The number of failures in a row. */
+  readonly failures: number;
+  /**
+   * The moment when it is tried out; before that, calls reach it only when no other provider is usable and the backoff
+   * is not binding.
+   */
+  readonly backoffUntil: number | null;
+  readonly lastCheck: { readonly healthy: true; readonly at: number } | { readonly healthy: false; readonly at: number; readonly reason: string } | null;
+  /** The latest of its calls; health checks, and calls that tried it out after failures, are not among them. */
+  readonly lastCall: Sample | null;
+  readonly metrics: HealthSummary;
 }

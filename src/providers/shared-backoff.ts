@@ -1,6 +1,8 @@
 import type { Clock } from '../core/clock.js';
+import { randomUUID } from '../core/crypto.js';
 import { storeKey } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
+import { ChangeChannel } from './change-channel.js';
 import { MOST_RETRY_AFTER_MS } from './run-attempt.js';
 
 /**
@@ -19,23 +21,13 @@ export type SharedState =
 
 /** One provider as its state is shared. */
 export interface SharedProvider {
-  readonly identity: string;
+  /** The name under which its calls are counted, and its state is shared. */
+  readonly healthName: string;
   shared: SharedBackoff | undefined;
   /** Returns the state here and now. */
   sharedState(): SharedState;
   /** Takes over a state that another process reported. */
   adopt(state: SharedState): void;
-}
-
-export interface RouterSyncOptions {
-  readonly store: StateStore;
-  readonly clock: Clock;
-  readonly toolName: string;
-  readonly slots: readonly SharedProvider[];
-  /** The name that tells this process from all others. */
-  readonly writer: string;
-  /** The upper bound of every backoff and lease in milliseconds, whatever the store says; a service may ask for more. */
-  readonly mostMs: number;
 }
 
 /** The time for which a state is remembered without a change; after it the provider counts as available. */
@@ -54,7 +46,7 @@ const MOST_RACES = 5;
  * die. A state that the store does not take stays pending; meanwhile this process goes on alone.
  */
 export class SharedBackoff {
-  readonly #options: RouterSyncOptions;
+  readonly #sync: RouterSync;
   readonly #slot: SharedProvider;
   readonly #key: string;
   /** The text that the store is believed to hold. */
@@ -62,12 +54,12 @@ export class SharedBackoff {
   #counter = 0;
   #readAt = -Infinity;
   #toWrite = false;
-  #toRead = false;
-  #working: Promise<void> | undefined;
+  /** A reading or writing that has not begun. */
+  #next: Promise<void> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: RouterSyncOptions, slot: SharedProvider, key: string) {
-    this.#options = options;
+  constructor(sync: RouterSync, slot: SharedProvider, key: string) {
+    this.#sync = sync;
     this.#slot = slot;
     this.#key = key;
   }
@@ -75,13 +67,21 @@ export class SharedBackoff {
   /** Writes the changed state to the store, in the background. */
   changed(): void {
     this.#toWrite = true;
-    void this.#work();
+    void this.refresh();
   }
 
   /** Reads the state, which may have changed elsewhere, or writes what is pending when the store is back. Never rejects. */
   refresh(): Promise<void> {
-    this.#toRead = true;
-    return this.#work();
+    return (this.#next ??= this.#alone(async () => {
+      this.#next = undefined;
+      const toWrite = this.#toWrite;
+      this.#toWrite = false;
+      try {
+        await (toWrite ? this.#write() : this.#reread());
+      } catch {
+        this.#toWrite ||= toWrite;
+      }
+    }));
   }
 
   /**
@@ -89,7 +89,7 @@ export class SharedBackoff {
    * before.
    */
   look(): void {
-    const now = this.#options.clock.elapsed();
+    const now = this.#sync.clock.elapsed();
     if (now - this.#readAt < LOOK_MS) return;
     this.#readAt = now;
     void this.refresh();
@@ -111,7 +111,7 @@ export class SharedBackoff {
   }
 
   async #claim(probe: Exclude<SharedState, { kind: 'available' }>): Promise<boolean> {
-    const next = this.#encode(probe, await timeOf(this.#options.store));
+    const next = this.#encode(probe, await timeOf(this.#sync.store));
     for (let race = 0; race < MOST_RACES; race += 1) {
       if (await this.#replace(next, probe.durationMs)) return true;
       const found = await this.#read();
@@ -122,31 +122,6 @@ export class SharedBackoff {
       break;
     }
     return false;
-  }
-
-  /** Does the pending work once, however often it is asked for meanwhile. */
-  #work(): Promise<void> {
-    // While the store is gone, `toWrite` stays for its return; the state is then read again.
-    return (this.#working ??= this.#alone(() => this.#workOff()).catch(() => {}));
-  }
-
-  async #workOff(): Promise<void> {
-    try {
-      while (this.#toWrite || this.#toRead) {
-        const write = this.#toWrite;
-        this.#toWrite = this.#toRead = false;
-        try {
-          if (write) await this.#write();
-          else await this.#reread();
-        } catch (error) {
-          this.#toWrite ||= write;
-          throw error;
-        }
-      }
-    } finally {
-      // In the same step as the last look at the pending work: a later request starts again.
-      this.#working = undefined;
-    }
   }
 
   /** Runs one operation after the other: two that overlap would each undo what the other knows of the store. */
@@ -166,7 +141,7 @@ export class SharedBackoff {
 
   async #write(): Promise<void> {
     for (let race = 0; race < MOST_RACES; race += 1) {
-      const at = await timeOf(this.#options.store);
+      const at = await timeOf(this.#sync.store);
       const own = this.#slot.sharedState();
       if (await this.#replace(this.#encode(own, at), KEEP_MS)) return;
       const { text, state } = await this.#read();
@@ -188,20 +163,20 @@ export class SharedBackoff {
   }
 
   async #replace(next: string, ttlMs: number): Promise<boolean> {
-    if (!(await this.#options.store.compareAndSet(this.#key, this.#known, next, { ttlMs }))) return false;
+    if (!(await this.#sync.store.compareAndSet(this.#key, this.#known, next, { ttlMs }))) return false;
     this.#known = next;
     // A process that misses the message finds out at its next look.
-    await this.#options.store.publish(PROVIDER_CHANNEL, JSON.stringify([this.#options.writer, this.#key])).catch(() => {});
+    await this.#sync.channel.announce(this.#key).catch(() => {});
     return true;
   }
 
   #read(): Promise<StoredState> {
-    this.#readAt = this.#options.clock.elapsed();
-    return readProviderState(this.#options.store, this.#key, this.#options.mostMs);
+    this.#readAt = this.#sync.clock.elapsed();
+    return readProviderState(this.#sync.store, this.#key, this.#sync.mostMs);
   }
 
   #encode(state: SharedState, at: number | undefined): string {
-    return JSON.stringify({ v: 2, by: `${this.#options.writer}/${(this.#counter += 1)}`, at, ...state });
+    return JSON.stringify({ v: 2, by: `${this.#sync.writer}/${(this.#counter += 1)}`, at, ...state });
   }
 }
 
@@ -261,30 +236,36 @@ const LISTEN_AGAIN_MS = 1_000;
 
 /** Joins the providers of one tool with those of the same tool in other processes. */
 export class RouterSync {
-  readonly #options: RouterSyncOptions;
+  readonly store: StateStore;
+  readonly clock: Clock;
+  /** The upper bound of every backoff and lease in milliseconds, whatever the store says; a service may ask for more. */
+  readonly mostMs: number;
+  /** The name that tells this process from all others. */
+  readonly writer = randomUUID();
+  readonly channel: ChangeChannel;
   /** The shared states, by the keys of the store. */
   readonly #parts: ReadonlyMap<string, SharedBackoff>;
   #ready: Promise<void> | undefined;
-  #ends: (() => void | Promise<void>)[] = [];
-  #listening: Promise<void> | undefined;
+  #stopWatching = () => {};
   #triedAt = 0;
   #closed = false;
 
-  constructor(options: RouterSyncOptions) {
-    this.#options = options;
-    // With the tool's name: providers of two tools that happen to share a name are not one service.
-    const parts = options.slots.map((slot): [string, SharedBackoff] => {
-      const key = providerKey(`${options.toolName}/${slot.identity}`);
-      return [key, (slot.shared = new SharedBackoff(options, slot, key))];
-    });
-    this.#parts = new Map(parts);
+  constructor(store: StateStore, clock: Clock, mostMs: number, slots: readonly SharedProvider[]) {
+    this.store = store;
+    this.clock = clock;
+    this.mostMs = mostMs;
+    this.channel = new ChangeChannel(store, PROVIDER_CHANNEL, this.writer, (key) => void this.#parts.get(key)?.refresh());
+    this.#parts = new Map(slots.map((slot) => {
+      const key = providerKey(slot.healthName);
+      return [key, (slot.shared = new SharedBackoff(this, slot, key))];
+    }));
   }
 
   /** Settles when other processes have been heard once, or cannot be; never rejects. */
   ready(): Promise<void> {
     if (this.#ready === undefined) return (this.#ready = this.#start());
     // A store can refuse a subscription for a moment without ever calling itself unavailable.
-    if (this.#listening === undefined && this.#options.clock.elapsed() - this.#triedAt >= LISTEN_AGAIN_MS) void this.#refresh();
+    if (!this.channel.isListening && this.clock.elapsed() - this.#triedAt >= LISTEN_AGAIN_MS) void this.#refresh();
     return this.#ready;
   }
 
@@ -292,40 +273,23 @@ export class RouterSync {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#parts.values()].map((part) => part.settled()));
-    await Promise.allSettled(this.#ends.splice(0).map(async (end) => end()));
+    this.#stopWatching();
+    await this.channel.close();
   }
 
   async #start(): Promise<void> {
     if (this.#closed) return;
-    this.#ends.push(this.#options.store.onAvailability((available) => void (available && this.#refresh())));
+    this.#stopWatching = this.store.onAvailability((available) => void (available && this.#refresh()));
     await this.#refresh();
   }
 
   /** Listens first and then reads, so that no change between the two is missed. */
   async #refresh(): Promise<void> {
-    await this.#listen();
-    await Promise.all([...this.#parts.values()].map((part) => part.refresh()));
-  }
-
-  async #listen(): Promise<void> {
-    if (this.#closed) return;
-    this.#triedAt = this.#options.clock.elapsed();
-    this.#listening ??= this.#subscribe();
-    // The next attempt comes when the store is back, and with later calls.
-    await this.#listening.catch(() => (this.#listening = undefined));
-    if (this.#closed) await this.close();
-  }
-
-  async #subscribe(): Promise<void> {
-    this.#ends.push(await this.#options.store.subscribe(PROVIDER_CHANNEL, (message) => this.#hear(message)));
-  }
-
-  #hear(message: string): void {
-    try {
-      const [writer, key] = JSON.parse(message) as readonly unknown[];
-      if (writer !== this.#options.writer) void this.#parts.get(String(key))?.refresh();
-    } catch {
-      // The message came from another program.
+    if (!this.#closed) {
+      this.#triedAt = this.clock.elapsed();
+      // The next attempt comes when the store is back, and with later calls.
+      await this.channel.listen().catch(() => {});
     }
+    await Promise.all([...this.#parts.values()].map((part) => part.refresh()));
   }
 }

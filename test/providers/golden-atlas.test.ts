@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exponentialBackoff, ProviderRouter, RollingHealth } from '../../src/providers.js';
-import { percentile } from '../../src/providers/health/health-samples.js';
+import { percentile } from '../../src/providers/rolling-health.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 

@@ -1,5 +1,5 @@
 import { DangerLevel } from '../../core/enums.js';
-import type { HealthSummary } from '../../providers/health/health-samples.js';
+import type { HealthSummary } from '../../providers/rolling-health.js';
 import { isAvailable } from '../../registry/tool-filter.js';
 import type { SAFETY_LEVELS } from '../../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';

@@ -1,8 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import type { ToolEvent } from '../../core/tool-event.js';
-import type { HealthLog, HealthSummary, LifetimeCounts, Sample } from '../../providers/health/health-samples.js';
-import { providerHealthName } from '../../providers/provider-router.js';
-import { identityOf } from '../../providers/provider-slot.js';
+import type { HealthLog, HealthSummary, Sample } from '../../providers/rolling-health.js';
+import { identityOf, providerHealthName } from '../../providers/provider-slot.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { ownerKey } from '../manifest/persona.js';
 
@@ -17,7 +16,7 @@ export interface Invocation {
 /** One provider of a tool, as calls and checks showed it. */
 export interface ProviderHealth {
   readonly metrics: HealthSummary;
-  readonly lifetime: LifetimeCounts;
+  readonly lifetime: ReturnType<HealthLog['lifetime']>;
   readonly lastCall: Sample | null;
   /** The number of failures in a row. */
   readonly consecutiveFailures: number;

@@ -4,7 +4,7 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve } from '../../http/serve.js';
-import { SharedHealth } from '../../providers/health/shared-health.js';
+import { SharedHealth } from '../../providers/shared-health.js';
 import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../exit-codes.js';

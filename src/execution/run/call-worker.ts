@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import { isWriting } from '../../core/enum-order.js';
 import { ToolError } from '../../core/errors.js';
 import { digestOf, type Json } from '../../core/plain-data.js';
-import type { HealthLog } from '../../providers/health/health-samples.js';
+import type { HealthLog } from '../../providers/rolling-health.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { OutcomeBody } from '../../safety/calls.js';

@@ -1,34 +1,31 @@
-import { sampleOf, type Sample } from './health-samples.js';
+import { z } from 'zod';
+import { once } from '../core/options.js';
+import { NO_CALLS, sampleOf, type HealthCalls } from './rolling-health.js';
 
 /**
- * The calls that one process made under one name.
+ * The calls that one process made under one name, dated by the store's clock.
  *
- * It only grows, and one process alone adds to it: of two forms of a part, the one with more calls is the later one.
+ * It only grows, and one process alone adds to it: of two forms of a part, the one with more calls is the later one. Of
+ * its samples those stay that are among the last ones of all processes.
  */
-export interface HealthPart {
-  /** The time of its last write by the store's clock. */
+export interface HealthPart extends HealthCalls {
+  /** The time of its last write. */
   readonly seen: number;
-  readonly total: number;
-  readonly success: number;
-  /** The calls among the last ones of all processes, dated by the store's clock. */
-  readonly samples: readonly Sample[];
-  /** The provider of the last successful call, and when it answered. */
-  readonly provider: readonly [name: string, at: number] | null;
 }
 
 /** The calls of all processes under one name, by the id of the part. */
 export type HealthParts = ReadonlyMap<string, HealthPart>;
 
-export const NO_CALLS: HealthPart = Object.freeze({ seen: 0, total: 0, success: 0, samples: [], provider: null });
+export const NO_PART: HealthPart = Object.freeze({ ...NO_CALLS, seen: 0 });
 
 /** The part of the processes that wrote longest ago, when there are more than so many: it counts all parts that were seen no later. */
 const FOLDED = '';
 const MOST_PARTS = 256;
 
-/** Returns both parts together. */
-export function addedTo(one: HealthPart, other: HealthPart): HealthPart {
+/** Returns both together. */
+export function addedTo(one: HealthPart, other: HealthCalls & { readonly seen?: number }): HealthPart {
   const provider = one.provider === null || (other.provider !== null && other.provider[1] >= one.provider[1]) ? other.provider : one.provider;
-  return { seen: Math.max(one.seen, other.seen), total: one.total + other.total, success: one.success + other.success, samples: [...one.samples, ...other.samples], provider };
+  return { seen: Math.max(one.seen, other.seen ?? 0), total: one.total + other.total, success: one.success + other.success, samples: [...one.samples, ...other.samples], provider };
 }
 
 /** Returns the calls of a part after an earlier form of it. */
@@ -38,20 +35,20 @@ export function callsSince(part: HealthPart, earlier: HealthPart): HealthPart {
 }
 
 /** Returns the same calls by a clock that is so much ahead. */
-export function datedBy(part: HealthPart, skewMs: number): HealthPart {
-  if (skewMs === 0) return part;
-  return { ...part, samples: part.samples.map((sample) => sampleOf(sample, sample.at + skewMs)), provider: part.provider && [part.provider[0], part.provider[1] + skewMs] };
+export function datedBy(calls: HealthCalls, skewMs: number): HealthCalls {
+  if (skewMs === 0) return calls;
+  return { ...calls, samples: calls.samples.map((sample) => sampleOf(sample, sample.at + skewMs)), provider: calls.provider && [calls.provider[0], calls.provider[1] + skewMs] };
 }
 
 /** Returns the later form of every part; whatever the order in which parts are joined, the result is the same. */
 export function joinedParts(one: HealthParts, other: HealthParts): Map<string, HealthPart> {
   const joined = new Map(one);
   for (const [id, part] of other) {
-    const known = joined.get(id) ?? NO_CALLS;
+    const known = joined.get(id) ?? NO_PART;
     const later = part.total > known.total ? part : known;
     joined.set(id, { ...later, seen: Math.max(part.seen, known.seen) });
   }
-  const { seen } = joined.get(FOLDED) ?? NO_CALLS;
+  const { seen } = joined.get(FOLDED) ?? NO_PART;
   for (const [id, part] of joined) if (id !== FOLDED && part.seen <= seen) joined.delete(id);
   return joined;
 }
@@ -65,14 +62,14 @@ export function boundedParts(parts: HealthParts, size: number): HealthParts {
   for (const [id, part] of parts) {
     const into = part.seen <= until ? FOLDED : id;
     const kept = { ...part, samples: part.samples.filter((sample) => last.has(sample)) };
-    bounded.set(into, addedTo(bounded.get(into) ?? NO_CALLS, kept));
+    bounded.set(into, addedTo(bounded.get(into) ?? NO_PART, kept));
   }
   return bounded;
 }
 
 /** Returns all parts as one, with the last `size` calls in the order of their dates. */
 export function windowOf(parts: HealthParts, size: number): HealthPart {
-  const all = [...parts.values()].reduce(addedTo, NO_CALLS);
+  const all = [...parts.values()].reduce(addedTo, NO_PART);
   return { ...all, samples: [...all.samples].sort((a, b) => a.at - b.at).slice(-size) };
 }
 
@@ -81,9 +78,9 @@ export function laterThan(parts: HealthParts, time: number): number {
   return [...parts.values()].reduce((latest, { seen }) => Math.max(latest, seen + 1), Math.max(1, time));
 }
 
-/** Tells whether these parts have calls that the others lack. */
+/** Returns true if these parts have calls that the others lack. */
 export function hasMore(parts: HealthParts, others: HealthParts): boolean {
-  return [...parts].some(([id, { total }]) => total > (others.get(id) ?? NO_CALLS).total);
+  return [...parts].some(([id, { total }]) => total > (others.get(id) ?? NO_PART).total);
 }
 
 /**
@@ -97,30 +94,20 @@ export function encodeParts(parts: HealthParts): string {
   });
 }
 
+const schema = once(() => {
+  const count = z.int().min(0);
+  // Checked by hand, as there are many of them.
+  const samples = z.custom<readonly (readonly [ended: number, latencyMs: number, at: number])[]>((list) => Array.isArray(list) && list.every((sample) => Array.isArray(sample) && sample.length === 3 && sample.every(Number.isFinite)));
+  const part = z.tuple([z.string(), z.number(), count, count, z.tuple([z.string(), z.number()]).nullable(), samples]).refine(([, , total, success]) => success <= total);
+  return z.object({ v: z.literal(2), parts: z.array(part) });
+});
+
 /** Reads the parts in a text; none from a text of another version or a damaged one. */
 export function decodeParts(text: string | undefined): HealthParts {
-  if (text === undefined) return new Map();
   try {
-    const { v, parts } = JSON.parse(text) as Record<string, unknown>;
-    return new Map(v === 2 && Array.isArray(parts) && parts.every(isPart) ? parts.map(([id, seen, total, success, provider, samples]) => [id, { seen, total, success, provider, samples: samples.map(([ended, latencyMs, at]) => sampleOf({ success: ended === 1, latencyMs, abandoned: ended === 2 }, at)) }]) : []);
+    const { parts } = schema().parse(JSON.parse(text ?? ''));
+    return new Map(parts.map(([id, seen, total, success, provider, samples]) => [id, { seen, total, success, provider, samples: samples.map(([ended, latencyMs, at]) => sampleOf({ success: ended === 1, latencyMs, abandoned: ended === 2 }, at)) }]));
   } catch {
     return new Map();
   }
-}
-
-type PartList = readonly [id: string, seen: number, total: number, success: number, provider: [string, number] | null, samples: readonly (readonly [number, number, number])[]];
-
-function isPart(value: unknown): value is PartList {
-  if (!Array.isArray(value) || value.length !== 6) return false;
-  const [id, seen, total, success, provider, samples] = value as unknown[];
-  const isProvider = provider === null || (Array.isArray(provider) && typeof provider[0] === 'string' && Number.isFinite(provider[1]));
-  return typeof id === 'string' && Number.isFinite(seen) && isCount(total) && isCount(success) && success <= total && isProvider && Array.isArray(samples) && samples.every(isTriple);
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isTriple(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 3 && value.every((item) => Number.isFinite(item));
 }

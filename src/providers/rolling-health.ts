@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { systemClock, type Clock } from '../core/clock.js';
+import { anObject, checkOptions, once, text, wholeBetween, type FieldsOf } from '../core/options.js';
+
+/** One call that ended, as it is recorded. */
+export interface HealthRecord {
+  readonly kind: 'tool' | 'provider' | 'job';
+  readonly name: string;
+  readonly success: boolean;
+  readonly latencyMs: number;
+  /** The provider that answered, for calls of a tool. */
+  readonly provider?: string;
+  /** Says that the work still ran when the call was answered. */
+  readonly abandoned?: boolean;
+}
+
+type Kind = HealthRecord['kind'];
+
+/** One call that ended, as it is kept; `at` in milliseconds since 1970. */
+export interface Sample {
+  readonly success: boolean;
+  readonly latencyMs: number;
+  readonly at: number;
+  /** Says that the work still ran when the call was answered. */
+  readonly abandoned?: true;
+}
+
+/** The last calls in numbers; `null` stands for a number that needs calls when there are none. */
+export interface HealthSummary {
+  readonly total: number;
+  readonly success: number;
+  readonly failure: number;
+  /** The share of successful calls, from 0 to 1. */
+  readonly successRate: number | null;
+  readonly averageLatencyMs: number | null;
+  readonly p95LatencyMs: number | null;
+  /** Milliseconds since 1970. */
+  readonly lastSampleAt: number | null;
+  /** Calls whose work still ran when they were answered; missing when there were none. */
+  readonly abandoned?: number;
+}
+
+/** A log that records health and answers questions about it: of this process alone, or of several together. */
+export interface HealthLog {
+  record(record: HealthRecord): void;
+  summary(kind: Kind, name: string): HealthSummary;
+  /** The number of all calls since counting began. */
+  lifetime(kind: Kind, name: string): Pick<HealthSummary, 'total' | 'success' | 'failure'>;
+  /** The calls behind the summary, the oldest first. */
+  samples(kind: Kind, name: string): readonly Sample[];
+  lastCall(kind: Kind, name: string): Sample | null;
+  /** The provider that answered a tool's last successful call. */
+  lastProvider(toolName: string): string | null;
+  /**
+   * The shared backoff of a provider: its failures in a row, and its end in milliseconds since 1970 (`null` while one
+   * call tries the provider out). `null` when it has none; missing if the health is of one process.
+   */
+  backoff?(provider: string): { readonly failures: number; readonly until: number | null } | null;
+  /** Reads the records of other processes, and follows them from then on. Never rejects. */
+  load?(): Promise<void>;
+}
+
+/** The calls under one name. */
+export interface HealthCalls {
+  readonly total: number;
+  readonly success: number;
+  /** The last of them, the oldest first. */
+  readonly samples: readonly Sample[];
+  /** The provider of the last successful call, and when it answered. */
+  readonly provider: readonly [name: string, at: number] | null;
+}
+
+export const NO_CALLS: HealthCalls = Object.freeze({ total: 0, success: 0, samples: Object.freeze([]), provider: null });
+
+const recordSchema = once(() => z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text(), success: z.boolean(), latencyMs: z.number().min(0), provider: text().optional(), abandoned: z.boolean().optional() } satisfies FieldsOf<HealthRecord>));
+
+/** The options of every log. */
+export const healthFields = () => ({ size: wholeBetween(1, 10_000).default(100), maxKeys: wholeBetween(1, 1_000_000).default(10_000), clock: anObject<Clock>('a clock').default(systemClock) });
+
+/** Answers the questions to a health log from the calls that it keeps. */
+export abstract class HealthReader {
+  /** The summaries that were asked for: percentiles take time, and are often asked for between two calls. */
+  readonly #summaries = new WeakMap<HealthCalls, HealthSummary>();
+
+  /** Returns the calls under a name; after another call, another object. */
+  protected abstract calls(kind: Kind, name: string): HealthCalls;
+
+  summary(kind: Kind, name: string): HealthSummary {
+    const calls = this.calls(kind, name);
+    const summary = this.#summaries.get(calls) ?? summarizeSamples(calls.samples);
+    this.#summaries.set(calls, summary);
+    return summary;
+  }
+
+  samples(kind: Kind, name: string): readonly Sample[] {
+    return Object.freeze([...this.calls(kind, name).samples]);
+  }
+
+  /** Returns the number of all calls since counting began. */
+  lifetime(kind: Kind, name: string): Pick<HealthSummary, 'total' | 'success' | 'failure'> {
+    const { total, success } = this.calls(kind, name);
+    return Object.freeze({ total, success, failure: total - success });
+  }
+
+  lastCall(kind: Kind, name: string): Sample | null {
+    return this.calls(kind, name).samples.at(-1) ?? null;
+  }
+
+  lastProvider(toolName: string): string | null {
+    return this.calls('tool', toolName).provider?.[0] ?? null;
+  }
+}
+
+export interface RollingHealthOptions {
+  /** The number of calls in a window, at most 10,000. @default 100 */
+  readonly size?: number;
+  /** The number of names that are kept; the least recently recorded give way. @default 10_000 */
+  readonly maxKeys?: number;
+  readonly clock?: Clock;
+}
+
+const optionsSchema = once(() => z.strictObject(healthFields() satisfies FieldsOf<RollingHealthOptions>));
+
+/**
+ * Keeps the last calls of every tool, provider and job in this process, and answers in numbers.
+ *
+ * The window is a count of calls, not a time. Percentiles are computed on demand. A name without records has a summary
+ * of zeros and `null`.
+ */
+export class RollingHealth extends HealthReader implements HealthLog {
+  readonly #options: z.output<ReturnType<typeof optionsSchema>>;
+  /** The least recently recorded first. */
+  readonly #calls = new Map<string, HealthCalls>();
+
+  constructor(options: RollingHealthOptions = {}) {
+    super();
+    this.#options = checkOptions(optionsSchema, options, 'options of RollingHealth');
+  }
+
+  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a wrong record, such as a latency that is no number. */
+  record(record: HealthRecord): void {
+    requireRecord(record);
+    const { size, maxKeys, clock } = this.#options;
+    const key = healthKey(record.kind, record.name);
+    const calls = withCall(this.#calls.get(key) ?? NO_CALLS, record, clock.now(), size);
+    this.#calls.delete(key);
+    this.#calls.set(key, calls);
+    if (this.#calls.size > maxKeys) this.#calls.delete(this.#calls.keys().next().value!);
+  }
+
+  protected calls(kind: Kind, name: string): HealthCalls {
+    return this.#calls.get(healthKey(kind, name)) ?? NO_CALLS;
+  }
+}
+
+/** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
+export function requireRecord(record: HealthRecord): void {
+  checkOptions(recordSchema, record ?? null, 'fields of the record');
+}
+
+/** Returns the one text for a kind and a name. Kinds hold no colon, so that no two pairs share one. */
+export function healthKey(kind: Kind, name: string): string {
+  return `${kind}:${name}`;
+}
+
+/** Returns the calls and another one. The list of samples moves on: the calls before it are of no more use. */
+export function withCall({ total, success, samples: before, provider }: HealthCalls, record: HealthRecord, at: number, size: number): HealthCalls {
+  const samples = total === 0 ? [] : (before as Sample[]);
+  samples.push(sampleOf(record, at));
+  if (samples.length > size) samples.shift();
+  const answered: HealthCalls['provider'] = record.success && record.provider !== undefined ? [record.provider, at] : provider;
+  return { total: total + 1, success: success + (record.success ? 1 : 0), samples, provider: answered };
+}
+
+/** Returns a record as it is kept. */
+export function sampleOf({ success, latencyMs, abandoned }: Pick<HealthRecord, 'success' | 'latencyMs' | 'abandoned'>, at: number): Sample {
+  return Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) });
+}
+
+function summarizeSamples(samples: readonly Sample[]): HealthSummary {
+  const total = samples.length;
+  const success = samples.filter((sample) => sample.success).length;
+  const abandoned = samples.filter((sample) => sample.abandoned).length;
+  const latencies = samples.map((sample) => sample.latencyMs);
+  return Object.freeze({
+    total,
+    success,
+    failure: total - success,
+    successRate: total === 0 ? null : success / total,
+    averageLatencyMs: total === 0 ? null : latencies.reduce((sum, latency) => sum + latency, 0) / total,
+    p95LatencyMs: percentile(latencies, 0.95),
+    lastSampleAt: samples.at(-1)?.at ?? null,
+    ...(abandoned > 0 && { abandoned }),
+  });
+}
+
+/** Returns the value below which a share of the values lies, between two of them by linear interpolation; `null` without values. */
+export function percentile(values: readonly number[], share: number): number | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)]!;
+  const above = sorted[Math.ceil(place)]!;
+  return below + (above - below) * (place - Math.floor(place));
+}
