@@ -14,16 +14,6 @@ Exit codes:
   130  interrupted
 Of several calls the highest counts.`;
 
-/** The codes of `tooldex mcp pins`, for its help: CI goes by them. */
-export const PINS_EXIT_HELP = `
-Exit codes:
-  0    nothing differs, or all of it was approved
-  1    something differs: a tool is new, changed, removed or cannot be pinned
-  2    wrong usage, or a lock file that is missing or refused
-  3    a server could not be asked, and the others differ in nothing
-  4    approval is needed and was not given
-  130  interrupted`;
-
 /** Returns the exit code of an outcome. */
 export function exitCodeOf(outcome: ToolOutcome): number {
   switch (outcome.status) {

@@ -6,18 +6,35 @@ import type { ToolFilter } from '../registry/tool-filter.js';
 import { POLICY_MODES, type CallContext, type PolicyMode } from '../safety/calls.js';
 import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/metadata/tool-fields.js';
 import { EXIT_HELP } from './exit-codes.js';
+import type { ImportOptions } from './load/import-modules.js';
+import type { LoadedRegistry } from './load/load-registry.js';
+import type { Dialog } from './terminal.js';
+
+/** Does the work of a command on the loaded tools. One that gives the exit code of problems shows them itself. */
+export type RunOnTools = (loaded: LoadedRegistry, options: CommandOptions, words: readonly string[]) => void | number | Promise<void | number>;
+/** Does the work of a command that loads no tools, or its own; gives the exit code. */
+type RunAlone = (options: CommandOptions, words: readonly string[]) => Promise<number>;
+
+/** The program as a command sees it. */
+export interface CommandHost {
+  readonly terminal: Dialog;
+  readonly cwd: string;
+  readonly importOptions: ImportOptions;
+  /** Makes a command load the tools and work on them. */
+  readonly onTools: (command: Command, examples: readonly string[], run: RunOnTools, options?: { readonly showsProblems?: boolean }) => void;
+  /** Makes a command work without the tools. */
+  readonly alone: (command: Command, examples: readonly string[], run: RunAlone) => void;
+}
+
+/** The commands of one file: each adds its options, examples and work to a command that has only its name and description. */
+export type CommandFamily = Readonly<Record<string, (command: Command, host: CommandHost) => void>>;
 
 /** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
 export const LINT_FORMATS = ['table', 'json', 'github'] as const;
 export type LintFormat = (typeof LINT_FORMATS)[number];
 
-export const EXPORT_TARGETS = ['openai', 'anthropic', 'gemini', 'mcp'] as const;
-export const EXPORT_APIS = ['chat', 'responses'] as const;
-
 /** The variable that gives the token of a server; unlike an option, it is not seen in the list of processes. */
 export const TOKEN_VARIABLE = 'TOOLDEX_TOKEN';
-/** The variable that gives the Redis in which processes keep health together. */
-export const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';
 
 /** The options that commands share. */
 export interface CommandOptions extends Readonly<Record<string, unknown>> {
@@ -32,7 +49,7 @@ export interface CommandOptions extends Readonly<Record<string, unknown>> {
   readonly format: LintFormat;
 }
 
-/** How calls are carried out, as given on the command line. */
+/** The way calls are carried out, as given on the command line. */
 export interface ExecutionOptions {
   /** Calls up to this danger run without a question. */
   readonly yes?: DangerLevel;
@@ -97,7 +114,7 @@ export function addFilterOptions(command: Command): Command {
 }
 
 /** Collects the values of an option that may be repeated, each a list with commas. */
-function collectValues(allowed?: readonly string[]): (text: string, before?: readonly string[]) => readonly string[] {
+export function collectValues(allowed?: readonly string[]): (text: string, before?: readonly string[]) => readonly string[] {
   return (text, before = []) => {
     const values = text.split(',').map((value) => value.trim());
     if (values.includes('')) throw new InvalidArgumentError('Expected a value before and after every comma.');
@@ -117,6 +134,11 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
     available: options['unavailable'] === true ? false : options['available'],
   };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+/** Collects the values of an option that may be repeated. */
+export function repeated(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 /** Returns a whole number, 0 included. */

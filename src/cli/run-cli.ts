@@ -3,14 +3,36 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isToolError, ToolError } from '../core/errors.js';
-import { defineCommands, type CommandHost } from './define-commands.js';
+import { expectedGot, invalidArgument } from '../core/issues.js';
 import { EXIT } from './exit-codes.js';
 import type { ImportOptions } from './load/import-modules.js';
-import type { CommandOptions } from './options.js';
+import type { CommandFamily, CommandHost, CommandOptions } from './options.js';
 import { paint, type Dialog, type Terminal } from './terminal.js';
 
-/** Codes of errors about what was given on the command line. */
+/** The codes of errors about what was given on the command line. */
 const WRONG_USAGE: ReadonlySet<string> = new Set(['TOOL_NOT_FOUND', 'INVALID_ARGUMENT', 'INVALID_INPUT', 'UNKNOWN_CALL', 'ALREADY_RESOLVED']);
+
+const catalogue = async (): Promise<CommandFamily> => (await import('./commands/catalogue.js')).CATALOGUE_COMMANDS;
+const find = async (): Promise<CommandFamily> => (await import('./commands/find.js')).FIND_COMMANDS;
+const check = async (): Promise<CommandFamily> => (await import('./commands/check.js')).CHECK_COMMANDS;
+const run = async (): Promise<CommandFamily> => (await import('./commands/run.js')).RUN_COMMANDS;
+
+/** All commands, and the family that defines each. A family is imported when the command line names one of its commands. */
+const COMMANDS: readonly (readonly [usage: string, about: string, family: () => Promise<CommandFamily>])[] = [
+  ['list', 'one line a tool, with every axis', catalogue],
+  ['show <tool>', 'everything known of one tool', catalogue],
+  ['stats', 'how many tools have which value of every axis', catalogue],
+  ['search <request...>', 'the tools that fit a request, with reasons', find],
+  ['select <request...>', 'the tools a model would see for a request, why, and what they cost', find],
+  ['export', 'the tools as JSON for a model API or for MCP', find],
+  ['lint', 'what to fix in the metadata; exits with 1 when there is something', check],
+  ['validate <files...>', 'everything that is wrong in manifest files, or in folders of them; exits with 1 when there is an error', check],
+  ['run <tool>', 'runs one tool, and asks before it changes something', run],
+  ['plan <file>', 'which calls of a JSON list [{"name", "input"}] run together, which need approval, and why some wait; - reads standard input', run],
+  ['chat [prompt...]', 'lets a model use the tools, and asks before they change something; without --model a scripted one', async () => (await import('./chat/chat.js')).CHAT_COMMANDS],
+  ['serve', 'shows the tools over HTTP: JSON for programs, a page for users; manifests are watched', async () => (await import('./commands/serve.js')).SERVE_COMMANDS],
+  ['mcp', 'MCP: serves the tools, looks at other servers, and pins what they offer', async () => (await import('./commands/mcp.js')).MCP_COMMANDS],
+];
 
 /** Runs one command line and returns its exit code. */
 export async function runCli(args: readonly string[], terminal: Dialog, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
@@ -24,41 +46,46 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()) });
 
   const withExamples = (command: Command, examples: readonly string[]) => command.addHelpText('after', `\nExamples:\n${examples.map((each) => `  $ tooldex ${each}`).join('\n')}`);
-  const onTools: CommandHost['onTools'] = (command, examples, run, { showsProblems = false } = {}) =>
-    withExamples(command, examples).action(async () => {
-      const options = command.optsWithGlobals<CommandOptions>();
-      const { loadRegistry } = await import('./load/load-registry.js');
-      const { tools: patterns, manifests, mcp: settings, persona } = options;
-      const mcp = settings === undefined ? undefined : async () => (await import('./load/load-mcp-tools.js')).loadMcpTools(settings, terminal, cwd);
-      const loaded = await loadRegistry({ patterns, manifests, mcp, persona }, rootOf(options, cwd), importOptions);
-      try {
-        const problems = loaded.problems.map(({ file, reason }) => `${file}: ${reason}`);
-        if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
-        if (!showsProblems && loaded.registry.size === 0) {
-          exitCode = EXIT.findings;
-          reportError(terminal, args, 'NOT_A_TOOL', `expected tools to work on, got none${wantsJson(args) ? `. ${problems.join('. ')}` : ''}`);
-          return;
+  const host: CommandHost = {
+    terminal,
+    cwd,
+    importOptions,
+    onTools: (command, examples, run, { showsProblems = false } = {}) =>
+      withExamples(command, examples).action(async () => {
+        const options = command.optsWithGlobals<CommandOptions>();
+        const { loadRegistry } = await import('./load/load-registry.js');
+        const { tools: patterns, manifests, mcp: settings, persona } = options;
+        const mcp = settings === undefined ? undefined : async () => (await import('./load/load-mcp-tools.js')).loadMcpTools(settings, terminal, cwd);
+        const loaded = await loadRegistry({ patterns, manifests, mcp, persona }, rootOf(options, cwd), importOptions);
+        try {
+          const problems = loaded.problems.map(({ file, reason }) => `${file}: ${reason}`);
+          if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
+          if (!showsProblems && loaded.registry.size === 0) {
+            exitCode = EXIT.findings;
+            reportError(terminal, args, 'NOT_A_TOOL', `${expectedGot('tools to work on', 'none')}${wantsJson(args) ? ` ${problems.join('. ')}` : ''}`);
+            return;
+          }
+          const code = (await run(loaded, options, command.args)) ?? EXIT.ok;
+          exitCode = code === EXIT.ok && problems.length > 0 && !showsProblems ? EXIT.findings : code;
+        } finally {
+          await loaded.close?.();
         }
-        const code = (await run(loaded, options, command.args)) ?? EXIT.ok;
-        exitCode = code === EXIT.ok && problems.length > 0 && !showsProblems ? EXIT.findings : code;
-      } finally {
-        await loaded.close?.();
-      }
-    });
-  const alone: CommandHost['alone'] = (command, examples, run) =>
-    withExamples(command, examples).action(async () => {
-      exitCode = await run(command.optsWithGlobals<CommandOptions>(), command.args);
-    });
+      }),
+    alone: (command, examples, run) =>
+      withExamples(command, examples).action(async () => {
+        exitCode = await run(command.optsWithGlobals<CommandOptions>(), command.args);
+      }),
+  };
 
+  const words = operandsOf(args);
+  const named = words[0] === 'help' ? words[1] : words[0];
   // Only without a command: with an action of its own, the program would take a misspelt command for an argument.
-  if (!hasOperand(args)) {
-    onTools(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], async (loaded, { json, tools, manifests, mcp }) => {
-      const { overview } = await import('./commands/overview.js');
-      // The tools of a user run only when they are asked for.
-      return overview(terminal, loaded, { json: json === true, runs: tools === undefined && manifests === undefined && mcp === undefined });
-    });
+  if (words.length === 0) (await import('./commands/overview.js')).defineOverview(program, host);
+  for (const [usage, about, family] of COMMANDS) {
+    const command = program.command(usage).description(about);
+    const name = command.name();
+    if (name === named) (await family())[name]!(command, host);
   }
-  defineCommands({ program, terminal, cwd, importOptions, onTools, alone });
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -79,13 +106,13 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
 /** @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */
 function rootOf({ root, tools, manifests, mcp }: CommandOptions, cwd: string): string {
   if (root === undefined) return cwd;
-  if (tools !== undefined || manifests !== undefined || mcp !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected --root, or --tools, --manifests or --mcp, found both; only the bundled tools keep to a root');
+  if (tools !== undefined || manifests !== undefined || mcp !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--root, or --tools, --manifests or --mcp', 'both', 'Only the bundled tools keep to a root.'));
   const folder = resolve(cwd, root);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw new ToolError('INVALID_ARGUMENT', `expected --root as a folder that exists, found ${JSON.stringify(root)}`);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalidArgument('--root as a folder that exists', root);
   return folder;
 }
 
-/** Says why a command ended without a result; programs that asked for JSON find it where the result would have been. */
+/** Reports why a command ended without a result; programs that asked for JSON get it where the result would have been. */
 export function reportError(terminal: Terminal, args: readonly string[], code: string, message: string): void {
   terminal.err(`${paint(terminal, 'red', 'error')} ${message}`);
   if (wantsJson(args)) printJsonError(terminal, code, message);
@@ -102,11 +129,12 @@ function wantsJson(args: readonly string[]): boolean {
   return options.some((each, index) => each === '--json' || each === '--format=json' || (each === '--format' && options[index + 1] === 'json'));
 }
 
-function hasOperand(args: readonly string[]): boolean {
+/** Returns the words of a command line beside the options of all commands; the first names the command. */
+function operandsOf(args: readonly string[]): readonly string[] {
   try {
-    return addGlobalOptions(new Command()).allowUnknownOption().exitOverride().configureOutput({ outputError: () => {} }).parseOptions([...args]).operands.length > 0;
+    return addGlobalOptions(new Command()).allowUnknownOption().exitOverride().configureOutput({ outputError: () => {} }).parseOptions([...args]).operands;
   } catch {
-    return false; // Wrong usage, which the program itself reports.
+    return []; // Wrong usage, which the program itself reports.
   }
 }
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { exportTools } from '../../src/cli/commands/find.js';
-import { addExportOptions } from '../../src/cli/define-commands.js';
+import { FIND_COMMANDS } from '../../src/cli/commands/find.js';
+import type { RunOnTools } from '../../src/cli/options.js';
 import type { ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 import { FakeTerminal } from './fake-terminal.js';
@@ -15,9 +15,11 @@ const registry = registryOf(
 /** Runs `tooldex export` with these words on the tools of the test. */
 function run(words: string, tools: ToolMetadataRegistry = registry) {
   const screen = new FakeTerminal();
-  const command = addExportOptions(new Command('export')).exitOverride().configureOutput({ writeErr: () => undefined });
+  const command = new Command('export').exitOverride().configureOutput({ writeErr: () => undefined });
+  let work: RunOnTools = () => undefined;
+  FIND_COMMANDS['export']!(command, { terminal: screen, cwd: '.', importOptions: {}, onTools: (_command, _examples, run) => (work = run), alone: () => undefined });
   command.parse(words.split(' '), { from: 'user' });
-  const code = exportTools(screen, { registry: tools, problems: [], fileOf: new Map() }, command.opts());
+  const code = work({ registry: tools, problems: [], fileOf: new Map() }, command.opts(), []);
   return { code, out: JSON.parse(screen.printed) as never, err: screen.told };
 }
 

@@ -7,7 +7,7 @@ import { outcomeToJson } from '../execute/show-outcome.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { importModules, type ImportOptions } from '../load/import-modules.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { callContextOf, executionOptionsOf } from '../options.js';
+import { addExecutionOptions, callContextOf, executionOptionsOf, positiveInteger, repeated, type CommandFamily } from '../options.js';
 import { plainJson } from '../plain-text.js';
 import { wrapWords } from '../table.js';
 import { paint, type Dialog } from '../terminal.js';
@@ -19,6 +19,26 @@ import { runOnce } from './run-once.js';
 import { DEMO, SessionFile } from './session-file.js';
 
 const MOST_COLUMNS = 100;
+
+/** Talks with a model. */
+export const CHAT_COMMANDS: CommandFamily = {
+  chat: (command, { terminal, cwd, importOptions, onTools }) => {
+    command
+      .option('--model <model>', 'a file whose default export is a model of the AI SDK or a function, or provider/name (default: demo, a script that needs no key)')
+      .option('--system <text>', 'what the model is told before all messages')
+      .option('--session <file>', 'keeps the conversation in a file, and goes on with the one that is there')
+      .option('--max-turns <n>', 'how often the model is asked before it must have answered (default: 8)', positiveInteger)
+      .option('--max-tools <n>', 'the model sees at most so many tools that fit, and one that finds others', positiveInteger)
+      .option('--manual', 'no tool is run: you answer every call')
+      .option('--accept-changed', 'runs calls of a session although their tools are declared otherwise now')
+      .option('--answer <call=value>', 'the answer to a question, or the result of a call as JSON or text; may be repeated', repeated)
+      .option('--approve <call>', 'approves a pending call; call=<json> gives it other arguments', repeated)
+      .option('--deny <call>', 'denies a pending call; call=<text> gives the reason', repeated)
+      .option('--rerun <call>', 'runs a call again whose outcome is not known', repeated);
+    const examples = ['chat', 'chat "what is in this folder?"', 'chat --model ./model.mjs --session talk.json', 'chat --session talk.json --approve call-2'];
+    onTools(addExecutionOptions(command), examples, (loaded, options, words) => chat(terminal, loaded, words, options, cwd, importOptions));
+  },
+};
 
 /**
  * Lets a model use tools in a conversation at the terminal; without one, for as far as it goes alone.

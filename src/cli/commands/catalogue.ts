@@ -7,9 +7,18 @@ import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { AXIS_COLUMNS, fieldWords, isInferred } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
+import { addFilterOptions, filterOf, type CommandFamily } from '../options.js';
 import { plainLine } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
+
+/** Looks at the tools themselves. */
+export const CATALOGUE_COMMANDS: CommandFamily = {
+  list: (command, { terminal, onTools }) =>
+    onTools(addFilterOptions(command), ['list', 'list --category git --access readonly', 'list --danger high,critical --json'], (loaded, options) => list(terminal, loaded, filterOf(options), options.json === true)),
+  show: (command, { terminal, onTools }) => onTools(command, ['show git_diff', 'show read_file --json'], (loaded, { json }, [name]) => show(terminal, loaded, name!, json === true)),
+  stats: (command, { terminal, onTools }) => onTools(command, ['stats', 'stats --tools "tools/**/*.ts" --json'], (loaded, { json }) => stats(terminal, loaded, json === true)),
+};
 
 /** Prints the tools that pass a filter, one a line. */
 export function list(terminal: Terminal, { registry, leftOut }: LoadedRegistry, filter: ToolFilter, json: boolean): void {

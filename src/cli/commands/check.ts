@@ -1,3 +1,4 @@
+import { Option, type Command } from 'commander';
 import { stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
@@ -10,9 +11,19 @@ import { entryOf } from '../../tool/tool-definition.js';
 import { EXIT } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { plainLine } from '../plain-text.js';
-import type { LintFormat } from '../options.js';
+import { LINT_FORMATS, type CommandFamily, type LintFormat } from '../options.js';
 import { table } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
+
+const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed`).choices(LINT_FORMATS).default('table'));
+
+/** Tells what is wrong with tools. */
+export const CHECK_COMMANDS: CommandFamily = {
+  lint: (command, { terminal, onTools }) =>
+    onTools(formatted(command, 'findings'), ['lint', 'lint --tools ./tools --format github'], (loaded, { json, format }) => lint(terminal, loaded, json === true ? 'json' : format), { showsProblems: true }),
+  validate: (command, { terminal, cwd, alone }) =>
+    alone(formatted(command, 'problems'), ['validate functions.json', 'validate ./manifests --format github'], ({ json, format }, places) => validate(terminal, places, json === true ? 'json' : format, cwd)),
+};
 
 /** A finding with the file its tool was loaded from, where there is one. */
 interface Located extends LintFinding {

@@ -1,4 +1,5 @@
-import { Priority } from '../../core/enums.js';
+import { Option } from 'commander';
+import { AccessMode, CostTier, DangerLevel, Priority } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import type { ExportInput } from '../../interop/export/exported-tools.js';
 import { toAnthropicTools } from '../../interop/export/to-anthropic-tools.js';
@@ -8,11 +9,45 @@ import { toOpenAITools } from '../../interop/export/to-openai-tools.js';
 import { selectTools } from '../../selection/select-tools.js';
 import type { SelectionRequest } from '../../selection/selection-request.js';
 import type { Selection } from '../../selection/selection.js';
-import type { SchemaLevel } from '../../tool/render/render-tool.js';
+import { SCHEMA_LEVELS, type SchemaLevel } from '../../tool/render/render-tool.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { filterOf, type EXPORT_APIS, type EXPORT_TARGETS } from '../options.js';
+import { addFilterOptions, collectValues, filterOf, positiveInteger, wholeNumber, type CommandFamily } from '../options.js';
 import { table, wrapList } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
+
+const EXPORT_TARGETS = ['openai', 'anthropic', 'gemini', 'mcp'] as const;
+const EXPORT_APIS = ['chat', 'responses'] as const;
+
+/** Looks for the tools of a request, and gives them to models. */
+export const FIND_COMMANDS: CommandFamily = {
+  search: (command, { terminal, onTools }) =>
+    onTools(command.option('--limit <n>', 'at most so many tools', positiveInteger, 10), ['search "run the tests"', 'search show diff --limit 3'], (loaded, { json, limit }, words) => search(terminal, loaded, words.join(' '), limit, json === true)),
+  select: (command, { terminal, onTools }) => {
+    command
+      .option('--max <n>', 'at most so many tools, beside those of critical priority', wholeNumber)
+      .option('--no-critical-outside-limit', 'tools of critical priority take places of --max')
+      .option('--budget <tokens>', 'what all tools together may cost the prompt', wholeNumber)
+      .option('--stage <name>', 'only tools of this stage, beside the guaranteed')
+      .option('--task-type <name>', 'only tools for this type of task, beside the guaranteed')
+      .option('--include <names>', 'tools that are offered in any case; repeat, or separate with commas', collectValues())
+      .option('--exclude <names>', 'tools that are not offered; repeat, or separate with commas', collectValues())
+      .option('--access <modes>', `only these access modes (${Object.values(AccessMode).join(', ')}); repeat, or separate with commas`, collectValues())
+      .addOption(new Option('--max-danger <level>', 'at most this dangerous').choices(Object.values(DangerLevel)))
+      .addOption(new Option('--max-cost <tier>', 'the maximum cost tier').choices(Object.values(CostTier)));
+    onTools(command, ['select "fix the failing test" --max 6', 'select "what changed?" --stage reading --budget 600'], (loaded, options, words) => select(terminal, loaded, selectionRequestOf(words.join(' '), options), options.json === true));
+  },
+  export: (command, { terminal, onTools }) => {
+    command
+      .addOption(new Option('--to <target>', 'for whose interface').choices(EXPORT_TARGETS).makeOptionMandatory())
+      .addOption(new Option('--api <api>', 'with --to openai: which of its two interfaces (default: chat)').choices(EXPORT_APIS))
+      .addOption(new Option('--level <level>', 'how much of every tool is shown').choices(SCHEMA_LEVELS))
+      .option('--strict', 'with --to openai: in strict mode where a tool allows it')
+      .option('--select <request>', 'only the tools a model would see for this request, each at the level chosen for it')
+      .option('--max <n>', 'with --select: at most so many tools', wholeNumber)
+      .option('--budget <tokens>', 'with --select: what all tools together may cost the prompt', wholeNumber);
+    onTools(addFilterOptions(command), ['export --to openai', 'export --to anthropic --select "run the tests" --max 8', 'export --to mcp --category git'], (loaded, options) => exportTools(terminal, loaded, options));
+  },
+};
 
 /** Prints the tools that fit a request, best first, with the reasons: ranked search, and the keyword formula beside it. */
 export function search(terminal: Terminal, { registry }: LoadedRegistry, text: string, limit: number, json: boolean): void {

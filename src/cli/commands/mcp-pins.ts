@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
@@ -8,6 +9,7 @@ import type { PinFinding, ServerListing } from '../../mcp/pins/definition-change
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { shownArguments } from '../execute/ask-to-confirm.js';
 import { EXIT } from '../exit-codes.js';
+import type { CommandHost } from '../options.js';
 import { readMcpConfig } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine, seenText } from '../plain-text.js';
 import { paint, type Dialog, type Style, type Terminal } from '../terminal.js';
@@ -26,11 +28,38 @@ export interface PinsOptions {
   readonly yes?: boolean;
 }
 
+/** The option of the commands that read settings. */
+export const CONFIG_OPTION = ['--config <file>', 'the settings of MCP servers (default: .mcp.json or mcp.json)'] as const;
+
+/** Adds `tooldex mcp pins` and the commands below it. */
+export function definePins(mcp: Command, { terminal, cwd, alone }: CommandHost): void {
+  const pins = mcp.command('pins').description('compares what servers offer with what was approved');
+  const approve = pins.command('approve [tools...]').description('shows how it differs, and pins it after approval').option('--all', 'all that differ').option('--yes', 'without a question');
+  for (const [action, command, examples] of [
+    ['verify', pins.command('verify').description('what is new, changed or gone; for CI'), ['mcp pins verify']],
+    ['diff', pins.command('diff [tools...]').description('how it differs, leaf by leaf'), ['mcp pins diff', 'mcp pins diff memory.read_graph']],
+    ['approve', approve, ['mcp pins approve --all', 'mcp pins approve memory.read_graph --yes']],
+  ] as const) {
+    command.option(...CONFIG_OPTION).option('--lock <file>', 'the file with what was approved (default: tooldex-pins.json beside the settings)').addHelpText('after', PINS_EXIT_HELP);
+    alone(command, examples, (options, tools) => mcpPins(terminal, action, tools, options, cwd));
+  }
+}
+
 /** Asks servers what they list now. */
 export type ListServers = (settings: McpSettings, options: { readonly signal: AbortSignal }) => Promise<readonly ServerListing[]>;
 
 /** A server could not be asked, and nothing else was found. Findings count more: a server that is down must not hide them. */
 const EXIT_UNREACHABLE = 3;
+
+/** The codes of `tooldex mcp pins`, for its help: CI goes by them. */
+const PINS_EXIT_HELP = `
+Exit codes:
+  0    nothing differs, or all of it was approved
+  1    something differs: a tool is new, changed, removed or cannot be pinned
+  2    wrong usage, or a lock file that is missing or refused
+  3    a server could not be asked, and the others differ in nothing
+  4    approval is needed and was not given
+  130  interrupted`;
 
 /** The most columns of what is shown for approval. */
 const MOST_COLUMNS = 100;

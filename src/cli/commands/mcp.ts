@@ -7,12 +7,34 @@ import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { callContextOf, executionOptionsOf, filterOf, TOKEN_VARIABLE } from '../options.js';
+import { addExecutionOptions, addFilterOptions, callContextOf, executionOptionsOf, filterOf, repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine } from '../plain-text.js';
 import { table } from '../table.js';
 import { paint, type Dialog } from '../terminal.js';
+import { CONFIG_OPTION, definePins } from './mcp-pins.js';
+
+/** Serves tools over MCP, and looks at the servers of others. */
+export const MCP_COMMANDS: CommandFamily = {
+  mcp: (mcp, host) => {
+    const { terminal, cwd, onTools, alone } = host;
+    const serve = mcp
+      .command('serve')
+      .description('serves the tools to an MCP client on standard input and output, or over HTTP')
+      .option('--http', 'listens for clients over streamable HTTP')
+      .option('--port <n>', 'with --http: the port; 0 takes any that is free (default: 4781)', wholeNumber)
+      .option('--host <address>', 'with --http: the address; any but 127.0.0.1 needs a token')
+      .option('--token <text>', 'with --http: what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN)')
+      .option('--allowed-host <name>', 'with --http: a name under which it is asked for; may be repeated', repeated)
+      .option('--search', 'lists the tool that finds others instead of all tools (default: above 128 tools)')
+      .option('--no-search', 'lists all tools, however many');
+    onTools(addExecutionOptions(addFilterOptions(serve)), ['mcp serve', 'mcp serve --http --port 4781', 'mcp serve --manifests ./manifests --yes low'], (loaded, options) => mcpServe(terminal, loaded, options));
+    const list = mcp.command('list').description('the servers of a settings file, and the tools they offer now').option(...CONFIG_OPTION);
+    alone(list, ['mcp list', 'mcp list --config servers.json --json'], (options) => mcpList(terminal, options, cwd));
+    definePins(mcp, host);
+  },
+};
 
 /** Shows how it stands with every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
 export async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {

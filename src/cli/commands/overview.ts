@@ -1,7 +1,9 @@
+import type { Command } from 'commander';
 import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
+import type { CommandHost } from '../options.js';
 import { plainJson } from '../plain-text.js';
 import { table, wrapList, wrapWords } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
@@ -17,13 +19,20 @@ const SELECTED = 'find out why the test of the parser fails and fix it';
 const TOKEN_BUDGET = 700;
 const MARGIN = 21;
 
+/** Makes the program show the overview, which runs nothing of a user's own tools: those run only when they are asked for. */
+export function defineOverview(program: Command, { terminal, onTools }: CommandHost): void {
+  onTools(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], (loaded, { json, tools, manifests, mcp }) =>
+    overview(terminal, loaded, { json: json === true, runs: tools === undefined && manifests === undefined && mcp === undefined }),
+  );
+}
+
 /**
  * Shows what a registry knows, on real tools: the catalogue, the derived sets, matches for a few requests, a selection, and
  * what becomes of a few calls, and one turn of a chat that waits for a user and goes on.
  *
  * @param runs whether the examples are run; they are calls of the bundled tools, and a scripted model.
  */
-export async function overview(terminal: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
+async function overview(terminal: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
   const byName = (names: ReadonlySet<string>) => [...names];
   const sets = (Object.keys(DERIVED_SETS) as DerivedSet[]).map((set) => [set, registry.filter({ derived: [set] }).map(({ name }) => name)] as const);
   const stages = inOrder(registry.getAllStages()).map((stage) => [stage, byName(registry.getToolsByStage(stage))] as const);

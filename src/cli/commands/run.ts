@@ -6,9 +6,21 @@ import { planToJson, showPlan, type ShownPlan } from '../execute/show-plan.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { callContextOf, executionOptionsOf } from '../options.js';
+import { addExecutionOptions, callContextOf, executionOptionsOf, type CommandFamily } from '../options.js';
 import { plainJson } from '../plain-text.js';
 import { paint, type Dialog, type Terminal } from '../terminal.js';
+
+/** Runs tools. */
+export const RUN_COMMANDS: CommandFamily = {
+  run: (command, { terminal, cwd, onTools }) =>
+    onTools(
+      addExecutionOptions(command.option('--input <json>', 'its arguments as JSON, @file, or - for standard input (default: {})')),
+      ['run list_directory', `run write_file --input '{"path": "a.txt", "content": "Hello"}' --yes`, 'run git_commit --input @commit.json'],
+      (loaded, options, [name]) => run(terminal, loaded, name!, options, cwd),
+    ),
+  plan: (command, { terminal, cwd, onTools }) =>
+    onTools(addExecutionOptions(command.option('--run', 'then run them')), ['plan calls.json', 'plan - --run --yes low < calls.json'], (loaded, options, [file]) => plan(terminal, loaded, file!, options, cwd)),
+};
 
 /**
  * Runs one tool, asking where the policy asks, and prints what it answered.

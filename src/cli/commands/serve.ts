@@ -10,9 +10,26 @@ import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
-import { REDIS_VARIABLE, TOKEN_VARIABLE, type CommandOptions } from '../options.js';
+import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../options.js';
 import { plainLine } from '../plain-text.js';
 import { paint, type Dialog } from '../terminal.js';
+
+/** The variable that gives the Redis in which processes keep health together. */
+const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';
+
+/** Serves the catalogue. */
+export const SERVE_COMMANDS: CommandFamily = {
+  serve: (command, { terminal, cwd, importOptions, alone }) => {
+    command
+      .option('--port <n>', 'the port to listen on; 0 takes any that is free (default: 4780)', wholeNumber)
+      .option('--host <address>', 'the address to listen on; any but 127.0.0.1 needs a token')
+      .option('--token <text>', 'what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN, which other users cannot see)')
+      .option('--allowed-host <name>', 'a name under which it is asked for instead of localhost; may be repeated', repeated)
+      .option('--redis <url>', 'shows the health that all processes on this Redis measured (default: the variable TOOLDEX_REDIS_URL, which other users cannot see)')
+      .option('--redis-prefix <text>', 'what those processes put before their keys: `prefix` of RedisStateStore (default: tooldex:)');
+    alone(command, ['serve', 'serve --manifests ./manifests --port 8080', 'serve --mcp .mcp.json', 'serve --redis redis://127.0.0.1:6379'], (options) => serveCatalogue(terminal, options, cwd, importOptions));
+  },
+};
 
 /** The options of `tooldex serve`. */
 export interface ServeCommandOptions extends Pick<CommandOptions, 'tools' | 'manifests' | 'mcp' | 'persona' | 'json'> {
