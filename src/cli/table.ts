@@ -1,6 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { plainLine } from './plain-text.js';
-import { paint, type Style, type Terminal } from './terminal.js';
+import { plainLine, paint, type Style, type Terminal } from './terminal.js';
 
 export interface Column<Row> {
   readonly title: string;
@@ -17,7 +16,7 @@ const LEAST_WRAPPED = 36;
 const LEAST_CUT = 4;
 const INDENT = 4;
 /** Longer lines are hard to follow, also where there is room for them. */
-const LONGEST_LINE = 110;
+export const LONGEST_LINE = 110;
 
 /** Rows under headings, each column as wide as its longest value and all of them as wide as the terminal at most. */
 export function table<Row>(terminal: Terminal, rows: readonly Row[], columns: readonly Column<Row>[]): string {

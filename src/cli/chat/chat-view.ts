@@ -7,16 +7,12 @@ import { DangerLevel } from '../../core/enums.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { dangerStyle } from '../axis-columns.js';
-import { choiceLines } from '../execute/answer-question.js';
-import { callBlock, callLines } from '../execute/ask-to-confirm.js';
-import { durationText, STATUS_STYLES } from '../execute/show-outcome.js';
+import { choiceLines, callBlock, callLines } from '../execute/shown-call.js';
+import { durationText, STATUS_STYLES } from '../execute/show-calls.js';
 import { EXIT } from '../exit-codes.js';
-import { plainLine, plainText } from '../plain-text.js';
-import { visibleLength, wrapWords } from '../table.js';
-import { paint, type Terminal } from '../terminal.js';
+import { plainLine, plainText, paint, type Terminal } from '../terminal.js';
+import { LONGEST_LINE, visibleLength, wrapWords } from '../table.js';
 
-/** Longer lines are hard to follow. */
-const LONGEST_LINE = 110;
 /** Of a line about a call, where no terminal gives the width. */
 const USUAL_LINE = 120;
 

@@ -4,12 +4,10 @@ import { DangerLevel } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import type { Json } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
-import { answerQuestion } from '../execute/answer-question.js';
-import { askToConfirm, callBlock } from '../execute/ask-to-confirm.js';
-import { Turns } from '../execute/turns.js';
+import { answerQuestion, askToConfirm, Turns } from '../execute/ask-user.js';
+import { callBlock } from '../execute/shown-call.js';
 import { EXIT } from '../exit-codes.js';
-import { plainLine } from '../plain-text.js';
-import { paint, type Dialog } from '../terminal.js';
+import { plainLine, paint, type Dialog } from '../terminal.js';
 import { exitCodeOfSession, showHalt } from './chat-view.js';
 import type { ChatSetup } from './chat-setup.js';
 

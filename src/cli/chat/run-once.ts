@@ -1,7 +1,7 @@
 import type { Decided, Session } from '../../chat/session/session.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { EXIT } from '../exit-codes.js';
-import { plainJson, plainLine } from '../plain-text.js';
+import { plainJson, plainLine } from '../terminal.js';
 import { exitCodeOfSession, showHalt, showPending } from './chat-view.js';
 import type { ChatCommandOptions, ChatSetup } from './chat-setup.js';
 import { jsonOrText } from './converse.js';

@@ -8,9 +8,8 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import { AXIS_COLUMNS, fieldWords, isInferred } from '../axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addFilterOptions, filterOf, type CommandFamily } from '../options.js';
-import { plainLine } from '../plain-text.js';
+import { plainLine, paint, type Terminal } from '../terminal.js';
 import { table, wrapList, wrapWords } from '../table.js';
-import { paint, type Terminal } from '../terminal.js';
 
 /** Looks at the tools themselves. */
 export const CATALOGUE_COMMANDS: CommandFamily = {

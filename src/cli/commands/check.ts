@@ -10,10 +10,9 @@ import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/requi
 import { entryOf } from '../../tool/tool-definition.js';
 import { EXIT } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { plainLine } from '../plain-text.js';
+import { plainLine, paint, type Terminal } from '../terminal.js';
 import { LINT_FORMATS, type CommandFamily, type LintFormat } from '../options.js';
 import { table } from '../table.js';
-import { paint, type Terminal } from '../terminal.js';
 
 const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed`).choices(LINT_FORMATS).default('table'));
 

@@ -7,12 +7,11 @@ import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
-import { shownArguments } from '../execute/ask-to-confirm.js';
+import { shownArguments } from '../execute/shown-call.js';
 import { EXIT } from '../exit-codes.js';
 import type { CommandHost } from '../options.js';
 import { readMcpConfig } from '../load/load-mcp-tools.js';
-import { plainJson, plainLine, seenText } from '../plain-text.js';
-import { paint, type Dialog, type Style, type Terminal } from '../terminal.js';
+import { plainJson, plainLine, seenText, paint, type Dialog, type Style, type Terminal } from '../terminal.js';
 
 export type PinsAction = 'verify' | 'diff' | 'approve';
 

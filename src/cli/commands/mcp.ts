@@ -10,9 +10,8 @@ import type { LoadedRegistry } from '../load/load-registry.js';
 import { addExecutionOptions, addFilterOptions, callContextOf, executionOptionsOf, filterOf, repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { plainJson, plainLine } from '../plain-text.js';
+import { plainJson, plainLine, paint, type Dialog } from '../terminal.js';
 import { table } from '../table.js';
-import { paint, type Dialog } from '../terminal.js';
 import { CONFIG_OPTION, definePins } from './mcp-pins.js';
 
 /** Serves tools over MCP, and looks at the servers of others. */

@@ -1,14 +1,12 @@
 import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
-import { answerQuestion } from '../execute/answer-question.js';
+import { answerQuestion } from '../execute/ask-user.js';
 import { readCalls, readJsonFile, readJsonOption } from '../execute/read-json.js';
-import { callLine, explanationLines, factsText, outcomeToJson, progressLine, statusText, valueText } from '../execute/show-outcome.js';
-import { planToJson, showPlan, type ShownPlan } from '../execute/show-plan.js';
+import { callLine, explanationLines, factsText, outcomeToJson, progressLine, statusText, valueText, planToJson, showPlan, type ShownPlan } from '../execute/show-calls.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addExecutionOptions, callContextOf, executionOptionsOf, type CommandFamily } from '../options.js';
-import { plainJson } from '../plain-text.js';
-import { paint, type Dialog, type Terminal } from '../terminal.js';
+import { plainJson, paint, type Dialog, type Terminal } from '../terminal.js';
 
 /** Runs tools. */
 export const RUN_COMMANDS: CommandFamily = {

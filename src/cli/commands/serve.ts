@@ -11,8 +11,7 @@ import { EXIT } from '../exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
 import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../options.js';
-import { plainLine } from '../plain-text.js';
-import { paint, type Dialog } from '../terminal.js';
+import { plainLine, paint, type Dialog } from '../terminal.js';
 
 /** The variable that gives the Redis in which processes keep health together. */
 const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';

@@ -4,8 +4,7 @@ import { resolve } from 'node:path';
 import { ToolError, type ToolErrorCode } from '../../core/errors.js';
 import { formatIssues, toIssues } from '../../core/issues.js';
 import type { ToolCall } from '../../safety/calls.js';
-import { plainLine } from '../plain-text.js';
-import { readBounded, type Dialog } from '../terminal.js';
+import { plainLine, readBounded, type Dialog } from '../terminal.js';
 
 /** Bytes of a file of calls, or of one call's input: more than the executor takes. */
 const MAX_BYTES = 4 * 2 ** 20;

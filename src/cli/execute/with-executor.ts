@@ -6,8 +6,7 @@ import { SafetyPolicy } from '../../safety/safety-policy.js';
 import { defineTool } from '../../tool/tool-definition.js';
 import type { ExecutionOptions } from '../options.js';
 import type { Dialog } from '../terminal.js';
-import { askToConfirm } from './ask-to-confirm.js';
-import { Turns } from './turns.js';
+import { askToConfirm, Turns } from './ask-user.js';
 
 /** What a command works with while it runs tools. */
 export interface Execution {

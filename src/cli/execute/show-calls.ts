@@ -1,15 +1,72 @@
 import { inspect } from 'node:util';
 import type { Issue } from '../../core/errors.js';
 import type { Json } from '../../core/plain-data.js';
-import type { ToolEvent } from '../../core/tool-event.js';
-import type { ToolOutcome } from '../../safety/calls.js';
+import type { ToolEvent, Verdict } from '../../core/tool-event.js';
+import type { ExecutionPlan, PlannedCall } from '../../execution/plan-execution.js';
+import type { DryRun } from '../../execution/tool-executor.js';
+import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { formatPath } from '../../tool/input/input-error.js';
 import { isDeniedByUser } from '../exit-codes.js';
-import { plainJson, plainLine, plainText } from '../plain-text.js';
-import { paint, type Style, type Terminal } from '../terminal.js';
-import { choiceLines } from './answer-question.js';
-import { callLines } from './ask-to-confirm.js';
+import { LONGEST_LINE, wrapWords } from '../table.js';
+import { paint, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal.js';
+import { callLines, choiceLines } from './shown-call.js';
+
+/** What would happen to some calls: their order, and what the policy would say. */
+export interface ShownPlan {
+  readonly calls: readonly ToolCall[];
+  readonly plan: ExecutionPlan;
+  readonly dryRuns: readonly DryRun[];
+}
+
+const VERDICT_STYLES: Readonly<Record<Verdict | 'refused', Style>> = { allow: 'green', confirm: 'yellow', deny: 'red', refused: 'red' };
+const MARGIN = 6;
+const LABEL = 9;
+
+/** Prints a plan, one block a batch, and a line that sums it up. */
+export function showPlan(terminal: Terminal, { calls, plan, dryRuns }: ShownPlan): void {
+  for (const [index, batch] of plan.batches.entries()) {
+    const together = batch.length === 1 ? '1 call' : `${batch.length} calls side by side`;
+    terminal.out(`${index === 0 ? '' : '\n'}${paint(terminal, 'bold', `Batch ${index + 1}`)}  ${paint(terminal, 'dim', together)}`);
+    for (const position of batch) for (const line of plannedLines(terminal, plan.calls[position]!, calls[position]!, dryRuns[position]!)) terminal.out(line);
+  }
+  const counts = (['allow', 'confirm', 'deny', 'refused'] as const).map((verdict) => [verdict, dryRuns.filter((dryRun) => verdictOf(dryRun) === verdict).length] as const);
+  const verdicts = counts.filter(([, count]) => count > 0).map(([verdict, count]) => `${count} ${verdict}`);
+  terminal.out(paint(terminal, 'dim', `\n${[`${calls.length} ${calls.length === 1 ? 'call' : 'calls'} in ${plan.batches.length} ${plan.batches.length === 1 ? 'batch' : 'batches'}`, ...verdicts].join(', ')}`));
+}
+
+function plannedLines(terminal: Terminal, { position, toolName, after }: PlannedCall, call: ToolCall, dryRun: DryRun): string[] {
+  const width = Math.min(terminal.columns, LONGEST_LINE);
+  const head = `${String(position).padStart(4)}  `;
+  const name = plainLine(toolName);
+  const room = width - head.length - name.length - 2;
+  const input = plainLine(JSON.stringify(call.input));
+  const short = input.length > room ? `${input.slice(0, Math.max(0, room - 1))}…` : input;
+  const labelled = (label: string, style: Style, text: string) =>
+    wrapWords(plainLine(text), width - MARGIN - LABEL).map((line, index) => ' '.repeat(MARGIN) + (index === 0 ? paint(terminal, style, label.padEnd(LABEL)) : ' '.repeat(LABEL)) + paint(terminal, 'dim', line));
+  const verdict = verdictOf(dryRun);
+  return [
+    `${paint(terminal, 'dim', head)}${paint(terminal, 'bold', name)}  ${paint(terminal, 'dim', short)}`,
+    ...labelled(verdict, VERDICT_STYLES[verdict], dryRun.refused ?? dryRun.decision.reason),
+    ...(after === undefined ? [] : labelled('waits', 'cyan', after.reason)),
+  ];
+}
+
+/** A call whose input is refused does not run, whatever the policy says. */
+function verdictOf({ decision, refused }: DryRun): Verdict | 'refused' {
+  return refused !== undefined && decision.verdict !== 'deny' ? 'refused' : decision.verdict;
+}
+
+/** A plan as plain JSON. */
+export function planToJson({ calls, plan, dryRuns }: ShownPlan): object {
+  return {
+    batches: plan.batches,
+    calls: plan.calls.map((planned, position) => {
+      const { decision, refused } = dryRuns[position]!;
+      return { ...planned, input: calls[position]!.input, decision, ...(refused !== undefined && { refused }) };
+    }),
+  };
+}
 
 export const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = { ok: 'green', halt: 'green', error: 'red', denied: 'red', ask_user: 'yellow', manual: 'yellow', approval_required: 'yellow' };
 

@@ -1,0 +1,137 @@
+import type { Json } from '../../core/plain-data.js';
+import type { DryRun } from '../../execution/tool-executor.js';
+import type { Confirm, Confirmation, PendingApproval, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import { unansweredText } from '../../safety/read-outcome.js';
+import { choicesOf, readAnswer, type Question } from '../../tool/question.js';
+import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal.js';
+import { callLines, choiceLines, SHOWN_WHOLE, type ConfirmableCall } from './shown-call.js';
+
+/** Who may speak on a terminal: one question at a time, and nothing else while one is open. */
+export class Turns {
+  readonly #terminal: Dialog;
+  #last: Promise<unknown> = Promise.resolve();
+  #open = 0;
+  #kept: string[] = [];
+
+  constructor(terminal: Dialog) {
+    this.#terminal = terminal;
+  }
+
+  /** Writes a diagnostic; while a question is open, after it: text between question and answer could change what is answered. */
+  tell(text: string): void {
+    if (this.#open > 0) this.#kept.push(text);
+    else this.#terminal.err(text);
+  }
+
+  /** Asks when all who came before have their answer. */
+  take<T>(ask: () => Promise<T>): Promise<T> {
+    this.#open += 1;
+    const turn = this.#last.then(ask).finally(() => {
+      this.#open -= 1;
+      if (this.#open > 0) return;
+      for (const text of this.#kept.splice(0)) this.#terminal.err(text);
+    });
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+}
+
+/**
+ * Asks the user at the terminal: `y` runs the call, `e` changes its arguments first, everything else denies it.
+ *
+ * Changed arguments are judged and shown again before they run.
+ *
+ * @param judge returns what the policy would say to other arguments, without running anything.
+ */
+export function askToConfirm(terminal: Dialog, turns: Turns, judge: (call: ToolCall) => Promise<DryRun>): Confirm {
+  return (pending, { signal }) => turns.take(() => confirmed(terminal, pending, judge, signal));
+}
+
+async function confirmed(terminal: Dialog, pending: PendingApproval, judge: (call: ToolCall) => Promise<DryRun>, signal: AbortSignal | undefined): Promise<Confirmation> {
+  let call: ConfirmableCall = pending;
+  let whole = false;
+  for (let shown = false; signal?.aborted !== true; ) {
+    const isLong = seenText(JSON.stringify(call.input)).length > SHOWN_WHOLE;
+    if (!shown) for (const line of callLines(terminal, call, { whole })) terminal.err(line);
+    shown = true;
+    const answer = (await terminal.ask(`Run it? ${isLong && !whole ? '[y/N/e/a] (a shows all) ' : '[y/N/e] '}`, { signal }))?.trim().toLowerCase();
+    if (answer === 'y' || answer === 'yes') return call === pending ? true : { input: call.input };
+    if (answer === 'a' && isLong) {
+      whole = true;
+      shown = false;
+    } else if (answer === 'e') {
+      const edited = await editedCall(terminal, call, pending, judge, signal);
+      if (edited === undefined) continue;
+      call = edited;
+      shown = false;
+      whole = false;
+    } else return false;
+  }
+  return false;
+}
+
+/** The call with the arguments that were typed, or nothing when they cannot run. */
+async function editedCall(terminal: Dialog, call: ConfirmableCall, { callId, toolName }: PendingApproval, judge: (call: ToolCall) => Promise<DryRun>, signal: AbortSignal | undefined): Promise<ConfirmableCall | undefined> {
+  const refuse = (why: string) => terminal.err(`${paint(terminal, 'red', 'refused')} ${plainText(why)}`);
+  const text = await terminal.ask('Arguments as JSON: ', { prefill: seenText(JSON.stringify(call.input)), signal });
+  if (text === undefined) return undefined;
+  let input: Json;
+  try {
+    input = JSON.parse(text) as Json;
+  } catch (error) {
+    refuse(`expected JSON, found ${plainLine((error as SyntaxError).message)}`);
+    return undefined;
+  }
+  const { refused, decision } = await judge({ id: callId, name: toolName, input });
+  if (refused !== undefined || decision.verdict === 'deny') {
+    refuse(refused ?? decision.reason);
+    return undefined;
+  }
+  return { toolName, danger: decision.danger, reason: decision.reason, input };
+}
+
+/**
+ * Returns the outcome once the user at the terminal has answered a tool's question: the answer is the tool's result.
+ *
+ * Outcomes that ask nothing, and questions that nobody answers, stay as they are; a question whose time ends is a failure with
+ * the code `TIMEOUT`.
+ */
+export async function answerQuestion(terminal: Dialog, turns: Turns, outcome: ToolOutcome, signal: AbortSignal): Promise<ToolOutcome> {
+  if (outcome.status !== 'ask_user' || !terminal.interactive) return outcome;
+  const { callId, toolName, durationMs, attempts, cached, provider, timeoutMs } = outcome;
+  const limit = new AbortController();
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => limit.abort(), timeoutMs);
+  const asking = AbortSignal.any([signal, limit.signal]);
+  const answer = await turns.take(async () => {
+    terminal.err(`${paint(terminal, 'bold', toolName)} asks: ${plainText(outcome.question)}`);
+    for (const line of choiceLines(terminal, outcome, true)) terminal.err(line);
+    for (;;) {
+      const text = await terminal.ask(promptOf(outcome), { signal: asking });
+      if (text === undefined) return text;
+      const chosen = chosenBy(outcome, text);
+      if (chosen !== undefined) return chosen;
+      terminal.err(`${paint(terminal, 'red', 'refused')} expected ${outcome.multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there'}`);
+    }
+  });
+  clearTimeout(timer);
+  const facts = { callId, toolName, durationMs, attempts, cached, ...(provider !== undefined && { provider }) };
+  if (answer !== undefined) return Object.freeze({ ...facts, status: 'ok', value: answer });
+  return limit.signal.aborted && !signal.aborted ? Object.freeze({ ...facts, status: 'error', code: 'TIMEOUT', message: unansweredText(toolName) }) : outcome;
+}
+
+function promptOf(question: Question): string {
+  const count = choicesOf(question).length;
+  if (count === 0) return 'Answer: ';
+  return `Answer (1–${count}${question.multiple === true ? ', several with commas' : ''}${question.allowOther === true ? ', or your own words' : ''}): `;
+}
+
+/** The answers as they stand there come before numbers, and both before words of the user's own. */
+function chosenBy(question: Question, text: string): string | readonly string[] | undefined {
+  const offered = choicesOf(question);
+  const exact = readAnswer({ ...question, allowOther: false }, text);
+  if (exact.ok) return exact.value;
+  const numbers = question.multiple === true ? text.split(',') : [text];
+  const values = numbers.map((each) => (/^\s*\d{1,4}\s*$/.test(each) ? offered[Number(each) - 1]?.value : undefined));
+  const answer = readAnswer(question, values.every((each) => each !== undefined) ? (question.multiple === true ? values : values[0]) : text);
+  return answer.ok ? answer.value : undefined;
+}
