@@ -28,7 +28,7 @@ export const AXIS_COLUMNS: readonly Column<ToolEntry>[] = fieldsOn('column').map
   };
 });
 
-/** Whether nobody declared a field of a tool. */
+/** Returns whether a field of a tool was inferred, not declared. */
 export function isInferred({ inferred }: ToolEntry, name: FieldName): boolean {
   return (inferred as readonly string[]).includes(name);
 }

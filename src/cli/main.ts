@@ -16,13 +16,13 @@ process.on('exit', () => {
   if (finished) return;
   process.exitCode = EXIT.findings;
   const place = importing === undefined ? 'after the files were imported' : `while ${importing} was imported`;
-  reportError(terminal, args, 'EXECUTION_FAILED', `expected the command to finish, found the process ended ${place}. Look there for process.exit, or for the error above`);
+  reportError(terminal, args, 'EXECUTION_FAILED', `Expected the command to finish, got the end of the process ${place}. Look there for process.exit, or for the error above.`);
 });
 
 void runCli(args, terminal, process.cwd(), { onImport: (file) => (importing = file) })
   .catch((error: unknown) => {
     console.error(error);
-    reportError(terminal, args, 'INTERNAL', 'expected a result, found a fault of tooldex itself');
+    reportError(terminal, args, 'INTERNAL', 'Expected a result, got a fault of tooldex itself.');
     return 70; // EX_SOFTWARE of sysexits.h.
   })
   .then(async (exitCode) => {

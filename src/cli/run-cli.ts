@@ -103,7 +103,7 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
   }
 }
 
-/** @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */
+/** Returns the folder of the bundled tools. @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */
 function rootOf({ root, tools, manifests, mcp }: CommandOptions, cwd: string): string {
   if (root === undefined) return cwd;
   if (tools !== undefined || manifests !== undefined || mcp !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--root, or --tools, --manifests or --mcp', 'both', 'Only the bundled tools keep to a root.'));
@@ -122,7 +122,7 @@ function printJsonError(terminal: Terminal, code: string, message: string): void
   terminal.out(JSON.stringify({ error: { code, message } }, null, 2));
 }
 
-/** Known before the command line is understood: that may be what fails. */
+/** Returns whether JSON is asked for, before the command line is understood: that may be what fails. */
 function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   const options = end === -1 ? args : args.slice(0, end);

@@ -6,19 +6,19 @@ export interface Column<Row> {
   readonly value: (row: Row) => string;
   readonly style?: (row: Row) => Style | undefined;
   readonly align?: 'left' | 'right';
-  /** Where the terminal is too narrow: left out, or, for the last column, continued on further lines. Otherwise cut. */
+  /** Tells what happens where the terminal is too narrow: left out, or, for the last column, continued on further lines. Otherwise cut. */
   readonly narrow?: 'drop' | 'wrap';
 }
 
 const GAP = '  ';
-/** Wrapped text of fewer columns is hard to read, and goes below its row; so does text with a word that is wider than its column. */
+/** The fewest columns of wrapped text: narrower text goes below its row, and so does text with a word that is wider than its column. */
 const LEAST_WRAPPED = 36;
 const LEAST_CUT = 4;
 const INDENT = 4;
-/** Longer lines are hard to follow, also where there is room for them. */
+/** The most columns of a line: longer ones are hard to follow, also where there is room for them. */
 export const LONGEST_LINE = 110;
 
-/** Rows under headings, each column as wide as its longest value and all of them as wide as the terminal at most. */
+/** Returns rows under headings, each column as wide as its longest value and all of them as wide as the terminal at most. */
 export function table<Row>(terminal: Terminal, rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const natural = new Map(columns.map((column) => [column, Math.max(column.title.length, ...rows.map((row) => plainLine(column.value(row)).length))]));
   const widthOf = (shown: readonly Column<Row>[]) => shown.reduce((sum, column) => sum + natural.get(column)!, GAP.length * (shown.length - 1));
@@ -48,7 +48,7 @@ export function table<Row>(terminal: Terminal, rows: readonly Row[], columns: re
   return [padded(head!) + paint(terminal, 'dim', last.title), ...body.map((line, index) => padded(line) + (wrapped[index]![0] ?? '') + indented(wrapped[index]!.slice(1)))].join('\n');
 }
 
-/** As wide as the values; where that is too wide, the widest columns give way first. */
+/** Returns the widths of the values; where they are too wide together, the widest columns give way first. */
 function cutWidths<Row>(terminal: Terminal, columns: readonly Column<Row>[], natural: ReadonlyMap<Column<Row>, number>): number[] {
   const widths = columns.map((column) => natural.get(column)!);
   let excess = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1)) - terminal.columns;
@@ -78,7 +78,7 @@ function linesOf<Row>(terminal: Terminal, rows: readonly Row[], columns: readonl
   return [head, ...body].map((line) => line.trimEnd());
 }
 
-/** Pieces joined and broken between each other at the terminal's width, every further line after a margin. They may be painted. */
+/** Returns pieces joined and broken between each other at the terminal's width, every further line after a margin. They may be painted. */
 export function wrapList(terminal: Terminal, pieces: readonly string[], margin: number, separator = ', '): string {
   const end = Math.min(terminal.columns, LONGEST_LINE);
   const lines: string[] = [];
@@ -94,7 +94,7 @@ export function wrapList(terminal: Terminal, pieces: readonly string[], margin: 
   return [...lines, line].join(`\n${' '.repeat(margin)}`);
 }
 
-/** Prose broken between words, in lines of at most so many characters. */
+/** Returns prose broken between words, in lines of at most so many characters. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -108,7 +108,7 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Without the colours that `paint` adds. */
+/** Returns how many characters are seen: the colours that `paint` adds are not. */
 export function visibleLength(text: string): number {
   return stripVTControlCharacters(text).length;
 }

@@ -2,22 +2,21 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { isToolError, ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 
-/** Where a command writes, and what it may assume about the reader. */
+/** The place where a command writes, and what it may assume about the reader. */
 export interface Terminal {
-  /** Results: standard output. */
+  /** Writes results: standard output. */
   out(text: string): void;
-  /** Diagnostics: standard error. */
+  /** Writes diagnostics: standard error. */
   err(text: string): void;
-  /** Whether colours are wanted. */
   readonly color: boolean;
-  /** Characters a line; tables are fitted to it. Infinite where no user is reading: there nothing is cut. */
+  /** The characters of a line; tables are fitted to it. Infinite where no user is reading: there nothing is cut. */
   readonly columns: number;
 }
 
-/** How a question is asked. */
 export interface AskOptions {
-  /** What stands in the line already, to be changed. */
+  /** The text that stands in the line already, to be changed. */
   readonly prefill?: string;
   /** Takes the question back. */
   readonly signal?: AbortSignal | undefined;
@@ -25,21 +24,21 @@ export interface AskOptions {
 
 /** A terminal at which a user may sit. */
 export interface Dialog extends Terminal {
-  /** Whether questions are seen and can be answered. */
+  /** True where questions are seen and can be answered. */
   readonly interactive: boolean;
   /** Asks for a line that a user types, without its end; `undefined` where nobody answers: not interactive, end of input, or taken back. */
   ask(question: string, options?: AskOptions): Promise<string | undefined>;
-  /** All of standard input. @throws ToolError `INVALID_ARGUMENT` for more bytes, or what is no UTF-8. */
+  /** Returns all of standard input. @throws ToolError `INVALID_ARGUMENT` for more bytes, or what is no UTF-8. */
   readInput(maxBytes: number): Promise<string>;
   /** Calls the function when the user interrupts the program (Ctrl-C), until the returned function is called. */
   onInterrupt(listener: () => void): () => void;
 }
 
-/** Of a terminal that does not say. */
+/** The width of a terminal that does not say. */
 const USUAL_COLUMNS = 80;
 
 /**
- * The terminal of a process. Colours as https://no-color.org asks.
+ * Returns the terminal of a process. Colours as https://no-color.org asks.
  *
  * It takes standard output for itself: what the user's files print, while they are imported or later, goes to standard
  * error, so that results stay what they are. A reader that leaves early (`… | head`) is no error.
@@ -62,7 +61,7 @@ export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Pr
   });
 }
 
-/** Questions go to standard error: standard output may lead into a file. Standard input is opened on use only. */
+/** Asks and listens at the terminal of a process. Questions go to standard error: standard output may lead into a file. Standard input is opened on use only. */
 function dialogOf(process: NodeJS.Process): Pick<Dialog, 'interactive' | 'ask' | 'readInput' | 'onInterrupt'> {
   const listeners = new Set<() => void>();
   const tellInterrupt = () => {
@@ -126,7 +125,7 @@ export function paint(terminal: Terminal, style: Style, text: string): string {
 }
 
 /**
- * The UTF-8 text of a stream, without a byte order mark.
+ * Returns the UTF-8 text of a stream, without a byte order mark.
  *
  * @throws ToolError `INVALID_ARGUMENT` when it cannot be read, holds more bytes, or is no UTF-8.
  */
@@ -136,14 +135,14 @@ export async function readBounded(stream: Readable, maxBytes: number, name: stri
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw new ToolError('INVALID_ARGUMENT', `expected at most ${maxBytes} bytes in ${name}, found more`);
+      if (bytes > maxBytes) throw new ToolError('INVALID_ARGUMENT', expectedGot(`at most ${maxBytes} bytes in ${name}`, 'more'));
       chunks.push(chunk);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch (error) {
     if (isToolError(error)) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? 'an error';
-    throw new ToolError('INVALID_ARGUMENT', `expected ${name} to be a file of UTF-8 text that can be read, found ${code}`, { cause: error });
+    throw new ToolError('INVALID_ARGUMENT', expectedGot(`${name} to be a file of UTF-8 text that can be read`, code), { cause: error });
   }
 }
 
@@ -152,20 +151,20 @@ export async function readBounded(stream: Readable, maxBytes: number, name: stri
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 // eslint-disable-next-line no-control-regex
 const CONTROLS_WITHIN_LINES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Whatever a reader does not see or takes for a space: beside the above zero-width, filling and unassigned characters, and odd spaces. */
+/** Characters that a reader does not see or takes for a space: beside the above zero-width, filling and unassigned ones, and odd spaces. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** A text on one line, without the characters by which a tool's description could steer the terminal. */
+/** Returns a text on one line, without the characters by which a tool's description could steer the terminal. */
 export function plainLine(text: string): string {
   return text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
 }
 
-/** A text with its line ends and tabs, in which no character steers the terminal: such ones are written out. */
+/** Returns a text with its line ends and tabs, in which no character steers the terminal: such ones are written out. */
 export function plainText(text: string): string {
   return text.replace(CONTROLS_WITHIN_LINES, writtenOut);
 }
 
-/** JSON in which no character steers the terminal. It means the same. */
+/** Returns JSON in which no character steers the terminal. It means the same. */
 export function plainJson(value: unknown, indent?: number): string {
   return plainText(JSON.stringify(value, null, indent) ?? 'null');
 }
@@ -175,7 +174,7 @@ export function seenText(text: string): string {
   return text.replace(UNSEEN, writtenOut);
 }
 
-/** As JSON writes it, so that written-out JSON still means the same. */
+/** Returns a character as JSON writes it, so that written-out JSON still means the same. */
 function writtenOut(character: string): string {
   return Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('');
 }

@@ -6,7 +6,7 @@ import { FakeTerminal } from './fake-terminal.js';
 const root = resolve(import.meta.dirname, '../..');
 
 describe('the chat in the overview', () => {
-  it('shows one turn whose manual call is held, kept as JSON and resumed', async () => {
+  it('shows one turn whose manual call is pending, kept as JSON and resumed', async () => {
     const terminal = new FakeTerminal({ columns: 80 });
     expect(await runCli([], terminal, root)).toBe(0);
     const chat = terminal.printed.slice(terminal.printed.indexOf('\nChat'));

@@ -8,7 +8,7 @@ import { chatIn, Effects, folderWith, MODEL_FILE } from './chat-cases.js';
 import { cli } from './command-line.js';
 import { RealTerminal } from './real-terminal.js';
 
-/** What a person does at a terminal with the program. */
+/** What a user does at a terminal with the program. */
 async function at(args: readonly string[], folder: string, work: (terminal: RealTerminal) => Promise<void>) {
   const terminal = new RealTerminal(['chat', ...args], folder);
   try {

@@ -11,12 +11,12 @@ function scripted(answers: readonly unknown[], { flags, ...more }: ChatCase = {}
   return chatIn(cwd, { prompt: JSON.stringify(answers), tools, ...more, flags: { model: './model.mjs', ...flags } });
 }
 
-/** What a person types: first answers to questions, then nothing more. */
+/** What a user types: first answers to questions, then nothing more. */
 const types = (...answers: readonly string[]) => ({ answers });
 
 const sessionIn = (folder: string) => Session.fromJSON(JSON.parse(readFileSync(join(folder, 's.json'), 'utf8')));
 
-/** Work in the middle of which the person presses Ctrl-C. */
+/** Work in the middle of which the user presses Ctrl-C. */
 function untilStopped(terminal: FakeTerminal, signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')));
@@ -24,7 +24,7 @@ function untilStopped(terminal: FakeTerminal, signal: AbortSignal): Promise<neve
   });
 }
 
-describe('tooldex chat without a person', () => {
+describe('tooldex chat without a user', () => {
   it('runs the bundled tools with a script, and lists what waits with how it is given', async () => {
     const folder = folderWith({ 'a.txt': 'A' });
     const { code, out, err } = await chatIn(folder, { prompt: 'what is here?' });
@@ -58,7 +58,7 @@ describe('tooldex chat without a person', () => {
     expect(effects.made).toEqual([]);
   });
 
-  it('shows the arguments with which a call runs, where a person changed them', async () => {
+  it('shows the arguments with which a call runs, where a user changed them', async () => {
     const effects = new Effects();
     const cwd = folderWith({ 'model.mjs': MODEL_FILE });
     await scripted([[['pay', { cents: 5 }]], 'thanks'], { flags: { session: 's.json' } }, { tools: effects.tools, cwd });
@@ -150,7 +150,7 @@ describe('tooldex chat without a person', () => {
     const flags = { model: './model.mjs', session: 's.json', approve: ['c1'] };
     await expect(chatIn(cwd, { tools, flags })).rejects.toMatchObject({ code: 'TOOL_CHANGED' });
     const { code, err } = await chatIn(cwd, { tools, flags: { ...flags, acceptChanged: true } });
-    expect([code, effects.made]).toEqual([4, []]); // The yes was to another tool: it is asked anew.
+    expect([code, effects.made]).toEqual([4, []]); // The approval was for another tool: it is asked again.
     expect(err).toContain('--approve c1');
   });
 
@@ -173,7 +173,7 @@ describe('tooldex chat without a person', () => {
   });
 });
 
-describe('tooldex chat with a person', () => {
+describe('tooldex chat with a user', () => {
   it('asks for what calls wait for, in their order, and goes on', async () => {
     const effects = new Effects();
     const { code, out, err, asked } = await scripted([[['sign'], ['pay', { cents: 5 }], ['ask']], 'all done'], types('{"signed":true}', 'y', '2'), effects);

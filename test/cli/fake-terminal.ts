@@ -5,7 +5,7 @@ type Answer = string | (() => string | undefined | Promise<string>);
 export interface FakeTerminalOptions {
   readonly columns?: number;
   readonly color?: boolean;
-  /** What the person types, question after question; afterwards nobody answers. Without it nobody is there. */
+  /** What the user types, question after question; afterwards nobody answers. Without it nobody is there. */
   readonly answers?: readonly Answer[];
   /** Standard input. */
   readonly input?: string;
@@ -46,9 +46,9 @@ export class FakeTerminal implements Dialog {
     if (!this.interactive) return undefined;
     this.told += question;
     this.asked.push({ question, prefill });
-    if (this.#isOpen) throw new Error('expected one question at a time, found two');
+    if (this.#isOpen) throw new Error('Expected one question at a time, got two.');
     this.#isOpen = true;
-    await new Promise(setImmediate); // No person answers before others could ask.
+    await new Promise(setImmediate); // No user answers before others could ask.
     const answer = this.#answers.shift();
     const givenUp = new Promise<undefined>((leave) => (signal?.aborted === true ? leave(undefined) : signal?.addEventListener('abort', () => leave(undefined), { once: true })));
     const text = await Promise.race([typeof answer === 'function' ? answer() : answer, givenUp]);

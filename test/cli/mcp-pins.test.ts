@@ -125,17 +125,17 @@ describe('tooldex mcp pins', () => {
     configure({ a: a.start, b: b.start });
     await expect(pins('approve', ['same'], { yes: true })).rejects.toThrow(/could be "mcp\.a\.same" or "mcp\.b\.same"/);
     await expect(pins('approve', ['b.only'], { yes: true })).rejects.toThrow(/could be "mcp\.a\.b\.only" or "mcp\.b\.only"/);
-    await expect(pins('approve', ['nowhere'], { yes: true })).rejects.toThrow(/expected a tool that a server lists or that is pinned, found "nowhere"/);
+    await expect(pins('approve', ['nowhere'], { yes: true })).rejects.toThrow(/Expected a tool that a server lists or that is pinned, got "nowhere"/);
     expect((await pins('approve', ['mcp.b.only', 'a.same'], { yes: true })).out).toContain('2 approved');
   });
 
   it('refuses wrong usage without starting a server', async () => {
     const demo = new Demo('write');
-    await expect(pins('verify')).rejects.toThrow(/expected settings of MCP in \.mcp\.json or mcp\.json, found neither; name the file with --config/);
+    await expect(pins('verify')).rejects.toThrow(/Expected settings of MCP in \.mcp\.json or mcp\.json, got neither\. Name the file with --config/);
     configure({ demo: demo.start }, 'mcp.json');
     await expect(pins('verify')).rejects.toThrow(/Expected a lock file .*tooldex-pins\.json, got none/);
-    await expect(pins('approve')).rejects.toThrow(/expected the tools to approve, or --all, found neither/);
-    await expect(pins('approve', ['write'], { all: true })).rejects.toThrow(/found both/);
+    await expect(pins('approve')).rejects.toThrow(/Expected the tools to approve, or --all, got neither/);
+    await expect(pins('approve', ['write'], { all: true })).rejects.toThrow(/got both/);
     writeFileSync(lock(), '{');
     for (const action of ['verify', 'diff', 'approve'] as const) await expect(pins(action, [], action === 'approve' ? { all: true, yes: true } : {})).rejects.toThrow(/The lock file .* is refused/);
     expect(demo.log()).toEqual([]);
@@ -158,7 +158,7 @@ describe('tooldex mcp pins', () => {
     expect(terminal.printed).toContain('3    a server could not be asked');
   });
 
-  it('stops when the person interrupts it', async () => {
+  it('stops when the user interrupts it', async () => {
     const terminal = new FakeTerminal();
     configure({ demo: new Demo('write').start });
     const ended = mcpPins(terminal, 'approve', [], { all: true, yes: true }, folder, async (_, { signal }) => {

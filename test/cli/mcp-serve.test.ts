@@ -117,7 +117,7 @@ describe('tooldex mcp serve', () => {
     expect(terminal.listeners).toBe(0);
   });
 
-  it('ends when the person interrupts it', async () => {
+  it('ends when the user interrupts it', async () => {
     const terminal = new WatchedTerminal();
     const input = new PassThrough();
     const ended = mcpServe(terminal, await loadRegistry({}, folder()), USUAL, { input, env: {} });

@@ -39,12 +39,12 @@ describe('tooldex mcp list', () => {
 
   it('says where settings are looked for when there are none', async () => {
     const { code, err } = await tooldex(['mcp', 'list']);
-    expect([code, err]).toEqual([2, 'error expected settings of MCP in .mcp.json or mcp.json, found neither; name the file with --config\n']);
+    expect([code, err]).toEqual([2, 'error Expected settings of MCP in .mcp.json or mcp.json, got neither. Name the file with --config.\n']);
   });
 });
 
 describe('tooldex --mcp', () => {
-  it('lists, and runs after a yes, the tools of servers', async () => {
+  it('lists the tools of servers, and runs them after approval', async () => {
     configure({ everything: official('everything') });
     const listed = await tooldex(['--mcp', '.mcp.json', 'list', '--json']);
     expect(listed.out).toContain('"mcp.everything.echo"');

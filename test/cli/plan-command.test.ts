@@ -66,7 +66,7 @@ describe('tooldex plan', () => {
     for (const place of ['[0].name: Expected a string, got 3.', '[2]: Expected a known option, got "arguments".', '[3]: Expected an object', '[4].id: Expected at least 1']) expect(err).toContain(place);
     expect((await plan([{ id: 'a', name: 'x' }, { id: 'a', name: 'x' }])).err).toContain('[1].id: expected an id that no other call has');
     for (const wrong of ['{}', '[', '', '"read_file"', JSON.stringify(Array.from({ length: 1_001 }, () => read('a')))]) expect([wrong.slice(0, 20), (await plan(wrong)).code]).toEqual([wrong.slice(0, 20), 2]);
-    expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain('expected at most 4194304 bytes');
+    expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain('Expected at most 4194304 bytes');
   });
 
   it('fits the terminal, and lets nothing in a call steer it', async () => {
@@ -86,7 +86,7 @@ describe('tooldex plan --run', () => {
     expect(outcomes).toMatch(/ 0 {2}write_file {2}ok[^]* 1 {2}read_file {2}ok[^]*"text": "in a.txt"[^]* 2 {2}list_directory {2}ok/);
   });
 
-  it('asks for one call after the other, and runs those that got a yes', async () => {
+  it('asks for one call after the other, and runs those that were approved', async () => {
     const { code, err, asked } = await plan([write('a.txt'), write('b.txt'), write('c.txt')], ['--run'], { answers: ['y', 'n', 'y'] });
     expect([code, has('a.txt'), has('b.txt'), has('c.txt'), asked.length]).toEqual([4, true, false, true, 3]);
     expect(err.match(/Run it\? \[y\/N\/e\] [yn]\n/g)).toHaveLength(3);
@@ -120,7 +120,7 @@ describe('tooldex plan --run', () => {
     expect([code, JSON.parse(out)]).toMatchObject([4, { batches: [[0]], calls: [{ id: 'mine' }], outcomes: [{ callId: 'mine', status: 'approval_required' }] }]);
   });
 
-  it('shortens answers for people only', async () => {
+  it('shortens answers for users only', async () => {
     writeFileSync(join(folder, 'many.json'), '{}');
     for (let index = 0; index < 12; index++) writeFileSync(join(folder, `${index}.txt`), '');
     expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: 100 })).out).toMatch(/… \d+ more lines; --json prints all/);
@@ -151,7 +151,7 @@ describe('the overview', () => {
     expect(has('draft.md')).toBe(false);
   });
 
-  it("does not run other people's tools", async () => {
+  it("does not run the tools of users", async () => {
     const terminal = new FakeTerminal();
     await runCli(['--json', '--tools', 'test/fixtures/legacy'], terminal, root);
     expect(JSON.parse(terminal.printed)).not.toHaveProperty('calls');

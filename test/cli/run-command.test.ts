@@ -52,7 +52,7 @@ describe('tooldex run', () => {
     const { code, out } = await runBundled(['list_directory', '--root', join(import.meta.dirname, '../fixtures'), '--json']);
     expect([code, JSON.parse(out).status]).toEqual([0, 'ok']);
     expect(out).toContain('legacy');
-    expect(await runBundled(['list_directory', '--root', 'nowhere'])).toMatchObject({ code: 2, err: expect.stringContaining('expected --root as a folder that exists') });
+    expect(await runBundled(['list_directory', '--root', 'nowhere'])).toMatchObject({ code: 2, err: expect.stringContaining('Expected --root as a folder that exists') });
     expect((await runBundled(['list_directory', '--root', '.', '--tools', '.'])).code).toBe(2);
   });
 
@@ -65,7 +65,7 @@ describe('tooldex run', () => {
 
   it('exits with 2 for an unknown tool, input that is no JSON or not there, and input that the schema refuses', async () => {
     expect(await runBundled(['read_fil'])).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean read_file') });
-    expect(await runBundled(['read_file', '--input', '{path'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('expected JSON in --input') });
+    expect(await runBundled(['read_file', '--input', '{path'])).toMatchObject({ code: 2, out: '', err: expect.stringContaining('Expected JSON in --input') });
     expect(await runBundled(['read_file', '--input', '@nowhere.json'])).toMatchObject({ code: 2, err: expect.stringContaining('ENOENT') });
     expect(await runBundled(['read_file', '--input', '{"pth":1}'])).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/path: Expected.*\n.*tooldex show read_file/) });
     for (const args of [['--timeout', '0'], ['--timeout', '3000000000'], ['--yes', 'sometimes'], ['--mode', 'allow-list']]) expect([args, (await runBundled(['read_file', ...args])).code]).toEqual([args, 2]);
@@ -83,7 +83,7 @@ describe('tooldex run', () => {
     expect((await runTool(careless)).code).toBe(1);
   });
 
-  it('prints texts as they are where a program reads, and without what steers a terminal where a person does', async () => {
+  it('prints texts as they are where a program reads, and without what steers a terminal where a user does', async () => {
     const tool = defineTool({ ...readonly, name: 'colours', execute: () => 'one\ttwo\n\u001b[31mred\u202e' });
     expect((await runTool(tool, { columns: Infinity })).out).toBe('one\ttwo\n\u001b[31mred\u202e\n');
     expect((await runTool(tool, { columns: 80 })).out).toBe('one\ttwo\n\\u001b[31mred\\u202e\n');
@@ -128,8 +128,8 @@ describe('tooldex run', () => {
   });
 });
 
-describe('a call that needs a yes', () => {
-  it('is held where nobody can answer: nothing runs, and the message names what gives the yes', async () => {
+describe('a call that needs approval', () => {
+  it('stays pending where nobody can answer: nothing runs, and the message names what approves it', async () => {
     const { code, out, err } = await runBundled(write('Hello'));
     expect([code, out, written()]).toEqual([4, '', undefined]);
     expect(err).toContain('--yes medium');
@@ -175,7 +175,7 @@ describe('a call that needs a yes', () => {
     expect(err.match(/^refused /gm)).toHaveLength(2);
   });
 
-  it('is a no when the person interrupts', async () => {
+  it('is denied when the user interrupts', async () => {
     const terminal: FakeTerminal = new FakeTerminal({ answers: [() => (terminal.interrupt(), undefined)] });
     expect(await runCli(['run', ...write('Hello')], terminal, folder)).toBe(130);
     expect(written()).toBeUndefined();
@@ -202,7 +202,7 @@ describe('--yes', () => {
     expect([(await runBundled([...write('two', { overwrite: true }), '--yes', 'high'])).code, written()]).toEqual([0, 'two']);
   });
 
-  it('asks a person about what it does not cover', async () => {
+  it('asks the user about what it does not cover', async () => {
     const { code, asked } = await runBundled([...write('Hello'), '--yes', 'low'], { answers: ['y'] });
     expect([code, asked.length, written()]).toEqual([0, 1, 'Hello']);
   });

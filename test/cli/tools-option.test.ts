@@ -96,7 +96,7 @@ describe('tools of one name', () => {
   it('are reported where one file has two of them', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('same', '1')}; export const b = ${toolText('same', '2')};` });
     const { code, err } = await cli.run(['list', '--tools', '.'], folder);
-    expect(err).toContain('not loaded a.ts: expected a name that no other tool has, found "same", which is the name of another tool in the same file');
+    expect(err).toContain('not loaded a.ts: Expected a name that no other tool has, got "same", which is the name of another tool in the same file');
     expect(code).toBe(1);
   });
 
@@ -108,13 +108,13 @@ describe('tools of one name', () => {
     });
     const { code, out, err } = await cli.run(['list', '--json', '--tools', '.'], folder);
     expect(namesIn(out)).toEqual(['same', 'other']);
-    expect(err.trim().split('\n')).toEqual([expect.stringContaining('b.ts: expected a name that no other tool has, found "same", which is the name of another tool in a.ts')]);
+    expect(err.trim().split('\n')).toEqual([expect.stringContaining('b.ts: Expected a name that no other tool has, got "same", which is the name of another tool in a.ts')]);
     expect(code).toBe(1);
   });
 
   it('are reported where the name is an alias of another tool', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE const d = { description: 'A', inputSchema: {} }; export const a = defineTool({ ...d, name: 'one', aliases: ['two'] }), b = defineTool({ ...d, name: 'two' });` });
-    expect((await cli.run(['list', '--tools', '.'], folder)).err).toContain('found "two", which is an alias of "one" in the same file');
+    expect((await cli.run(['list', '--tools', '.'], folder)).err).toContain('got "two", which is an alias of "one" in the same file');
   });
 
   it('are one tool where a class and its instance are exported, or a file is loaded with two tsconfigs', async () => {
@@ -149,7 +149,7 @@ describe('files without tools', () => {
   });
 
   it('say what was expected when nothing matches', async () => {
-    expect(await cli.run(['stats', '--tools', 'no/such/folder'])).toMatchObject({ code: 1, err: expect.stringContaining('expected a file, folder or glob') });
+    expect(await cli.run(['stats', '--tools', 'no/such/folder'])).toMatchObject({ code: 1, err: expect.stringContaining('Expected a file, folder or glob') });
   });
 });
 

@@ -101,7 +101,7 @@ describe('tooldex validate', () => {
   it('says that skills are checked with their folder', async () => {
     write('skills.json', []);
     const { code, out } = await run('validate', 'skills.json');
-    expect(out).toContain('validate the folder');
+    expect(out).toContain('Validate the folder');
     expect(code).toBe(1);
   });
 

@@ -13,7 +13,7 @@ import { EXIT } from '../exit-codes.js';
 import { plainLine, plainText, paint, type Terminal } from '../terminal.js';
 import { LONGEST_LINE, visibleLength, wrapWords } from '../table.js';
 
-/** Of a line about a call, where no terminal gives the width. */
+/** The width of a line about a call, where no terminal gives one. */
 const USUAL_LINE = 120;
 
 /** Shows a chat as it happens: the model's text as results, a line for each call as it starts and ends as diagnostics. */
@@ -99,7 +99,7 @@ function endMark(terminal: Terminal, { status }: ToolOutcome): string {
   return paint(terminal, STATUS_STYLES[status], mark);
 }
 
-/** What came of a call, as far as one line goes. */
+/** Returns what came of a call, in one line. */
 function briefly(outcome: ToolOutcome): string {
   switch (outcome.status) {
     case 'ok':

@@ -2,7 +2,8 @@ import type { ChatEngine } from '../../chat/chat-engine.js';
 import type { ChatEvent } from '../../chat/chat-result.js';
 import { Session } from '../../chat/session/session.js';
 import { ToolError } from '../../core/errors.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { outcomeToJson } from '../execute/show-calls.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { importModules, type ImportOptions } from '../load/import-modules.js';
@@ -92,22 +93,22 @@ function eventToJson(event: ChatEvent): object {
 const FILE = /^[./~]|[\\]|\.[cm]?[jt]s$/;
 
 /**
- * The model that `--model` names: the default export of a file, or a name for the AI SDK's gateway.
+ * Returns the model that `--model` names: the default export of a file, or a name for the AI SDK's gateway.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be imported or exports no model, and for names that are none.
+ * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be imported or exports no model, and for other text.
  */
 export async function loadModel(text: string, cwd: string, options: ImportOptions): Promise<ChatEngine['model']> {
   if (!FILE.test(text)) {
     if (/^[\w.-]+\/\S+$/.test(text)) return text;
-    throw new ToolError('INVALID_ARGUMENT', `expected --model as a file (./model.mjs) or as provider/name, found ${describeValue(text)}`);
+    throw invalidArgument('--model as a file (./model.mjs) or as provider/name', text);
   }
   for await (const { module, error } of importModules([text], cwd, options)) {
-    if (module === undefined) throw new ToolError('INVALID_ARGUMENT', `expected --model as a file that can be imported, found in ${text}: ${error instanceof Error ? error.message : 'an error'}`, { cause: error });
+    if (module === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--model as a file that can be imported', `from ${text}: ${error instanceof Error ? error.message : 'an error'}`), { cause: error });
     const model = defaultOf(module);
     if (isModel(model)) return model;
-    throw new ToolError('INVALID_ARGUMENT', `expected a model of the AI SDK or a function as the default export of ${text}, found ${describeValue(model)}`);
+    throw invalidArgument(`a model of the AI SDK or a function as the default export of ${text}`, model);
   }
-  throw new ToolError('INVALID_ARGUMENT', `expected --model as a file that can be imported, found ${describeValue(text)}`);
+  throw invalidArgument('--model as a file that can be imported', text);
 }
 
 /** CommonJS that was compiled from ES modules has its default export one level deeper. */

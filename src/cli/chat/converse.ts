@@ -13,7 +13,7 @@ import type { ChatSetup } from './chat-setup.js';
 
 const GIVEN_UP = 'the user gave this turn up';
 
-/** A conversation with the user at the terminal, until it is left: Ctrl-C gives a turn up, at the prompt it leaves. */
+/** Holds a conversation with the user at the terminal, until it is left: Ctrl-C gives a turn up, at the prompt it leaves. */
 export async function converse(setup: ChatSetup, opened: Session, first: string | undefined): Promise<number> {
   const { terminal } = setup;
   let session = opened;
@@ -35,7 +35,7 @@ export async function converse(setup: ChatSetup, opened: Session, first: string 
   }
 }
 
-/** One request, or the rest of one: runs, and asks the user about whatever is pending. */
+/** Runs one request, or the rest of one, and asks the user about whatever is pending. */
 async function takeTurn(setup: ChatSetup, before: Session, given: string | undefined): Promise<{ readonly after: Session; readonly leaves: boolean }> {
   const { terminal, engine, view, executor, keep } = setup;
   const stop = new AbortController();

@@ -1,5 +1,6 @@
 import type { Decided, Session } from '../../chat/session/session.js';
 import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { EXIT } from '../exit-codes.js';
 import { plainJson, plainLine } from '../terminal.js';
 import { exitCodeOfSession, showHalt, showPending } from './chat-view.js';
@@ -9,7 +10,7 @@ import { jsonOrText } from './converse.js';
 /**
  * Takes the decisions of the command line, goes on as far as it goes without a user, and lists what is pending.
  *
- * @throws ToolError for decisions that are refused, and for a prompt where something else waits.
+ * @throws ToolError for decisions that are refused, and for a prompt where something else is pending.
  */
 export async function runOnce(setup: ChatSetup, opened: Session, prompt: string | undefined): Promise<number> {
   const { terminal, view, options, isKept } = setup;
@@ -51,7 +52,7 @@ async function advance({ engine, options, run: usual, keep }: ChatSetup, session
       if (pending.length === 0 || !isToolError(error, 'INVALID_STATE')) throw error;
     }
   }
-  if (pending.length === 0 && !hasDecisions(options)) throw new ToolError('INVALID_ARGUMENT', 'expected a prompt, found none; give one after the command, or sit at a terminal');
+  if (pending.length === 0 && !hasDecisions(options)) throw new ToolError('INVALID_ARGUMENT', expectedGot('a prompt', 'none', 'Give one after the command, or use a terminal.'));
   await keep(session);
   return session;
 }
@@ -64,7 +65,7 @@ export function hasDecisions({ answer, approve, deny, rerun }: Decisions): boole
 }
 
 /**
- * The session with all decisions of the command line; when one is refused, none is taken.
+ * Returns the session with all decisions of the command line; when one is refused, none is taken.
  *
  * @throws ToolError `INVALID_ARGUMENT` for arguments of an approval that are no JSON, and what the session says of a decision
  * that it refuses.
@@ -87,7 +88,7 @@ export function withDecisions(session: Session, { answer = [], approve = [], den
 
   function answered(current: Session, text: string): Decided {
     const { callId, value } = split(session, text);
-    if (value === undefined) throw new ToolError('INVALID_ARGUMENT', `expected --answer as the id of a call, =, and the answer, found ${JSON.stringify(text)}`);
+    if (value === undefined) throw invalidArgument('--answer as the id of a call, =, and the answer', text);
     const isQuestion = session.pending.some((pending) => pending.callId === callId && pending.kind === 'question');
     return isQuestion ? current.answer(callId, value) : current.submitToolResult(callId, jsonOrText(value));
   }
@@ -98,15 +99,15 @@ export function withDecisions(session: Session, { answer = [], approve = [], den
     try {
       return current.approve(callId, { input: JSON.parse(value) as unknown });
     } catch (error) {
-      throw new ToolError('INVALID_ARGUMENT', `expected the arguments in --approve ${callId}=… as JSON, found ${plainLine((error as Error).message)}`, { cause: error });
+      throw new ToolError('INVALID_ARGUMENT', expectedGot(`the arguments in --approve ${callId}=… as JSON`, plainLine((error as Error).message)), { cause: error });
     }
   }
 }
 
-/** The id of a call, and what stands after `=`. Ids are made by models and may have one themselves, so those that wait are tried first. */
+/** Returns the id of a call, and what stands after `=`. Ids are made by models and may have one themselves, so those of pending calls are tried first. */
 function split({ pending }: Session, text: string): { readonly callId: string; readonly value?: string } {
-  const waiting = pending.map(({ callId }) => callId).filter((callId) => text === callId || text.startsWith(`${callId}=`));
-  const longest = waiting.reduce<string | undefined>((best, callId) => (best === undefined || callId.length > best.length ? callId : best), undefined);
+  const ids = pending.map(({ callId }) => callId).filter((callId) => text === callId || text.startsWith(`${callId}=`));
+  const longest = ids.reduce<string | undefined>((best, callId) => (best === undefined || callId.length > best.length ? callId : best), undefined);
   const end = longest?.length ?? text.indexOf('=');
   return end === -1 || end === text.length ? { callId: text } : { callId: text.slice(0, end), value: text.slice(end + 1) };
 }

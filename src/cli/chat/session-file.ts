@@ -4,6 +4,7 @@ import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Session } from '../../chat/session/session.js';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { parseJson } from '../execute/read-json.js';
 import { readBounded } from '../terminal.js';
@@ -16,7 +17,7 @@ const MAX_BYTES = 64 * 2 ** 20;
 /**
  * A session in a file, which is whole at any time: each state is written beside it, and then takes its place.
  *
- * It is meant for one program at a time; when another one wrote the file meanwhile, that is noticed at the next change.
+ * It is meant for one program at a time; when another one wrote the file meanwhile, it notices at the next change.
  */
 export class SessionFile {
   readonly #path: string;
@@ -29,7 +30,7 @@ export class SessionFile {
   }
 
   /**
-   * The session of the file, or a new one where there is none.
+   * Returns the session of the file, or a new one where there is none.
    *
    * @param model the one that was named; a session goes on with the model that it was begun with, or with one that is named.
    * @throws ToolError `INVALID_SNAPSHOT`, `INVALID_ARGUMENT`.
@@ -40,13 +41,13 @@ export class SessionFile {
     const session = Session.fromJSON(parseJson(this.#token, this.#name, 'INVALID_SNAPSHOT'));
     const begun = isPlainObject(session.context) ? session.context['model'] : undefined;
     // The file does not choose which module is imported.
-    if (model === undefined && typeof begun === 'string' && begun !== DEMO) throw new ToolError('INVALID_ARGUMENT', `expected the model that the session in ${this.#name} was begun with (--model ${begun}), found none; --model ${DEMO} goes on with the script`);
+    if (model === undefined && typeof begun === 'string' && begun !== DEMO) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the model that the session in ${this.#name} was begun with (--model ${begun})`, 'none', `--model ${DEMO} goes on with the script.`));
     return session;
   }
 
   /** Puts a session in the place of what was read or kept last. @throws ToolError `STALE_SESSION`, `INVALID_ARGUMENT`. */
   async keep(session: Session): Promise<void> {
-    if ((await this.#read()) !== this.#token) throw new ToolError('STALE_SESSION', `expected ${this.#name} as it was read, found that another program changed it; start again to go on with what it holds now`);
+    if ((await this.#read()) !== this.#token) throw new ToolError('STALE_SESSION', expectedGot(`${this.#name} as it was read`, 'the changes of another program', 'Start again to go on with what it holds now.'));
     const text = `${JSON.stringify(session)}\n`;
     const beside = join(dirname(this.#path), `.${basename(this.#path)}.${randomUUID()}.tmp`);
     try {
@@ -54,14 +55,14 @@ export class SessionFile {
       await rename(beside, this.#path);
     } catch (error) {
       await rm(beside, { force: true });
-      throw new ToolError('INVALID_ARGUMENT', `expected --session as a file that can be written, found ${(error as NodeJS.ErrnoException).code ?? 'an error'} for ${this.#name}`, { cause: error });
+      throw new ToolError('INVALID_ARGUMENT', expectedGot('--session as a file that can be written', `${(error as NodeJS.ErrnoException).code ?? 'an error'} for ${this.#name}`), { cause: error });
     }
     this.#token = text;
   }
 
   async #read(): Promise<string | undefined> {
-    const found = await stat(this.#path).catch((error: NodeJS.ErrnoException) => error);
-    if (found instanceof Error && found.code === 'ENOENT') return undefined;
+    const status = await stat(this.#path).catch((error: NodeJS.ErrnoException) => error);
+    if (status instanceof Error && status.code === 'ENOENT') return undefined;
     return readBounded(createReadStream(this.#path), MAX_BYTES, this.#name);
   }
 }

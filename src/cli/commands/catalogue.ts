@@ -81,7 +81,7 @@ export function stats(terminal: Terminal, { registry }: LoadedRegistry, json: bo
 
 const AXIS_MARGIN = 11;
 
-/** One paragraph per axis: each value with its count. */
+/** Returns one paragraph per axis: each value with its count. */
 export function axisBars(terminal: Terminal, summary: RegistrySummary): string {
   return AXES.map(([label, axis]) => {
     const counts = Object.entries(summary[axis] as Record<string, number>);

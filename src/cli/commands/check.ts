@@ -5,6 +5,7 @@ import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { inManifestKeys } from '../../capability/manifest/define-entry.js';
 import { loadManifest, type LoadedEntry } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
+import { expectedGot } from '../../core/issues.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/required-flags.js';
 import { entryOf } from '../../tool/tool-definition.js';
@@ -39,7 +40,7 @@ export function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedR
   return findings.length === 0 ? 0 : 1;
 }
 
-/** Authors of manifests read their own keys. */
+/** Adds the file to a finding. Authors of manifests read their own keys. */
 function located(finding: LintFinding, file: string | undefined): Located {
   return { ...finding, file, ...(file?.endsWith('.json') === true && { message: inManifestKeys(finding.message) }) };
 }
@@ -58,7 +59,7 @@ function printTable(terminal: Terminal, findings: readonly Located[], tools: num
   terminal.out(`\n${errors} errors, ${findings.length - errors} warnings in ${tools} tools`);
 }
 
-/** What was looked at, and everything that is wrong with it. */
+/** The tools of a place, and everything that is wrong with them. */
 interface Validated {
   /** Usable tools, and all that the files have. */
   readonly usable: number;
@@ -103,7 +104,7 @@ export async function validate(terminal: Terminal, places: readonly string[], fo
 async function validateFile(path: string): Promise<Validated> {
   const kind = /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
   if (kind !== undefined) {
-    const message = `expected a manifest of tools, or a folder, found a file of ${kind}; validate the folder that it is in: ${kind} are checked together with the tools that they need`;
+    const message = expectedGot('a manifest of tools, or a folder', `a file of ${kind}`, `Validate the folder that it is in: ${kind} are checked together with the tools that they need.`);
     return { usable: 0, total: 0, flags: [], issues: [{ severity: 'error', file: relative(process.cwd(), path), line: 1, column: 1, path: '', message }] };
   }
   const { definitions, entries, total, issues } = await loadManifest(path, { onInvalid: 'quarantine' });
@@ -127,7 +128,7 @@ async function validateFolder(root: string, cwd: string): Promise<Validated> {
   return { usable: definitions.length, total, flags: flagsOf(entries), issues: findings.map((finding) => ({ ...finding, file: folder === '' ? finding.file : `${folder}/${finding.file}` })) };
 }
 
-/** `file:line:column`, which editors and terminals make a link of. */
+/** Returns a line with `file:line:column`, which editors and terminals make a link of. */
 function lineOf(terminal: Terminal, issue: Issue): string {
   const place = `${issue.file}:${issue.line ?? 1}:${issue.column ?? 1}`;
   return `${paint(terminal, 'cyan', plainLine(place))} ${paint(terminal, issue.severity === 'error' ? 'red' : 'yellow', issue.severity)} ${textOf(issue)}`;
@@ -138,7 +139,6 @@ function textOf({ entryName, path, message }: Issue): string {
   return plainLine(who === '' ? message : `${who}: ${message}`);
 }
 
-/** Something to fix, as CI services show it beside the code. */
 interface Annotation {
   readonly severity: 'error' | 'warning';
   readonly title: string;
@@ -147,7 +147,7 @@ interface Annotation {
   readonly line?: number | undefined;
 }
 
-/** A workflow command of GitHub Actions, which other CI services read too. */
+/** Returns a workflow command of GitHub Actions, which other CI services read too. */
 function annotation({ severity, title, message, file, line }: Annotation): string {
   const place = file === undefined ? '' : `file=${escapeProperty(file)},${line === undefined ? '' : `line=${line},`}`;
   return `::${severity} ${place}title=${escapeProperty(title)}::${escapeData(message)}`;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { onAbort } from '../../core/listeners.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
@@ -21,9 +22,9 @@ export interface PinsOptions {
   /** The lock file. @default tooldex-pins.json beside the settings */
   readonly lock?: string;
   readonly json?: boolean;
-  /** Of approve: everything that is found. */
+  /** Approves everything that differs. */
   readonly all?: boolean;
-  /** Of approve: without a question. */
+  /** Approves without a question. */
   readonly yes?: boolean;
 }
 
@@ -47,7 +48,7 @@ export function definePins(mcp: Command, { terminal, cwd, alone }: CommandHost):
 /** Asks servers what they list now. */
 export type ListServers = (settings: McpSettings, options: { readonly signal: AbortSignal }) => Promise<readonly ServerListing[]>;
 
-/** A server could not be asked, and nothing else was found. Findings count more: a server that is down must not hide them. */
+/** The exit code when a server could not be asked, and nothing else differs. Findings count more: a server that is down must not hide them. */
 const EXIT_UNREACHABLE = 3;
 
 /** The codes of `tooldex mcp pins`, for its help: CI goes by them. */
@@ -72,8 +73,7 @@ const STYLES: Readonly<Record<PinFinding['kind'], Style>> = { new: 'yellow', cha
  * are unknown or could be several.
  */
 export async function mcpPins(terminal: Dialog, action: PinsAction, tools: readonly string[], options: PinsOptions, cwd: string, list: ListServers = listServers): Promise<number> {
-  if (action === 'approve' && tools.length === 0 && options.all !== true) throw new ToolError('INVALID_ARGUMENT', 'expected the tools to approve, or --all, found neither');
-  if (action === 'approve' && tools.length > 0 && options.all === true) throw new ToolError('INVALID_ARGUMENT', 'expected the tools to approve, or --all, found both');
+  if (action === 'approve' && tools.length > 0 === (options.all === true)) throw new ToolError('INVALID_ARGUMENT', expectedGot('the tools to approve, or --all', tools.length > 0 ? 'both' : 'neither'));
   const { settings, lock } = await readMcpConfig(options.config, terminal, cwd);
   const file = options.lock === undefined ? lock : resolve(cwd, options.lock);
   // Before servers are started: a refused file needs none. Without one everything is new; for CI that is an error.
@@ -118,7 +118,7 @@ async function approve(terminal: Dialog, pins: DefinitionPins, found: readonly P
   for (const finding of found) for (const line of shownWhole(terminal, finding)) terminal.err(line);
   if (approvable.length > 0 && !yes && !(await isApproved(terminal, approvable.length, signal))) {
     if (signal.aborted) return EXIT.interrupted;
-    terminal.err(terminal.interactive ? 'nothing is approved' : 'expected a terminal at which a user approves, got none; look at it (tooldex mcp pins diff) and repeat it with --yes');
+    terminal.err(terminal.interactive ? 'nothing is approved' : expectedGot('a terminal at which a user approves', 'none', 'Look at it (tooldex mcp pins diff) and repeat it with --yes.'));
     if (json) terminal.out(plainJson({ approved: [], pinned: pins.size, findings: found }, 2));
     return EXIT.unconfirmed;
   }
@@ -140,7 +140,7 @@ async function isApproved(terminal: Dialog, count: number, signal: AbortSignal):
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
 
-/** The findings of the named tools. A server may choose a name that reads like that of another's tool, so all are looked through. */
+/** Returns the findings of the named tools. A server may choose a name that reads like that of another's tool, so all are looked through. */
 function chosen(found: readonly PinFinding[], tools: readonly string[], listings: readonly ServerListing[], pins: DefinitionPins): readonly PinFinding[] {
   if (tools.length === 0) return found;
   const known = new Map<string, readonly [server: string, tool: string]>();
@@ -157,11 +157,11 @@ function chosen(found: readonly PinFinding[], tools: readonly string[], listings
 function keyOf(word: string, known: ReadonlyMap<string, readonly [server: string, tool: string]>): string {
   const meant = [...known].filter(([, [server, tool]]) => word === tool || word === `${server}.${tool}` || word === fullName(server, tool));
   const [first, second] = meant;
-  if (first === undefined) throw new ToolError('INVALID_ARGUMENT', `expected a tool that a server lists or that is pinned, found ${JSON.stringify(word)}; tooldex mcp pins verify names those that differ`);
+  if (first === undefined) throw invalidArgument('a tool that a server lists or that is pinned', word, '`tooldex mcp pins verify` names those that differ.');
   if (second === undefined) return first[0];
   const full = meant.filter(([, [server, tool]]) => word === fullName(server, tool));
   if (full.length === 1) return full[0]![0];
-  throw new ToolError('INVALID_ARGUMENT', `expected the name of one tool, found ${JSON.stringify(word)}, which could be ${meant.map(([, [server, tool]]) => seenText(JSON.stringify(fullName(server, tool)))).join(' or ')}`);
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('the name of one tool', `${JSON.stringify(word)}, which could be ${meant.map(([, [server, tool]]) => seenText(JSON.stringify(fullName(server, tool)))).join(' or ')}`));
 }
 
 function hasName(tool: unknown): tool is { readonly name: string } {
@@ -186,7 +186,7 @@ function headline(terminal: Terminal, finding: PinFinding): string {
   return `${paint(terminal, STYLES[finding.kind], finding.kind.padEnd(7))} ${paint(terminal, 'bold', seenText(nameOf(finding)))}`;
 }
 
-/** Everything that is approved with it: nothing is cut, and what cannot be seen is written out. */
+/** Returns everything that is approved with a finding: nothing is cut, and what cannot be seen is written out. */
 function shownWhole(terminal: Terminal, finding: PinFinding): readonly string[] {
   const width = Math.min(terminal.columns, MOST_COLUMNS) - 4;
   if (finding.kind === 'new') return [headline(terminal, finding), ...shownArguments(finding.definition, width, { whole: true }).map((line) => `  ${line}`)];

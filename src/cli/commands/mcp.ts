@@ -1,6 +1,7 @@
 import { Writable, type Readable } from 'node:stream';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import type { McpServerStatus } from '../../mcp/discovery/discovery-options.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
@@ -35,7 +36,7 @@ export const MCP_COMMANDS: CommandFamily = {
   },
 };
 
-/** Shows how it stands with every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
+/** Shows the state of every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
 export async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
   const { config, json } = options as { readonly config?: string; readonly json?: boolean };
   const discovery = await openMcpDiscovery(config, terminal, cwd);
@@ -100,7 +101,7 @@ const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
 export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedRegistry, options: Readonly<Record<string, unknown>>, world: McpServeWorld = { input: process.stdin, env: process.env }): Promise<number> {
   const { http, port, host, token = world.env[TOKEN_VARIABLE], allowedHost, search, json } = options as Partial<{ http: boolean; port: number; host: string; token: string; allowedHost: readonly string[]; search: boolean; json: boolean }>;
   const stray = http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
-  if (stray !== undefined) throw new ToolError('INVALID_ARGUMENT', `expected --${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http, found it alone`);
+  if (stray !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`, 'it alone'));
   const execution = executionOptionsOf(options);
   const registry = execution.timeoutMs === undefined ? loaded : limitTime(loaded, execution.timeoutMs);
   const server = createMcpServer(registry, {

@@ -156,7 +156,7 @@ function exampleRunToJson(run: ExampleRun): object {
   return { ...planToJson(run), outcomes: run.outcomes.map(outcomeToJson) };
 }
 
-/** How much an answer holds, rather than its first lines. */
+/** Returns how much an answer holds, rather than its first lines. */
 function shortAnswer(outcome: ToolOutcome): string {
   if (outcome.status === 'approval_required') return 'needs approval';
   if (outcome.status === 'error') return outcome.message;
@@ -216,7 +216,7 @@ function exampleTurnToJson({ held, snapshotLength, resumed }: ExampleTurn): obje
   return { held: { status, haltedReason, pending }, snapshotLength, resumed: { status: resumed.status, haltedReason: resumed.haltedReason, messages: resumed.messages } };
 }
 
-/** What a message says, part by part. */
+/** Returns what a message says, part by part. */
 function spoken({ role, content }: ChatMessage): (readonly [string, string])[] {
   if (typeof content === 'string') return [[role, content]];
   return content.map((part) => {

@@ -36,7 +36,7 @@ export interface ServeCommandOptions extends Pick<CommandOptions, 'tools' | 'man
   readonly host?: string;
   readonly token?: string;
   readonly allowedHost?: readonly string[];
-  /** Where the processes that run the tools keep their health. */
+  /** The address of the Redis in which the processes that run the tools keep their health. */
   readonly redis?: string;
   /** The prefix of the keys there; without it the one of RedisStateStore. */
   readonly redisPrefix?: string;
@@ -63,7 +63,7 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
   }
 }
 
-/** @throws ToolError what keeps from using it, in words that hold no password. */
+/** Connects to Redis. @throws ToolError what keeps from using it, in words that hold no password. */
 async function connectRedis(url: string, prefix = DEFAULT_PREFIX): Promise<RedisStateStore> {
   if (!isRedisUrl(url)) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--redis, or ${REDIS_VARIABLE}, as redis://host:port, or rediss:// with encryption`, 'another text', 'A user, a password and the number of a database may be in it.'));
   const store = await RedisStateStore.connect({ url, prefix });
@@ -78,13 +78,13 @@ async function connectRedis(url: string, prefix = DEFAULT_PREFIX): Promise<Redis
   }
 }
 
-/** The place of a Redis without what is secret. */
+/** Returns the place of a Redis without what is secret. */
 function placeOf(url: string): string {
   const { hostname, port } = new URL(url);
   return `${hostname || 'localhost'}:${port || '6379'}`;
 }
 
-/** Whose health is shown, and where it is kept. */
+/** The health that is shown, and the place where it is kept. */
 interface Shared {
   readonly health: SharedHealth;
   readonly place: string;
@@ -92,7 +92,7 @@ interface Shared {
 
 async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'redis'>, cwd: string, importOptions: ImportOptions, env: NodeJS.ProcessEnv, shared?: Shared): Promise<number> {
   const { tools: patterns, manifests, mcp, persona, port, host, token = env[TOKEN_VARIABLE], allowedHost, json } = options;
-  if (persona !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected serve without --persona, found it; each request asks for its own, as /tools?persona=Atlas');
+  if (persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('serve without --persona', 'it', 'Each request asks for its own, as /tools?persona=Atlas.'));
   const code = (manifests !== undefined || mcp !== undefined) && patterns === undefined ? undefined : await loadRegistry({ patterns }, cwd, importOptions);
   for (const { file, reason } of code?.problems ?? []) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${plainLine(`${file}: ${reason}`)}`);
   const definitions = code === undefined ? [] : [...code.registry].map(({ definition }) => definition);

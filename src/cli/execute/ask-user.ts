@@ -2,11 +2,12 @@ import type { Json } from '../../core/plain-data.js';
 import type { DryRun } from '../../execution/tool-executor.js';
 import type { Confirm, Confirmation, PendingApproval, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { unansweredText } from '../../safety/read-outcome.js';
+import { expectedGot } from '../../core/issues.js';
 import { choicesOf, readAnswer, type Question } from '../../tool/question.js';
 import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal.js';
 import { callLines, choiceLines, SHOWN_WHOLE, type ConfirmableCall } from './shown-call.js';
 
-/** Who may speak on a terminal: one question at a time, and nothing else while one is open. */
+/** The order in which a terminal is spoken on: one question at a time, and nothing else while one is open. */
 export class Turns {
   readonly #terminal: Dialog;
   #last: Promise<unknown> = Promise.resolve();
@@ -70,7 +71,7 @@ async function confirmed(terminal: Dialog, pending: PendingApproval, judge: (cal
   return false;
 }
 
-/** The call with the arguments that were typed, or nothing when they cannot run. */
+/** Returns the call with the arguments that were typed, or nothing when they cannot run. */
 async function editedCall(terminal: Dialog, call: ConfirmableCall, { callId, toolName }: PendingApproval, judge: (call: ToolCall) => Promise<DryRun>, signal: AbortSignal | undefined): Promise<ConfirmableCall | undefined> {
   const refuse = (why: string) => terminal.err(`${paint(terminal, 'red', 'refused')} ${plainText(why)}`);
   const text = await terminal.ask('Arguments as JSON: ', { prefill: seenText(JSON.stringify(call.input)), signal });
@@ -79,7 +80,7 @@ async function editedCall(terminal: Dialog, call: ConfirmableCall, { callId, too
   try {
     input = JSON.parse(text) as Json;
   } catch (error) {
-    refuse(`expected JSON, found ${plainLine((error as SyntaxError).message)}`);
+    refuse(expectedGot('JSON', plainLine((error as SyntaxError).message)));
     return undefined;
   }
   const { refused, decision } = await judge({ id: callId, name: toolName, input });
@@ -125,7 +126,7 @@ function promptOf(question: Question): string {
   return `Answer (1–${count}${question.multiple === true ? ', several with commas' : ''}${question.allowOther === true ? ', or your own words' : ''}): `;
 }
 
-/** The answers as they stand there come before numbers, and both before words of the user's own. */
+/** Returns the answer of a text. Answers as they stand there come before numbers, and both before words of the user's own. */
 function chosenBy(question: Question, text: string): string | readonly string[] | undefined {
   const offered = choicesOf(question);
   const exact = readAnswer({ ...question, allowOther: false }, text);

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { ToolError, type ToolErrorCode } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
+import { expectedGot, refusal, toIssues } from '../../core/issues.js';
 import type { ToolCall } from '../../safety/calls.js';
 import { plainLine, readBounded, type Dialog } from '../terminal.js';
 
-/** Bytes of a file of calls, or of one call's input: more than the executor takes. */
+/** The most bytes of a file of calls, or of one call's input: more than the executor takes. */
 const MAX_BYTES = 4 * 2 ** 20;
 
 /**
- * JSON from a file, or from standard input as `-`.
+ * Returns JSON from a file, or from standard input as `-`.
  *
  * @throws ToolError `INVALID_ARGUMENT` for what cannot be read, is larger than 4 MiB, or is no JSON.
  */
@@ -20,7 +20,7 @@ export async function readJsonFile(file: string, terminal: Dialog, cwd: string):
   return parseJson(await readBounded(createReadStream(resolve(cwd, file)), MAX_BYTES, name), name);
 }
 
-/** JSON as an option gives it: the text itself, `@file`, or `-` for standard input. @throws ToolError as `readJsonFile`. */
+/** Returns JSON as an option gives it: the text itself, `@file`, or `-` for standard input. @throws ToolError as `readJsonFile`. */
 export async function readJsonOption(text: string, terminal: Dialog, cwd: string): Promise<unknown> {
   if (text === '-') return readJsonFile(text, terminal, cwd);
   return text.startsWith('@') ? readJsonFile(text.slice(1), terminal, cwd) : parseJson(text, '--input');
@@ -31,12 +31,12 @@ export function parseJson(text: string, where: string, code: ToolErrorCode = 'IN
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    const hint = where === '--input' ? '; quote it for the shell, or use --input @file' : '';
-    throw new ToolError(code, `expected JSON in ${where}, found ${plainLine((error as SyntaxError).message)}${hint}`, { cause: error });
+    const hint = where === '--input' ? 'Quote it for the shell, or use --input @file.' : undefined;
+    throw new ToolError(code, expectedGot(`JSON in ${where}`, plainLine((error as SyntaxError).message), hint), { cause: error });
   }
 }
 
-/** Calls of one list: a turn of a model has a few. */
+/** The most calls of one list: a turn of a model has a few. */
 const MOST_CALLS = 1_000;
 const LONGEST_TEXT = 256;
 
@@ -44,7 +44,7 @@ const LONGEST_TEXT = 256;
 const schema = z.array(z.strictObject({ id: z.string().min(1).max(LONGEST_TEXT).optional(), name: z.string().min(1).max(LONGEST_TEXT), input: z.unknown().optional() })).max(MOST_CALLS);
 
 /**
- * The calls that a JSON list of `{id?, name, input?}` stands for; without an id they are named by their position.
+ * Returns the calls that a JSON list of `{id?, name, input?}` stands for; without an id they are named by their position.
  *
  * @throws ToolError `INVALID_ARGUMENT` naming every wrong entry by its position, from 0.
  */
@@ -56,8 +56,8 @@ export function readCalls(data: unknown): readonly ToolCall[] {
   for (const [position, { id }] of calls.entries()) {
     const first = firstOf.get(id);
     if (first === undefined) firstOf.set(id, position);
-    else issues.push({ path: [position, 'id'], message: `expected an id that no other call has, found ${JSON.stringify(id)}, which is that of call ${first}` });
+    else issues.push({ path: [position, 'id'], message: `expected an id that no other call has, got ${JSON.stringify(id)}, which is that of call ${first}` });
   }
   if (issues.length === 0) return calls;
-  throw new ToolError('INVALID_ARGUMENT', `expected a list of calls as [{"name": "…", "input": {…}}], found what is refused (positions count from 0):\n  ${formatIssues(issues)}`, { details: { issues } });
+  throw refusal('Expected a list of calls as [{"name": "…", "input": {…}}], got what is refused (positions count from 0)', issues);
 }

@@ -12,7 +12,7 @@ import { LONGEST_LINE, wrapWords } from '../table.js';
 import { paint, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal.js';
 import { callLines, choiceLines } from './shown-call.js';
 
-/** What would happen to some calls: their order, and what the policy would say. */
+/** Some calls, their order, and what the policy would say to each. */
 export interface ShownPlan {
   readonly calls: readonly ToolCall[];
   readonly plan: ExecutionPlan;
@@ -57,7 +57,7 @@ function verdictOf({ decision, refused }: DryRun): Verdict | 'refused' {
   return refused !== undefined && decision.verdict !== 'deny' ? 'refused' : decision.verdict;
 }
 
-/** A plan as plain JSON. */
+/** Returns a plan as plain JSON. */
 export function planToJson({ calls, plan, dryRuns }: ShownPlan): object {
   return {
     batches: plan.batches,
@@ -70,12 +70,12 @@ export function planToJson({ calls, plan, dryRuns }: ShownPlan): object {
 
 export const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = { ok: 'green', halt: 'green', error: 'red', denied: 'red', ask_user: 'yellow', manual: 'yellow', approval_required: 'yellow' };
 
-/** The status of an outcome in its colour. */
+/** Returns the status of an outcome in its colour. */
 export function statusText(terminal: Terminal, { status }: ToolOutcome): string {
   return paint(terminal, STATUS_STYLES[status], status.replace('_', ' '));
 }
 
-/** How a call went, in one line: duration, attempts, provider, cache. */
+/** Returns the facts of a call in one line: duration, attempts, provider, cache. */
 export function factsText({ durationMs, attempts, cached, provider }: ToolOutcome): string {
   const facts = [durationText(durationMs), attempts === 1 ? '1 attempt' : attempts === 0 ? 'not started' : `${attempts} attempts`];
   if (provider !== undefined) facts.push(`provider ${plainLine(provider)}`);
@@ -97,7 +97,7 @@ export function valueText(terminal: Terminal, outcome: ToolOutcome): string | un
   return plainJson(value, 2);
 }
 
-/** What a person should know of an outcome that is no plain answer; nothing for those that are. An element may take several lines. */
+/** Returns what a user should know of an outcome that is no plain answer. An element may take several lines. */
 export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
   const line = (style: Style, label: string, text: string) => `${paint(terminal, style, label)} ${plainText(text).split('\n').join('\n  ')}`;
   switch (outcome.status) {
@@ -108,40 +108,40 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
     case 'error':
       return [line('red', 'error', [outcome.message, ...issueLines(outcome)].join('\n')), ...(outcome.haltReason === undefined ? [] : [line('yellow', 'halt', outcome.haltReason)])];
     case 'denied':
-      return [isDeniedByUser(outcome) ? line('yellow', 'not run', 'the question was not answered with a yes') : line('red', 'denied', `${outcome.reason} (${outcome.rule})`)];
+      return [isDeniedByUser(outcome) ? line('yellow', 'not run', 'the call was not approved') : line('red', 'denied', `${outcome.reason} (${outcome.rule})`)];
     case 'manual':
-      return [line('yellow', 'manual', `a person or another program answers calls of ${outcome.toolName}; the call is printed`)];
+      return [line('yellow', 'manual', `a user or another program answers calls of ${outcome.toolName}; the call is printed`)];
     case 'ask_user':
       return [line('yellow', 'question', outcome.question), ...choiceLines(terminal, outcome)];
     case 'approval_required':
       return [
         ...callLines(terminal, outcome.pending),
-        line('yellow', 'held', `a person's yes is needed; --yes ${outcome.pending.danger} gives it, or answer at a terminal`),
+        line('yellow', 'pending', `approval is needed; --yes ${outcome.pending.danger} gives it, or answer at a terminal`),
       ];
   }
 }
 
-/** What is wrong with an answer that its tool's output schema refuses: for users, and not for models. */
+/** Returns what is wrong with an answer that its tool's output schema refuses: for users, and not for models. */
 function issueLines({ code, details }: Extract<ToolOutcome, { status: 'error' }>): readonly string[] {
   return code === 'INVALID_RESULT' && Array.isArray(details?.['issues']) ? (details['issues'] as readonly Issue[]).map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`)) : [];
 }
 
-/** An outcome as plain JSON data, whatever its tool returned. */
+/** Returns an outcome as plain JSON data, whatever its tool returned. */
 export function outcomeToJson(outcome: ToolOutcome): object {
   return 'value' in outcome ? { ...outcome, value: shownValue(outcome) } : outcome;
 }
 
-/** The value that models read; users are shown also what JSON does not hold (cycles, big integers, functions), as text of it. */
+/** Returns the value that models read; users are shown also what JSON does not hold (cycles, big integers, functions), as text of it. */
 function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): Json {
   if (outcome.status === 'error') return inspect(outcome.value);
   const { data } = readOutcome(outcome);
   return data === undefined ? inspect(outcome.value) : data;
 }
 
-/** Characters of one line of progress: a tool may report whole pages. */
+/** The most characters of one line of progress: a tool may report whole pages. */
 const MOST_SHOWN = 160;
 
-/** A line of progress that a tool reports. */
+/** Returns a line of progress that a tool reports. */
 export function progressLine(terminal: Terminal, event: ToolEvent): string | undefined {
   if (event.type !== 'call-progress') return undefined;
   const { progress, toolName } = event;
@@ -149,7 +149,7 @@ export function progressLine(terminal: Terminal, event: ToolEvent): string | und
   return paint(terminal, 'dim', `${toolName}: ${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text}`);
 }
 
-/** A line for what tells how far several calls are. */
+/** Returns a line for what tells how far several calls are. */
 export function callLine(terminal: Terminal, event: ToolEvent): string | undefined {
   switch (event.type) {
     case 'call-started':

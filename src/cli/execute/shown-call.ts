@@ -5,7 +5,7 @@ import { dangerStyle } from '../axis-columns.js';
 import { wrapWords } from '../table.js';
 import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal.js';
 
-/** Of a question: where nobody reads standard output, its width is not that of the terminal of the user. */
+/** The most columns of a question: where nobody reads standard output, its width is not that of the user's terminal. */
 const MOST_COLUMNS = 80;
 const INDENT = '  ';
 
@@ -32,15 +32,15 @@ function widthOf(terminal: Terminal): number {
   return Math.min(terminal.columns, MOST_COLUMNS) - INDENT.length;
 }
 
-/** Characters of JSON that are shown whole, and of the beginning and end of what is longer. */
+/** The characters of JSON that are shown whole, and of the beginning and end of what is longer. */
 export const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
-/** Beside other arguments and in a column of their own. */
+/** A name that stands beside others in a column of their own. */
 const SIMPLE_NAME = /^[\w.-]{1,24}$/;
 const LEAST_WIDTH = 16;
 
 /**
- * A call's arguments for the user who is asked about it, in lines of at most `width` columns.
+ * Returns a call's arguments for the user who is asked about it, in lines of at most `width` columns.
  *
  * Every line of them stands behind a bar, `│` where a line of the text begins and `┆` where it goes on, so that no text can
  * pass for what the program says. What cannot be seen is written out. Only arguments of more than 4,096 characters are
@@ -65,7 +65,7 @@ export function shownArguments(input: Json, width: number, { whole = false } = {
   return fields.flatMap(([name, value]) => barred(fieldText(value), width - margin).map((line, index) => (index === 0 ? name : '').padEnd(margin) + line));
 }
 
-/** Texts of several lines as such, everything else as JSON. */
+/** Returns texts of several lines as such, everything else as JSON. */
 function fieldText(value: unknown): string {
   if (typeof value === 'string' && value.includes('\n')) return seenLines(value);
   const json = JSON.stringify(value);
@@ -81,22 +81,22 @@ function barred(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => pieces(line, room).map((piece, index) => `${index === 0 ? '│' : '┆'} ${piece}`));
 }
 
-/** A line in pieces that fit. Characters after the Latin ones may be two columns wide. */
+/** Returns a line in pieces that fit. Characters after the Latin ones may be two columns wide. */
 function pieces(line: string, room: number): string[] {
-  const found: string[] = [];
+  const lines: string[] = [];
   let piece = '';
   let used = 0;
   for (const character of line) {
     const wide = character.codePointAt(0)! >= 0x1100 ? 2 : 1;
     if (used + wide > room) {
-      found.push(piece);
+      lines.push(piece);
       piece = '';
       used = 0;
     }
     piece += character;
     used += wide;
   }
-  return [...found, piece];
+  return [...lines, piece];
 }
 
 /** Returns the choices of a question, one a line. */

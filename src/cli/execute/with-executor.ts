@@ -8,7 +8,7 @@ import type { ExecutionOptions } from '../options.js';
 import type { Dialog } from '../terminal.js';
 import { askToConfirm, Turns } from './ask-user.js';
 
-/** What a command works with while it runs tools. */
+/** The things a command works with while it runs tools. */
 export interface Execution {
   readonly executor: ToolExecutor;
   /** Fires when the user interrupts the program. */
@@ -20,7 +20,7 @@ export interface Execution {
  * Does work with an executor that asks at the terminal, tells events there, and gives up on Ctrl-C.
  *
  * @param options with `asks: false` it neither asks nor listens to Ctrl-C.
- * @param tell a line for an event, or nothing.
+ * @param tell returns a line for an event, or nothing.
  */
 export async function withExecutor<T>(
   terminal: Dialog,
@@ -52,7 +52,7 @@ export async function withExecutor<T>(
   }
 }
 
-/** The usual policy; `--yes` counts where it would ask, up to the danger that was named. */
+/** Returns the usual policy; `--yes` counts where it would ask, up to the danger that was named. */
 export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: ExecutionOptions): SafetyPolicy {
   if (yes === undefined) return new SafetyPolicy({ registry, mode });
   const usual = new SafetyPolicy({ registry });
@@ -61,7 +61,7 @@ export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: Executio
   return new SafetyPolicy({ registry, mode, rules: [rule] });
 }
 
-/** The same tools, each with another limit of its time. */
+/** Returns the same tools, each with another limit of its time. */
 export function limitTime(registry: ToolMetadataRegistry, timeoutMs: number): ToolMetadataRegistry {
   const limited = new ToolMetadataRegistry();
   limited.registerAll([...registry].map(({ definition }) => defineTool({ ...definition, timeoutMs })));

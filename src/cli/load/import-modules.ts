@@ -2,9 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 
 export interface ImportedModule {
-  /** As it was given, relative to `cwd`. */
+  /** The path as it was given, relative to `cwd`. */
   readonly file: string;
   /** Files of one scope share the modules they import; a module that two scopes import exists twice. */
   readonly scope: string;
@@ -13,13 +14,13 @@ export interface ImportedModule {
 }
 
 export interface ImportOptions {
-  /** How long one file may take. @default IMPORT_DEADLINE_MS */
+  /** The time that one file may take. @default IMPORT_DEADLINE_MS */
   readonly deadlineMs?: number;
-  /** Told of each file before it is imported, and of `undefined` when none is. */
+  /** Hears of each file before it is imported, and of `undefined` when none is. */
   readonly onImport?: (file: string | undefined) => void;
 }
 
-/** Long enough for a file that connects to something when it is imported. */
+/** The usual deadline, long enough for a file that connects to something when it is imported. */
 export const IMPORT_DEADLINE_MS = 30_000;
 
 /** Imports each file; one that fails does not stop the others. TypeScript goes through tsx, with the user's own settings. */
@@ -52,14 +53,14 @@ function isTypeScript(path: string): boolean {
   return ['.ts', '.mts', '.cts'].includes(extname(path));
 }
 
-/** One loader per tsconfig, which decides the decorator mode. */
+/** Returns the loader of a tsconfig, which decides the decorator mode. */
 async function loaderFor(tsconfig: string | undefined, loaders: Map<string, TsxLoader>): Promise<TsxLoader> {
   let loader = loaders.get(tsconfig ?? '');
   if (loader === undefined) loaders.set(tsconfig ?? '', (loader = await createTsxLoader(tsconfig, `tooldex-${loaders.size}`)));
   return loader;
 }
 
-/** The timer also keeps the process alive, which Node would end when nothing is left that could settle the work. */
+/** Waits for work until a deadline. The timer also keeps the process alive, which Node would end when nothing is left that could settle the work. */
 export async function withDeadline<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
@@ -83,14 +84,14 @@ export interface TsxLoader {
 const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
 
 /**
- * A loader for the files of one tsconfig: files that it loads share the modules they import.
+ * Returns a loader for the files of one tsconfig: files that it loads share the modules they import.
  *
  * CommonJS files are required and ES modules imported, each by tsx in a namespace of its own: on Node 20 a CommonJS file
  * that is imported cannot find its TypeScript siblings, and is loaded once more when one of them requires it.
  */
 export async function createTsxLoader(tsconfig: string | undefined, namespace: string): Promise<TsxLoader> {
   const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]).catch(() => {
-    throw new Error('expected the package tsx to load TypeScript files, found none; install it with: npm install --save-dev tsx');
+    throw new Error(expectedGot('the package tsx to load TypeScript files', 'none', 'Install it with: npm install --save-dev tsx'));
   });
   const required = withVariable(TSCONFIG_VARIABLE, tsconfig, () => cjs.register({ namespace }));
   const imported = esm.register({ namespace, tsconfig: tsconfig ?? false });
@@ -107,12 +108,12 @@ export async function createTsxLoader(tsconfig: string | undefined, namespace: s
   };
 }
 
-/** The tsconfig beside a file or above it. tsx would take the one of the current folder, whose decorator mode may be another. */
+/** Returns the tsconfig beside a file or above it. tsx would take the one of the current folder, whose decorator mode may be another. */
 export function nearestTsconfig(path: string): string | undefined {
   return nearest(dirname(path), 'tsconfig.json');
 }
 
-/** Whether Node takes a file for CommonJS: by its extension, or by the nearest package.json. */
+/** Returns whether Node takes a file for CommonJS: by its extension, or by the nearest package.json. */
 export function isCommonJs(path: string): boolean {
   const extension = extname(path);
   if (extension === '.cts' || extension === '.cjs') return true;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
@@ -10,7 +11,7 @@ import { readJsonFile } from '../execute/read-json.js';
 import type { Dialog } from '../terminal.js';
 import type { LoadedRegistry } from './load-registry.js';
 
-/** Where the settings are looked for, as editors and other programs do. */
+/** The files in which settings are looked for, as editors and other programs do. */
 const CONFIG_FILES = ['.mcp.json', 'mcp.json'];
 
 /** Settings of MCP servers, and the lock file that belongs to them: it lies beside them. */
@@ -20,32 +21,32 @@ export interface McpConfig {
 }
 
 /**
- * The settings of MCP servers, of a file or of those that usually hold them.
+ * Reads the settings of MCP servers, of a file or of those that usually hold them.
  *
  * @throws ToolError `INVALID_ARGUMENT` when there is no file, or what is in it is refused or switched off.
  */
 export async function readMcpConfig(file: string | undefined, terminal: Dialog, cwd: string): Promise<McpConfig> {
-  const found = file ?? CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
-  if (found === undefined) throw new ToolError('INVALID_ARGUMENT', `expected settings of MCP in ${CONFIG_FILES.join(' or ')}, found neither; name the file with --config`);
-  const settings = readMcpSettings(await readJsonFile(found, terminal, cwd));
-  if (!settings.enabled) throw new ToolError('INVALID_ARGUMENT', 'expected settings of MCP that are enabled, found them switched off; set "enabled": true');
-  return { settings, lock: join(found === '-' ? cwd : dirname(resolve(cwd, found)), DEFAULT_LOCK_FILE) };
+  const place = file ?? CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
+  if (place === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`settings of MCP in ${CONFIG_FILES.join(' or ')}`, 'neither', 'Name the file with --config.'));
+  const settings = readMcpSettings(await readJsonFile(place, terminal, cwd));
+  if (!settings.enabled) throw new ToolError('INVALID_ARGUMENT', expectedGot('settings of MCP that are enabled', 'them switched off', 'Set "enabled": true.'));
+  return { settings, lock: join(place === '-' ? cwd : dirname(resolve(cwd, place)), DEFAULT_LOCK_FILE) };
 }
 
-/** What asks the servers of a settings file. With a lock file beside it, it holds back what was not approved. */
+/** Returns a discovery of the servers of a settings file. With a lock file beside it, it leaves out what was not approved. */
 export async function openMcpDiscovery(file: string | undefined, terminal: Dialog, cwd: string): Promise<McpDiscovery> {
   const { settings, lock } = await readMcpConfig(file, terminal, cwd);
   return new McpDiscovery(settings, existsSync(lock) ? { pins: await DefinitionPins.load(lock) } : {});
 }
 
 /**
- * The tools that MCP servers offer now. With a lock file beside the settings only those that were approved.
+ * Loads the tools that MCP servers offer now. With a lock file beside the settings only those that were approved.
  *
  * The servers stay open until the registry is closed, because their tools may be run; until then the registry follows
  * what they announce.
  *
  * @throws ToolError `INVALID_ARGUMENT` for settings or a lock file that are refused, `MISSING_PACKAGE`; a server that
- * cannot be asked, and a tool that is held back, are problems.
+ * cannot be asked, and a tool that is left out, are problems.
  */
 export async function loadMcpTools(file: string, terminal: Dialog, cwd: string): Promise<LoadedRegistry> {
   const discovery = await openMcpDiscovery(file, terminal, cwd);

@@ -4,6 +4,7 @@ import { relative, resolve } from 'node:path';
 import { createDefaultTools } from '../../../tools/index.js';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { IMPORT_DEADLINE_MS, importModules, withDeadline, type ImportOptions } from './import-modules.js';
@@ -19,17 +20,17 @@ export interface LoadProblem {
 export interface LoadedRegistry {
   readonly registry: ToolMetadataRegistry;
   readonly problems: readonly LoadProblem[];
-  /** In which file each tool was found; empty for the bundled tools. */
+  /** The file of each tool; empty for the bundled tools. */
   readonly fileOf: ReadonlyMap<string, string>;
-  /** How many tools of the manifests are only for other personas, and these. */
+  /** The number of tools of the manifests that are only for other personas, and these. */
   readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
   /** Ends what the tools hold open. */
   readonly close?: () => Promise<void>;
-  /** Joins a tool that was found elsewhere with the one of these for which it stands. */
+  /** Joins a tool of another place with the one of these for which it stands. */
   readonly complete?: (definition: ToolDefinition) => ToolDefinition;
 }
 
-/** Where tools are looked for; nowhere means the bundled ones. */
+/** The places of tools; none means the bundled ones. */
 export interface ToolPlaces {
   /** Files, folders and globs of code. */
   readonly patterns?: readonly string[] | undefined;
@@ -37,21 +38,21 @@ export interface ToolPlaces {
   readonly mcp?: (() => Promise<LoadedRegistry>) | undefined;
   /** A folder with manifests. */
   readonly manifests?: string | undefined;
-  /** As whom the manifests are seen. */
+  /** The persona as whom the manifests are seen. */
   readonly persona?: string | undefined;
 }
 
-/** Where a tool was found. */
+/** A tool, and the file it comes from. */
 interface Origin extends FoundTool {
   readonly file: string;
   readonly scope: string;
 }
 
-const NO_FILES = 'expected a file, folder or glob that matches TypeScript or JavaScript files, found none';
-const NO_TOOLS = 'expected exported tools, found none. Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them';
+const NO_FILES = expectedGot('a file, folder or glob that matches TypeScript or JavaScript files', 'none');
+const NO_TOOLS = expectedGot('exported tools', 'none', 'Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them.');
 
 /**
- * The bundled tools, or those in the user's files and manifests.
+ * Loads the bundled tools, or those in the user's files and manifests.
  *
  * A file that fails is reported and the rest still loads. The same tool met again, through a file that re-exports it,
  * counts once; another tool of the same name is reported, and so is a pattern that brings no tools.
@@ -69,7 +70,7 @@ export async function loadRegistry({ mcp, ...places }: ToolPlaces, cwd: string, 
 async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp'>, cwd: string, options: ImportOptions): Promise<LoadedRegistry> {
   const fromManifests = manifests === undefined ? undefined : await loadManifestTools(manifests, persona, cwd);
   if (fromManifests !== undefined && patterns === undefined) return fromManifests;
-  if (fromManifests === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', 'expected --persona together with --manifests, found it alone');
+  if (fromManifests === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--persona together with --manifests', 'it alone'));
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
   if (patterns === undefined) {
@@ -85,10 +86,10 @@ async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp
   for await (const { file, scope, module, error } of importModules([...new Set(matches.flatMap(({ files }) => files))].sort(), cwd, options)) {
     try {
       if (module === undefined) throw error;
-      const found = await withDeadline(toolsOfModule(module), options.deadlineMs ?? IMPORT_DEADLINE_MS);
-      if (found.tools.length + found.refused.length === 0) withoutTools.add(file);
-      for (const each of found.refused) if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
-      for (const tool of found.tools) {
+      const exported = await withDeadline(toolsOfModule(module), options.deadlineMs ?? IMPORT_DEADLINE_MS);
+      if (exported.tools.length + exported.refused.length === 0) withoutTools.add(file);
+      for (const each of exported.refused) if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
+      for (const tool of exported.tools) {
         const reason = addTool(registry, origins, { ...tool, file, scope });
         if (reason !== undefined) problems.push({ file, reason });
       }
@@ -118,7 +119,7 @@ function join(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
   return { registry: code.registry, problems: [...code.problems, ...manifests.problems], fileOf, ...(leftOut && { leftOut }) };
 }
 
-/** Adds a tool that was not found before; answers why another one keeps its name. `origins` has the registered one first. */
+/** Adds a tool that is not there yet; returns why another one keeps its name. `origins` has the registered one first. */
 function addTool(registry: ToolMetadataRegistry, origins: Map<string, Origin[]>, tool: Origin): string | undefined {
   const { entry, file, scope } = tool;
   const known = origins.get(entry.name) ?? [];
@@ -130,7 +131,7 @@ function addTool(registry: ToolMetadataRegistry, origins: Map<string, Origin[]>,
     const place = origins.get(owner.name)![0]!.file;
     const whose = name === entry.name ? `"${name}"` : `"${name}", an alias of "${entry.name}"`;
     const taken = owner.name === name ? 'is the name of another tool' : `is an alias of "${owner.name}"`;
-    return `expected a name that no other tool has, found ${whose}, which ${taken} in ${place === file ? 'the same file' : place}. Rename one of them`;
+    return expectedGot('a name that no other tool has', `${whose}, which ${taken} in ${place === file ? 'the same file' : place}`, 'Rename one of them.');
   }
   registry.register(entry.definition);
   return undefined;
@@ -142,12 +143,12 @@ function reasonOf(cause: unknown): string {
   return String(cause);
 }
 
-/** The tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
+/** Loads the tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
 export async function loadManifestTools(folder: string, persona: string | undefined, cwd: string): Promise<LoadedRegistry> {
   const capabilities = await CapabilityRegistry.load({ root: resolve(cwd, folder) });
   const known = capabilities.personas;
   if (persona !== undefined && !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())) {
-    throw new ToolError('INVALID_ARGUMENT', `expected --persona as one of ${known.join(', ') || 'none: the manifests name no persona'}, found ${JSON.stringify(persona)}`);
+    throw invalidArgument(`--persona as one of ${known.join(', ') || 'none: the manifests name no persona'}`, persona);
   }
   const registry = capabilities.registryFor(persona);
   const problems = capabilities.findings
@@ -161,10 +162,10 @@ export async function loadManifestTools(folder: string, persona: string | undefi
 
 const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';
 const IGNORED = ['**/node_modules/**', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.{test,spec,bench,config}.*'];
-/** Copies of the sources, unless someone asks for them. */
+/** Copies of the sources, unless they are asked for. */
 const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
 
-/** What one pattern stands for. */
+/** The files that one pattern stands for. */
 export interface PatternMatch {
   readonly pattern: string;
   /** Relative to `cwd`, sorted. */

@@ -1,4 +1,5 @@
 import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { findDefinitions } from '../../tool/find-definitions.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 
@@ -15,7 +16,7 @@ export interface RefusedClass {
   readonly tools: readonly string[];
 }
 
-/** What a module exports. */
+/** The tools of a module. */
 export interface ModuleTools {
   readonly tools: readonly FoundTool[];
   readonly refused: readonly RefusedClass[];
@@ -55,13 +56,13 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
   return { tools, refused };
 }
 
-/** Whether the tools of a refused class were found elsewhere: on an instance of it, or in a registry. */
-export function isMade({ source, tools }: RefusedClass, found: readonly FoundTool[]): boolean {
-  if (tools.every((name) => found.some(({ entry }) => entry.name === name))) return true;
-  return typeof source === 'function' && found.some((tool) => tool.source instanceof source);
+/** Returns whether the tools of a refused class are there: on an instance of it, or in a registry. */
+export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool[]): boolean {
+  if (tools.every((name) => made.some(({ entry }) => entry.name === name))) return true;
+  return typeof source === 'function' && made.some((tool) => tool.source instanceof source);
 }
 
-/** Whether a function is exported to make tools. A class cannot be called, and one with parameters is for others to call. */
+/** Returns whether a function is exported to make tools. A class cannot be called, and one with parameters is for others to call. */
 function isMaker(exportName: string, value: unknown): value is () => unknown {
   if (typeof value !== 'function' || value.length > 0 || Function.prototype.toString.call(value).startsWith('class') || isDecorated(value)) return false;
   const name = exportName === 'default' ? value.name : exportName;
@@ -77,7 +78,7 @@ function isDecorated(value: object): boolean {
 }
 
 /**
- * Whether two findings are the same tool: the same object, a class and its instance, or either of them and the definition that
+ * Returns whether two findings are the same tool: the same object, a class and its instance, or either of them and the definition that
  * a registry has of it. Otherwise equal metadata says nothing.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
@@ -85,7 +86,7 @@ export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   return isToolDefinition(one.source) !== isToolDefinition(other.source) && one.entry.digest === other.entry.digest;
 }
 
-/** Whether two findings are one tool of a file that was loaded twice: everything declared and every line of code are equal. */
+/** Returns whether two findings are one tool of a file that was loaded twice: everything declared and every line of code are equal. */
 export function isSameCode(one: FoundTool, other: FoundTool): boolean {
   return one.entry.digest === other.entry.digest && codeOf(one.source) === codeOf(other.source);
 }
@@ -113,7 +114,7 @@ function* objectsIn(values: readonly unknown[]): Generator<object> {
   const seen = new Set<unknown>();
   function* walk(value: unknown, depth: number): Generator<object> {
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value) || depth > DEEPEST) return;
-    if (seen.size === MOST_OBJECTS) throw new ToolError('LIMIT_EXCEEDED', `Expected a file that exports at most ${MOST_OBJECTS} objects, found more. Export the tools from a file of their own`);
+    if (seen.size === MOST_OBJECTS) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`a file that exports at most ${MOST_OBJECTS} objects`, 'more', 'Export the tools from a file of their own.'));
     seen.add(value);
     const inner = partsOf(value);
     if (inner === undefined) yield value;
@@ -122,7 +123,7 @@ function* objectsIn(values: readonly unknown[]): Generator<object> {
   for (const value of values) yield* walk(value, 0);
 }
 
-/** What a list, set, map, registry or plain object holds; `undefined` for everything else. */
+/** Returns what a list, set, map, registry or plain object holds; `undefined` for everything else. */
 function partsOf(value: object): Iterable<unknown> | undefined {
   if (Array.isArray(value) || value instanceof Set || isRegistry(value)) return value as Iterable<unknown>;
   if (value instanceof Map) return value.values();
@@ -131,7 +132,7 @@ function partsOf(value: object): Iterable<unknown> | undefined {
   return Object.values(Object.getOwnPropertyDescriptors(value)).map((each) => each.value as unknown);
 }
 
-/** Of this or another copy of the package: a file may import its own. No getter is run. */
+/** Returns whether a value is a registry of this or another copy of the package: a file may import its own. No getter is run. */
 function isRegistry(value: object): boolean {
   return typeof value === 'object' && Symbol.iterator in value && ['registerAll', 'require', 'getWriteTools'].every((method) => method in value);
 }
