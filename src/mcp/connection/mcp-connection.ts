@@ -9,7 +9,7 @@ import { withDeadline } from '../../execution/run/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
-import { ConnectionLostError, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
+import { ConnectionLostError, inAnySession, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
 import { createTransport, type McpPackages } from './transports.js';
 
 // The types of elicitation are written out: those of the SDK would have to be installed by everyone who imports this package's.
@@ -105,10 +105,10 @@ export class McpConnection {
   /** Lists the server's tools. @throws ListingError, ToolError, or whatever the transport throws. */
   async listTools(): Promise<RawListing> {
     return this.#inTime('list its tools', this.#setupMs(), undefined, (signal) =>
-      this.#useTwice(signal, async ({ client, number }, options) => {
+      inAnySession(() => this.#use(signal, async ({ client, number }, options) => {
         const tools = await readAllPages((cursor) => client.request({ method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) }, ANYTHING, options));
         return { tools, era: client.getProtocolEra() ?? 'legacy', session: number };
-      }),
+      })),
     );
   }
 
@@ -138,7 +138,7 @@ export class McpConnection {
   /** Resolves when the server answers. */
   async ping(signal?: AbortSignal): Promise<void> {
     const sdk = await this.#options.packages.client();
-    await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) => this.#useTwice(stop, ({ client }, options) => pingOf(client, options, sdk)));
+    await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) => inAnySession(() => this.#use(stop, ({ client }, options) => pingOf(client, options, sdk))));
   }
 
   /** Makes sure that a session is open. @returns its number. */
@@ -173,15 +173,6 @@ export class McpConnection {
       if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
       this.#drop(session);
       throw new SessionExpiredError(error);
-    }
-  }
-
-  async #useTwice<T>(signal: AbortSignal | undefined, work: (session: Session, options: RequestOptions) => Promise<T>): Promise<T> {
-    try {
-      return await this.#use(signal, work);
-    } catch (error) {
-      if (!(error instanceof SessionExpiredError)) throw error;
-      return this.#use(signal, work);
     }
   }
 

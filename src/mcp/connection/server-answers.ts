@@ -16,6 +16,11 @@ export class SessionExpiredError extends Error {
   }
 }
 
+/** Makes an attempt once more if its session had ended before anything was done in it. */
+export async function inAnySession<T>(attempt: () => Promise<T>): Promise<T> {
+  return attempt().catch((error: unknown) => (error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error)));
+}
+
 /** The error of calls whose session has ended; its name is shown to users. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';

@@ -8,7 +8,7 @@ import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
-import { callFailure, callResult, describeConnectionFailure, labelOf, SessionExpiredError, unavailable } from '../connection/server-answers.js';
+import { callFailure, callResult, describeConnectionFailure, inAnySession, labelOf, unavailable } from '../connection/server-answers.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
@@ -155,7 +155,7 @@ export class DiscoveredServer {
       return callResult(answer); // Its output schema is the definition's, which the executor holds answers to.
     };
     try {
-      return await attempt().catch((error: unknown) => (error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error)));
+      return await inAnySession(attempt);
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       return callFailure(error, this.server.name, sdk);

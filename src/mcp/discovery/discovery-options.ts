@@ -7,7 +7,8 @@ import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
 import type { Environment } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
 
-interface StatusFacts {
+/** The state of one server. */
+export type McpServerStatus = {
   readonly server: string;
   /** The number of its tools that can be used: those listed last, also while the server is away. */
   readonly tools: number;
@@ -16,33 +17,26 @@ interface StatusFacts {
   readonly lastDiscoveredAt: number | null;
   /** The protocol that it speaks: `modern` from 2026-07-28 on; `null` when it has never been reached. */
   readonly era: ProtocolEra | null;
-}
-
-interface Failed {
-  /** The reason, in words that hold nothing of the server. */
-  readonly reason: string;
-  /** The number of failures in a row. */
-  readonly failures: number;
-  /** The time when a refresh asks again, in milliseconds since 1970. */
-  readonly nextAttemptAt: number;
-}
-
-/** The state of one server. */
-export type McpServerStatus = StatusFacts &
-  (
-    /** Not asked yet, or not to be asked as the settings are not enabled. */
-    | { readonly state: 'idle' }
-    /** Asked for the first time, and not answered yet. */
-    | { readonly state: 'discovering' }
-    | { readonly state: 'ready' }
-    /** Its listing is older than the interval, or said to have changed; it stays in use until there is a new one. */
-    | { readonly state: 'stale' }
-    /** The last listing failed, and refreshes leave the server alone for a while. */
-    | ({ readonly state: 'backing-off' } & Failed)
-    /** The last listing failed, and the next refresh asks again. */
-    | ({ readonly state: 'failed' } & Failed)
-    | { readonly state: 'closed' }
-  );
+} & (
+  | {
+      /**
+       * - idle: not asked yet, or not to be asked as the settings are not enabled
+       * - discovering: asked for the first time, and not answered yet
+       * - stale: its listing is older than the interval, or said to have changed; it stays in use until there is a new one
+       */
+      readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'closed';
+    }
+  | {
+      /** The last listing failed: the server is left alone for a while, or asked again by the next refresh. */
+      readonly state: 'backing-off' | 'failed';
+      /** The reason, in words that hold nothing of the server. */
+      readonly reason: string;
+      /** The number of failures in a row. */
+      readonly failures: number;
+      /** The time when a refresh asks again, in milliseconds since 1970. */
+      readonly nextAttemptAt: number;
+    }
+);
 
 /** The tools of a server that are different, by their names here. */
 export interface McpChange {

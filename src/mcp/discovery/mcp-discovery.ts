@@ -38,7 +38,6 @@ export class McpDiscovery {
   /** The provider for a `ToolExecutor`, under the name `mcp`: it then routes calls with health checks and backoff. */
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
-  readonly #listeners = new Listeners<McpChange>();
   readonly #events = new Listeners<McpDiscoveryEvent>();
   /** Listeners that are told the name of each server whose tools are different. */
   readonly #moves = new Listeners<string>();
@@ -102,7 +101,7 @@ export class McpDiscovery {
   /** Tells which tools have come, changed or gone, as soon as that is known, until the returned function is called. */
   onChange(listener: (change: McpChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
-    return this.#listeners.add(listener);
+    return this.#events.add((event) => (event.type === 'changed' ? listener({ server: event.server, added: event.added, edited: event.edited, removed: event.removed }) : undefined));
   }
 
   /** Makes one source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
@@ -233,10 +232,7 @@ export class McpDiscovery {
 
   #tell(event: McpDiscoveryEvent): void {
     this.#events.tell(event);
-    if (event.type !== 'changed') return;
-    const { server, added, edited, removed } = event;
-    this.#listeners.tell({ server, added, edited, removed });
-    this.#moves.tell(server);
+    if (event.type === 'changed') this.#moves.tell(event.server);
   }
 }
 

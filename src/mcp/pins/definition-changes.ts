@@ -1,7 +1,7 @@
 import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, compareText, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { pinOf, type PinnedDefinition, type PinTable } from './pin.js';
+import { keyOf, pinOf, type PinnedDefinition, type PinTable } from './pin.js';
 
 /** One place where two definitions differ. A side that has nothing there lacks its key. */
 export interface DefinitionChange {
@@ -80,43 +80,31 @@ const NAMELESS = '(without a name)';
 /** Returns everything by which the servers and the pins differ, by server and tool. */
 export function findingsOf(pins: PinTable, listings: readonly ServerListing[]): readonly PinFinding[] {
   const unreachable = new Set<string>();
-  const listed = new Map<string, Set<string>>();
+  const listed = new Set<string>();
   const found: PinFinding[] = [];
   for (const listing of listings) {
     const { server } = listing;
     if ('error' in listing) {
       unreachable.add(server);
       found.push({ kind: 'unreachable', server, reason: publicMessage(listing.error) });
-      continue;
-    }
-    const names = listed.get(server) ?? new Set<string>();
-    listed.set(server, names);
-    for (const tool of listing.tools) {
-      const finding = findingOf(pins, server, tool, names);
-      if (finding !== undefined) found.push(finding);
-    }
+    } else found.push(...listing.tools.flatMap((raw) => findingOf(pins, server, raw, listed) ?? []));
   }
-  for (const [server, tool] of pins.entries()) {
-    if (!unreachable.has(server) && listed.get(server)?.has(tool) !== true) found.push({ kind: 'removed', server, tool });
-  }
+  for (const [key, { server, tool }] of pins) if (!unreachable.has(server) && !listed.has(key)) found.push({ kind: 'removed', server, tool });
+  const toolOf = (finding: PinFinding) => ('tool' in finding ? finding.tool : '');
   return Object.freeze(found.sort((a, b) => compareText(a.server, b.server) || compareText(toolOf(a), toolOf(b))).map((finding) => Object.freeze(finding)));
 }
 
-/** @param names what was listed before it, to which its name is added. */
-function findingOf(pins: PinTable, server: string, raw: unknown, names: Set<string>): PinFinding | undefined {
-  const pinnable = pinOf(raw);
-  const { name } = pinnable;
-  const invalid = (reason: string): PinFinding => ({ kind: 'invalid', server, tool: name === undefined ? NAMELESS : name.slice(0, LONGEST_NAME), reason });
-  if (name !== undefined && names.has(name)) return invalid(expectedGot('every name once', 'it again'));
-  if (name !== undefined) names.add(name);
+/** @param listed the keys of what was listed before it, to which its own is added. */
+function findingOf(pins: PinTable, server: string, raw: unknown, listed: Set<string>): PinFinding | undefined {
+  const pinnable = pinOf(server, raw);
+  const { tool } = pinnable;
+  const key = tool === undefined ? undefined : keyOf(server, tool);
+  const invalid = (reason: string): PinFinding => ({ kind: 'invalid', server, tool: tool?.slice(0, LONGEST_NAME) ?? NAMELESS, reason });
+  if (key !== undefined && listed.has(key)) return invalid(expectedGot('every name once', 'it again'));
+  if (key !== undefined) listed.add(key);
   if (!pinnable.ok) return invalid(pinnable.reason);
   const { digest, definition } = pinnable.pin;
-  const pinned = pins.get(server, pinnable.name);
-  if (pinned === undefined) return { kind: 'new', server, tool: pinnable.name, definition };
-  if (pinned.digest === digest) return undefined;
-  return { kind: 'changed', server, tool: pinnable.name, definition, changes: diffDefinitions(pinned.definition, definition) };
-}
-
-function toolOf(finding: PinFinding): string {
-  return finding.kind === 'unreachable' ? '' : finding.tool;
+  const pinned = pins.get(key!);
+  if (pinned === undefined) return { kind: 'new', server, tool: pinnable.tool, definition };
+  return pinned.digest === digest ? undefined : { kind: 'changed', server, tool: pinnable.tool, definition, changes: diffDefinitions(pinned.definition, definition) };
 }

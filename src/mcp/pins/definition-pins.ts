@@ -6,7 +6,7 @@ import { expectedGot } from '../../core/issues.js';
 import { checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
 import { diffDefinitions, findingsOf, type DefinitionChange, type PinFinding, type ServerListing } from './definition-changes.js';
 import { changeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
-import { pinOf, PinTable, type Pin, type PinnedDefinition } from './pin.js';
+import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTable } from './pin.js';
 
 export interface DefinitionPinsOptions {
   /**
@@ -56,7 +56,7 @@ export interface QuarantinedTool {
 export class DefinitionPins {
   readonly #options: Required<DefinitionPinsOptions>;
   #file: string | undefined;
-  #pins = new PinTable();
+  #pins: PinTable = new Map();
   /** The decisions since the last save, in order: saving repeats them on the file as it is then. */
   #unsaved: ((pins: PinTable) => void)[] = [];
   readonly #quarantine = new Map<string, QuarantinedTool>();
@@ -97,7 +97,7 @@ export class DefinitionPins {
 
   /** Returns the pinned tools, by server and name. */
   pinned(): readonly { readonly server: string; readonly tool: string; readonly digest: string }[] {
-    return Object.freeze([...this.#pins.entries()].map(([server, tool, { digest }]) => Object.freeze({ server, tool, digest })));
+    return Object.freeze(sortedPins(this.#pins).map(({ server, tool, digest }) => Object.freeze({ server, tool, digest })));
   }
 
   /** The number of pinned tools. */
@@ -114,21 +114,22 @@ export class DefinitionPins {
    * @returns the reason in a sentence, for one that may not.
    */
   check(server: string, tool: unknown): { readonly ok: true } | { readonly ok: false; readonly kind: 'new' | 'changed'; readonly reason: string } {
-    const pinnable = pinOf(tool);
-    if (!pinnable.ok) return { ok: false, kind: pinnable.name !== undefined && this.#pins.get(server, pinnable.name) !== undefined ? 'changed' : 'new', reason: pinnable.reason };
-    const { name, pin } = pinnable;
-    const pinned = this.#pins.get(server, name);
-    if (pinned?.digest === pin.digest) {
-      this.#quarantine.delete(keyOf(server, name));
-      return { ok: true };
-    }
-    if (pinned === undefined && this.#options.onNew === 'trust' && this.#pins.countOf(server) < MOST_TRUSTED) {
-      // One that another process approved meanwhile stays as it is.
-      this.#decide((pins) => pins.get(server, name) === undefined && pins.set(server, name, pin));
-      return { ok: true };
-    }
+    const pinnable = pinOf(server, tool);
+    const key = pinnable.tool === undefined ? '' : keyOf(server, pinnable.tool);
+    const pinned = this.#pins.get(key);
     const kind = pinned === undefined ? 'new' : 'changed';
-    this.#quarantine.set(keyOf(server, name), Object.freeze({ server, tool: name, kind, definition: pin.definition }));
+    if (!pinnable.ok) return { ok: false, kind, reason: pinnable.reason };
+    const { pin } = pinnable;
+    if (pinned?.digest === pin.digest) {
+      this.#quarantine.delete(key);
+      return { ok: true };
+    }
+    if (pinned === undefined && this.#options.onNew === 'trust' && [...this.#pins.values()].filter((each) => each.server === server).length < MOST_TRUSTED) {
+      // One that another process approved meanwhile stays as it is.
+      this.#decide((pins) => pins.has(key) || pins.set(key, pin));
+      return { ok: true };
+    }
+    this.#quarantine.set(key, Object.freeze({ server, tool: pin.tool, kind, definition: pin.definition }));
     const [oldest] = this.#quarantine.keys();
     if (this.#quarantine.size > MOST_QUARANTINED && oldest !== undefined) this.#quarantine.delete(oldest);
     return { ok: false, kind, reason: REASONS[kind] };
@@ -145,8 +146,8 @@ export class DefinitionPins {
    * @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned.
    */
   diff(server: string, tool: unknown): readonly DefinitionChange[] {
-    const { name, pin } = pinOrThrow(tool);
-    return diffDefinitions(this.#pins.get(server, name)?.definition ?? {}, pin.definition);
+    const pin = pinOrThrow(server, tool);
+    return diffDefinitions(this.#pins.get(keyOf(server, pin.tool))?.definition ?? {}, pin.definition);
   }
 
   /** Returns everything by which the servers and the pins differ, by server and tool. Nothing is pinned or withheld by it. */
@@ -156,15 +157,17 @@ export class DefinitionPins {
 
   /** Pins a definition, in place of what was pinned; lasts once it is saved. @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned. */
   approve(server: string, tool: unknown): void {
-    const { name, pin } = pinOrThrow(tool);
-    this.#decide((pins) => pins.set(server, name, pin));
-    this.#quarantine.delete(keyOf(server, name));
+    const pin = pinOrThrow(server, tool);
+    const key = keyOf(server, pin.tool);
+    this.#decide((pins) => pins.set(key, pin));
+    this.#quarantine.delete(key);
   }
 
   /** Forgets the pin of a tool, and says whether there was one; lasts once it is saved. */
   remove(server: string, tool: string): boolean {
-    const had = this.#pins.get(server, tool) !== undefined;
-    this.#decide((pins) => pins.delete(server, tool));
+    const key = keyOf(server, tool);
+    const had = this.#pins.has(key);
+    this.#decide((pins) => pins.delete(key));
     return had;
   }
 
@@ -184,7 +187,7 @@ export class DefinitionPins {
 
   async #save(file: string): Promise<void> {
     // Into a file of its own goes everything, and not only what was decided since.
-    const whole = file === this.#file ? [] : [...this.#pins.entries()].map(([server, tool, pin]) => (pins: PinTable) => pins.set(server, tool, pin));
+    const whole = file === this.#file ? [] : [...this.#pins].map(([key, pin]) => (pins: PinTable) => pins.set(key, pin));
     const decided = [...this.#unsaved];
     const saved = await changeLockFile(file, (pins) => [...whole, ...decided].forEach((each) => each(pins)), this.#options.clock);
     this.#unsaved.splice(0, decided.length);
@@ -209,12 +212,8 @@ function strictly(options: DefinitionPinsOptions): DefinitionPinsOptions {
   return { ...options, onNew: options.onNew ?? 'quarantine' };
 }
 
-function keyOf(server: string, tool: string): string {
-  return JSON.stringify([server, tool]);
-}
-
-function pinOrThrow(tool: unknown): { readonly name: string; readonly pin: Pin } {
-  const pinnable = pinOf(tool);
+function pinOrThrow(server: string, tool: unknown): Pin {
+  const pinnable = pinOf(server, tool);
   if (!pinnable.ok) throw new ToolError('INVALID_ARGUMENT', pinnable.reason);
-  return pinnable;
+  return pinnable.pin;
 }

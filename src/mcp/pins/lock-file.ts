@@ -7,7 +7,7 @@ import type { Clock } from '../../core/clock.js';
 import { ToolError, type Issue } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { compareText, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
-import { pinOf, PinTable } from './pin.js';
+import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
 /** Rises when the shape of the file changes. */
 const VERSION = 1;
@@ -123,7 +123,7 @@ function cannotWrite(name: string, error: unknown): ToolError {
  */
 export function lockTextOf(pins: PinTable): string {
   const servers = new Map<string, Map<string, Json>>();
-  for (const [server, tool, { digest, definition }] of pins.entries()) {
+  for (const { server, tool, digest, definition } of sortedPins(pins)) {
     servers.set(server, (servers.get(server) ?? new Map<string, Json>()).set(tool, { definition, digest: ALGORITHM + digest }));
   }
   return `${printed(new Map<string, unknown>([['servers', servers], ['version', VERSION]]), '')}\n`;
@@ -150,7 +150,7 @@ function printed(value: unknown, margin: string): string {
  */
 export function readLockText(text: string, name: string): PinTable {
   const faults: Issue[] = [];
-  const pins = new PinTable();
+  const pins: PinTable = new Map();
   if (text.length > MAX_LOCK_LENGTH) throw refusedLock(name, [expectedGot(`at most ${MAX_LOCK_LENGTH} characters`, String(text.length))]);
   const parsed = parseJsonText(text);
   if (!parsed.ok) throw refusedLock(name, [`line ${parsed.fault.line}: ${parsed.fault.message}`]);
@@ -180,11 +180,11 @@ function readRoot(value: unknown, pins: PinTable, say: Say): void {
 function readPin(pins: PinTable, server: string, tool: string, entry: unknown, say: Say): void {
   const path = ['servers', server, tool];
   if (!isPlainObject(entry) || Object.keys(entry).sort().join() !== 'definition,digest') return say(path, expectedGot('an object of "definition" and "digest"', describeValue(entry)));
-  const pinnable = pinOf(entry['definition']);
+  const pinnable = pinOf(server, entry['definition']);
   if (!pinnable.ok) return say([...path, 'definition'], pinnable.reason);
-  if (pinnable.name !== tool) return say([...path, 'definition', 'name'], expectedGot(describeValue(tool), describeValue(pinnable.name)));
+  if (pinnable.tool !== tool) return say([...path, 'definition', 'name'], expectedGot(describeValue(tool), describeValue(pinnable.tool)));
   if (entry['digest'] !== ALGORITHM + pinnable.pin.digest) return say([...path, 'digest'], expectedGot('the digest of the definition', 'another', 'The file was edited by hand.'));
-  pins.set(server, tool, pinnable.pin);
+  pins.set(keyOf(server, tool), pinnable.pin);
 }
 
 function refusedLock(name: string, reasons: readonly string[], cause?: unknown): ToolError {

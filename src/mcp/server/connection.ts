@@ -3,7 +3,6 @@ import { isPlainObject, type Json } from '../../core/plain-data.js';
 import type { CallContext } from '../../safety/calls.js';
 import { checkInput } from '../../tool/input/check-input.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
 import { errorResult } from './call-result.js';
 import type { CheckedServerOptions, McpAuthInfo } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
@@ -39,7 +38,10 @@ export class Connection {
     );
     this.server.onerror = (error) => options.onError?.(error);
     this.server.setRequestHandler('tools/list', ({ params }) => this.#list(params?.cursor));
-    this.server.setRequestHandler('tools/call', ({ params }, request) => this.#call(params.name, params.arguments ?? {}, request));
+    this.server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, request) => {
+      if (!tools.isSearched()) return this.#callTool(name, input, request);
+      return name === FIND_TOOLS ? this.#find(input, request) : name === CALL_TOOL ? this.#callFound(input, request) : this.#callTool(name, input, request);
+    });
   }
 
   /** Tells the client that the list has changed. */
@@ -51,15 +53,6 @@ export class Connection {
     const page = this.#parts.tools.page(this.#found, cursor);
     if (page === undefined) throw this.#invalid('Expected a cursor that a page of this list gave, got another. List the tools from the start.');
     return { ...page };
-  }
-
-  async #call(name: string, input: Readonly<Record<string, unknown>>, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
-    const { tools } = this.#parts;
-    if (tools.isSearched()) {
-      if (name === FIND_TOOLS) return this.#find(input, request);
-      if (name === CALL_TOOL) return this.#callFound(input, request);
-    }
-    return this.#callTool(name, input, request);
   }
 
   async #callTool(name: string, input: unknown, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
@@ -82,13 +75,10 @@ export class Connection {
     const { finder } = this.#parts.tools;
     const checked = await checkInput(finder, input);
     if (!checked.ok) return errorResult(checked.error.message);
-    const answer = (await this.#work(finder)(checked.value, { signal: request.mcpReq.signal })) as { readonly found: readonly { name: string }[]; readonly tools: readonly { name: string }[] };
+    const find = finder.definition.execute as (input: unknown, context: ToolContext) => unknown;
+    const answer = (await find(checked.value, { signal: request.mcpReq.signal })) as { readonly found: readonly { name: string }[]; readonly tools: readonly { name: string }[] };
     if (this.#lasts) this.#remember([...answer.found, ...answer.tools].map(({ name }) => name));
     return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer as unknown as Record<string, Json> };
-  }
-
-  #work(entry: ToolEntry): (input: unknown, context: ToolContext) => unknown {
-    return entry.definition.execute as (input: unknown, context: ToolContext) => unknown;
   }
 
   #remember(names: readonly string[]): void {
