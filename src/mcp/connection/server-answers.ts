@@ -49,7 +49,7 @@ export function callFailure(error: unknown, server: string, sdk: typeof McpClien
     if (error.code === sdk.SdkErrorCode.InvalidResult) throw new ToolError('INVALID_RESULT', expectedGot(`${label} to answer a call as the protocol says`, 'another answer'), { cause: error });
     if (error.code === sdk.SdkErrorCode.NotConnected) throw unavailable(`a connection to ${label}`, 'none', error);
   }
-  if (wasNeverSent(error)) throw unavailable(`${label} to be there`, describeFailure(error), error);
+  if (codesOf(error).some((code) => NEVER_SENT.has(code))) throw unavailable(`${label} to be there`, describeFailure(error), error);
   throw new Error(`Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known`, { cause: error });
 }
 
@@ -79,23 +79,15 @@ const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
 /** Codes of a connection that never came to be. */
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
-function wasNeverSent(error: unknown): boolean {
-  return codesOf(error).some((code) => NEVER_SENT.has(code));
-}
-
 /** Returns the codes of an error and of what caused it, the first cause first: the SDK wraps what the network says. */
 function codesOf(error: unknown): readonly string[] {
   const codes: string[] = [];
-  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; at = (at as { cause?: unknown }).cause ?? dataCause(at), depth += 1) {
-    const { code } = at as { code?: unknown };
+  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; depth += 1) {
+    const { code, cause, data } = at as { code?: unknown; cause?: unknown; data?: { cause?: unknown } };
     if (typeof code === 'string') codes.unshift(code);
+    at = cause ?? data?.cause;
   }
   return codes;
-}
-
-function dataCause(error: object): unknown {
-  const { data } = error as { data?: { cause?: unknown } };
-  return data?.cause;
 }
 
 /** Characters of an image, a sound or a file (base64) that are passed on: 1 Mi. */
@@ -114,11 +106,8 @@ export function callResult(result: unknown): ToolResult {
   const parts = Array.isArray(content) ? content.filter(isPlainObject) : [];
   const texts = parts.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []));
   if (isError === true) return fail(failureText(texts));
-  return ok(structuredContent ?? (texts.length === parts.length ? textOf(texts) : parts.map(partOf)));
-}
-
-function textOf(texts: readonly string[]): string | null {
-  return texts.length === 0 ? null : texts.join('\n');
+  if (texts.length < parts.length) return ok(structuredContent ?? parts.map(partOf));
+  return ok(structuredContent ?? (texts.length === 0 ? null : texts.join('\n')));
 }
 
 /** Returns a failure's text. The model needs the paths in it as much as those in a result; failures of servers, though, often quote their settings. */

@@ -54,7 +54,7 @@ export async function createTransport(settings: McpTransportSettings, packages: 
       // Deprecated in the SDK because the protocol has replaced it; servers that speak nothing else are still around.
       return new SSEClientTransport(new URL(url), options);
     case 'websocket':
-      return new WebSocketTransport({ url, headers, ws: await packages.ws(), maxBytes: MAX_MESSAGE_BYTES, parse: parseJSONRPCMessage });
+      return webSocketTransport(url, headers, await packages.ws(), parseJSONRPCMessage);
   }
 }
 
@@ -127,73 +127,53 @@ interface WsSocket {
   terminate(): void;
 }
 
-interface WebSocketTransportOptions {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The package `ws`: unlike the socket of newer runtimes it sends headers and bounds messages before it has read them. */
-  readonly ws: WsModule;
-  /** Bytes of one message at most. */
-  readonly maxBytes: number;
-  /** Turns what was parsed into a message, or throws. */
-  readonly parse: (value: unknown) => JSONRPCMessage;
-}
-
 /**
- * The transport for MCP over a WebSocket: one message a frame, with the sub-protocol `mcp`.
+ * Makes the transport for MCP over a WebSocket: one message a frame, with the sub-protocol `mcp`.
  *
- * The protocol never standardized it and the SDK has dropped it; servers that speak it speak the 2025 protocol.
+ * The protocol never standardized it and the SDK has dropped it; servers that speak it speak the 2025 protocol. The package
+ * `ws` sends headers, and bounds messages before it has read them, unlike the socket of newer runtimes.
+ *
+ * @param parse turns what was parsed into a message, or throws.
  */
-class WebSocketTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
-  readonly #options: WebSocketTransportOptions;
-  #socket: WsSocket | undefined;
-
-  constructor(options: WebSocketTransportOptions) {
-    this.#options = options;
-  }
-
-  start(): Promise<void> {
-    const { url, headers, ws, maxBytes } = this.#options;
-    const socket = new ws.WebSocket(url, 'mcp', { headers, maxPayload: maxBytes, followRedirects: false });
-    this.#socket = socket;
-    return new Promise((resolve, reject) => {
-      socket.on('open', () => resolve());
-      socket.on('error', (error) => {
-        reject(error);
-        this.onerror?.(error);
-      });
-      socket.on('close', () => {
-        reject(new Error('the connection was closed'));
-        this.onclose?.();
-      });
-      socket.on('message', (data, isBinary) => {
-        if (!isBinary) this.#receive((data as Buffer).toString('utf8'));
-      });
-    });
-  }
-
-  send(message: JSONRPCMessage): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#socket === undefined) return reject(new Error('not connected'));
-      this.#socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
-  close(): Promise<void> {
-    // Without a farewell: a server that hangs would never answer it, and nothing is lost.
-    this.#socket?.terminate();
-    return Promise.resolve();
-  }
-
-  #receive(text: string): void {
+function webSocketTransport(url: string, headers: Readonly<Record<string, string>>, { WebSocket }: WsModule, parse: (value: unknown) => JSONRPCMessage): Transport {
+  let socket: WsSocket | undefined;
+  const receive = (text: string) => {
     let message: JSONRPCMessage;
     try {
-      message = this.#options.parse(JSON.parse(text));
+      message = parse(JSON.parse(text));
     } catch (error) {
-      return this.onerror?.(error as Error);
+      return transport.onerror?.(error as Error);
     }
-    this.onmessage?.(message);
-  }
+    transport.onmessage?.(message);
+  };
+  const transport: Transport = {
+    start: () => {
+      const opened = (socket = new WebSocket(url, 'mcp', { headers, maxPayload: MAX_MESSAGE_BYTES, followRedirects: false }));
+      return new Promise((resolve, reject) => {
+        opened.on('open', () => resolve());
+        opened.on('error', (error) => {
+          reject(error);
+          transport.onerror?.(error);
+        });
+        opened.on('close', () => {
+          reject(new Error('the connection was closed'));
+          transport.onclose?.();
+        });
+        opened.on('message', (data, isBinary) => {
+          if (!isBinary) receive((data as Buffer).toString('utf8'));
+        });
+      });
+    },
+    send: (message) =>
+      new Promise((resolve, reject) => {
+        if (socket === undefined) return reject(new Error('not connected'));
+        socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
+      }),
+    close: () => {
+      // Without a farewell: a server that hangs would never answer it, and nothing is lost.
+      socket?.terminate();
+      return Promise.resolve();
+    },
+  };
+  return transport;
 }

@@ -66,17 +66,9 @@ export class DiscoveredServer {
     this.#connection = new McpConnection(server, { ...options, onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
   }
 
-  get definitions(): readonly ToolDefinition[] {
-    return [...this.#table.tools.values()].map(({ definition }) => definition);
-  }
-
-  /** The names of its usable tools at the server. */
-  get toolNames(): readonly string[] {
-    return [...this.#table.tools.keys()];
-  }
-
-  get hasListing(): boolean {
-    return this.#listing !== undefined;
+  /** Its usable tools, by their names at the server. */
+  get tools(): ReadonlyMap<string, ToolDefinition> {
+    return this.#table.tools;
   }
 
   get findings(): readonly McpFinding[] {
@@ -141,7 +133,7 @@ export class DiscoveredServer {
     const sdk = await this.#options.packages.client();
     const attempt = async () => {
       const session = await this.#listedSession(signal);
-      const { definition } = this.#callable(toolName);
+      const definition = this.#callable(toolName);
       judged.assertCurrent(toolName, definition, by, input);
       const answer = await this.#connection.callTool({
         session,
@@ -172,7 +164,7 @@ export class DiscoveredServer {
    */
   join(declared: ToolDefinition, isDefault: boolean): ToolDefinition | undefined {
     const toolName = this.#meantBy(declared, isDefault);
-    const served = toolName === undefined ? undefined : this.#table.tools.get(toolName)?.definition;
+    const served = toolName === undefined ? undefined : this.#table.tools.get(toolName);
     if (served === undefined || (served.name !== declared.name && !takesServedSchema(declared))) return undefined;
     return this.#options.judged.join(declared, toolName!, served);
   }
@@ -217,14 +209,14 @@ export class DiscoveredServer {
     return typeof tool === 'string' && (server === undefined ? isDefault : server === this.server.name) ? tool : undefined;
   }
 
-  #callable(toolName: string): { readonly definition: ToolDefinition } {
+  #callable(toolName: string): ToolDefinition {
     const tool = this.#table.tools.get(toolName);
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
     const withheld = this.#table.withheld.get(toolName);
     if (withheld !== undefined) throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool of ${label} that may be called`, `${describeValue(toolName)}, which is withheld`, withheld));
     if (!isAllowed(toolName, this.server, this.#options.settings)) throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool of ${label} that the settings allow`, describeValue(toolName)));
-    const suggestions = suggestNames(toolName, this.toolNames);
+    const suggestions = suggestNames(toolName, [...this.#table.tools.keys()]);
     const advice = suggestions.length === 0 ? undefined : `Did you mean ${suggestions.join(' or ')}?`;
     throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool that ${label} lists`, describeValue(toolName), advice));
   }
@@ -267,7 +259,7 @@ export class DiscoveredServer {
     const call = this.callTool.bind(this);
     const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, call });
     if (this.#closed) return;
-    this.#options.judged.note([...table.tools].map(([toolName, { definition }]) => [toolName, definition]));
+    this.#options.judged.note(table.tools);
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { aFunction, anObject, checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
+import { aFunction, anObject, withMethods, type FieldsOf } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { McpConnectionOptions, OnElicit, ProtocolEra } from '../connection/mcp-connection.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
@@ -81,7 +81,8 @@ export interface McpDiscoveryOptions {
   readonly packages?: { readonly [Name in keyof McpPackages]: () => Promise<unknown> };
 }
 
-const schema = z.strictObject({
+/** The check of the options. */
+export const discoveryOptions = z.strictObject({
   pins: withMethods<PinGuard>('pins with a check method', 'check').optional(),
   patternEngine: aFunction<PatternEngine>().optional(),
   clientInfo: z.object({ name: z.string().min(1), version: z.string().min(1) }).loose().default({ name: 'tooldex', version: '1' }),
@@ -92,9 +93,4 @@ const schema = z.strictObject({
   random: aFunction<() => number>().default(() => Math.random),
   packages: withMethods<McpPackages>('functions that load packages', 'client', 'stdio', 'ws').default(MCP_PACKAGES),
 } satisfies FieldsOf<McpDiscoveryOptions>);
-export type CheckedDiscoveryOptions = z.output<typeof schema>;
-
-/** Checks the options. @throws ToolError `INVALID_ARGUMENT` with every wrong one. */
-export function checkDiscoveryOptions(options: McpDiscoveryOptions): CheckedDiscoveryOptions {
-  return checkOptions(schema, options, 'options of the discovery');
-}
+export type CheckedDiscoveryOptions = z.output<typeof discoveryOptions>;

@@ -2,6 +2,7 @@ import type { CapabilitySource, SourceTools } from '../../capability/state/capab
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
+import { checkOptions } from '../../core/options.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
 import type { Provider, ProviderFactory } from '../../providers/provider.js';
@@ -14,7 +15,7 @@ import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
-import { checkDiscoveryOptions, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
+import { discoveryOptions, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
 
 /** The time that a registry waits for a server: a slow one must not delay the tools of the others. */
@@ -51,7 +52,7 @@ export class McpDiscovery {
    * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong with settings or options.
    */
   constructor(settings: unknown, options: McpDiscoveryOptions = {}) {
-    this.#options = checkDiscoveryOptions(options);
+    this.#options = checkOptions(discoveryOptions, options, 'options of the discovery');
     this.#settings = readMcpSettings(settings);
     if (this.#options.onEvent !== undefined) this.#events.add(this.#options.onEvent);
     this.#servers = this.#serversOf(this.#settings);
@@ -76,7 +77,7 @@ export class McpDiscovery {
 
   /** Returns all tools that can be used, by name. A tool that has not changed is the same object as before. */
   definitions(): readonly ToolDefinition[] {
-    const all = [...this.#servers.values()].flatMap(({ definitions }) => definitions);
+    const all = [...this.#servers.values()].flatMap(({ tools }) => [...tools.values()]);
     return Object.freeze(all.sort((a, b) => compareText(a.name, b.name)));
   }
 
@@ -89,7 +90,7 @@ export class McpDiscovery {
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
     if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
-    const named = servers.flatMap(({ server, toolNames }) => toolNames.map((toolName) => ({ server: server.name, toolName })));
+    const named = servers.flatMap(({ server, tools }) => [...tools.keys()].map((toolName) => ({ server: server.name, toolName })));
     return Object.freeze([...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
   }
 
@@ -198,7 +199,7 @@ export class McpDiscovery {
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
     await checkTransports({ servers: [server.server] }, this.#options.packages);
     const asked = server.ask(force);
-    if (force || !server.hasListing) await withDeadline(() => asked, { clock: this.#options.clock, timeoutMs: SOURCE_WAIT_MS });
+    if (force || server.status.lastDiscoveredAt === null) await withDeadline(() => asked, { clock: this.#options.clock, timeoutMs: SOURCE_WAIT_MS });
     return this.#toolsOf(name);
   }
 
@@ -206,9 +207,9 @@ export class McpDiscovery {
   #toolsOf(name: string): SourceTools {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
-    const { status, definitions, findings } = server;
+    const { status, tools, findings } = server;
     const waiting = status.state === 'discovering' ? [expectedGot(`an answer of ${name} by now`, 'none yet', 'It is asked still: refresh later.')] : [];
-    return { definitions, persona: server.server.persona ?? null, issues: [...findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), ...waiting], join: (declared) => this.#join(name, declared) };
+    return { definitions: [...tools.values()], persona: server.server.persona ?? null, issues: [...findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), ...waiting], join: (declared) => this.#join(name, declared) };
   }
 
   #join(name: string, declared: ToolDefinition): ToolDefinition | undefined {

@@ -10,16 +10,10 @@ import { isAllowed } from '../translate/tool-names.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
-interface TableTool {
-  readonly definition: ToolDefinition;
-  /** The digest of everything in the definition but its work. */
-  readonly digest: string;
-}
-
 /** The tools of one server after a listing. */
 export interface ToolTable {
   /** The usable tools, by their names at the server. */
-  readonly tools: ReadonlyMap<string, TableTool>;
+  readonly tools: ReadonlyMap<string, ToolDefinition>;
   /** Their names at the server, by their names here. */
   readonly toolNames: ReadonlyMap<string, string>;
   /** The reasons why tools that are listed may not be called, by their names at the server. */
@@ -28,6 +22,9 @@ export interface ToolTable {
 }
 
 export const EMPTY_TABLE: ToolTable = Object.freeze({ tools: new Map(), toolNames: new Map(), withheld: new Map(), findings: Object.freeze([]) });
+
+/** The digests of everything in a definition but its work. */
+const digests = new WeakMap<ToolDefinition, string>();
 
 export interface TableSources {
   readonly server: McpServerSettings;
@@ -41,7 +38,7 @@ export interface TableSources {
 /** Makes the table of a listing. A tool that is as it was keeps its definition, so that registries see no change. */
 export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, call }: TableSources): Promise<ToolTable> {
   const translated = translateListing(listing, server, settings, patternEngine);
-  const tools = new Map<string, TableTool>();
+  const tools = new Map<string, ToolDefinition>();
   const withheld = new Map<string, string>();
   const findings: McpFinding[] = [...translated.findings];
   for (const { toolName, options, raw } of translated.tools) {
@@ -53,19 +50,20 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
     }
     const digest = digestOf(options);
     const known = before.tools.get(toolName);
-    if (known?.digest === digest) {
+    if (known !== undefined && digests.get(known) === digest) {
       tools.set(toolName, known);
       continue;
     }
     try {
       const definition: ToolDefinition = defineTool({ ...options, execute: (input: unknown, context: ToolContext) => call(toolName, input, context, definition) });
-      tools.set(toolName, { definition, digest });
+      digests.set(definition, digest);
+      tools.set(toolName, definition);
     } catch (error) {
       // The settings may contradict themselves, such as readonly access of tools that write.
       findings.push(findingOf('refused', server.name, publicMessage(error), toolName));
     }
   }
-  const toolNames = new Map([...tools].map(([toolName, { definition }]) => [definition.name, toolName]));
+  const toolNames = new Map([...tools].map(([toolName, { name }]) => [name, toolName]));
   return Object.freeze({ tools, toolNames, withheld, findings: Object.freeze(findings) });
 }
 
@@ -81,10 +79,10 @@ async function askPins(pins: PinGuard | undefined, server: string, raw: unknown)
 
 /** Returns how a table differs from the one before it; `undefined` when it does not. */
 export function changeOf(server: string, before: ToolTable, after: ToolTable): McpChange | undefined {
-  const names = (table: ToolTable, only: (toolName: string, tool: TableTool) => boolean) =>
-    Object.freeze([...table.tools].filter(([toolName, tool]) => only(toolName, tool)).map(([, { definition }]) => definition.name).sort(compareText));
+  const names = (table: ToolTable, isOne: (toolName: string, tool: ToolDefinition) => boolean) =>
+    Object.freeze([...table.tools].filter(([toolName, tool]) => isOne(toolName, tool)).map(([, { name }]) => name).sort(compareText));
   const added = names(after, (toolName) => !before.tools.has(toolName));
-  const edited = names(after, (toolName, { definition }) => before.tools.has(toolName) && before.tools.get(toolName)!.definition !== definition);
+  const edited = names(after, (toolName, tool) => before.tools.has(toolName) && before.tools.get(toolName) !== tool);
   const removed = names(before, (toolName) => !after.tools.has(toolName));
   return added.length + edited.length + removed.length === 0 ? undefined : { server, added, edited, removed };
 }

@@ -97,7 +97,11 @@ class LegacySessions {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return this.#open(request, options);
     const session = this.#sessions.get(id);
-    return session === undefined ? rpcRefusal('Expected the id of an open session, got another. Start a new one with initialize.', 404) : this.#use(id, session, request, options);
+    if (session === undefined) return rpcRefusal('Expected the id of an open session, got another. Start a new one with initialize.', 404);
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    session.usedAt = this.#options.clock.elapsed();
+    return this.#counted(session, await session.transport.handleRequest(request, options));
   }
 
   async close(): Promise<void> {
@@ -138,13 +142,6 @@ class LegacySessions {
       this.#sessions.delete(sessionId);
     };
     return this.#counted(session, response);
-  }
-
-  async #use(id: string, session: Session, request: Request, options: { authInfo?: AuthInfo }): Promise<Response> {
-    this.#sessions.delete(id);
-    this.#sessions.set(id, session);
-    session.usedAt = this.#options.clock.elapsed();
-    return this.#counted(session, await session.transport.handleRequest(request, options));
   }
 
   async #forgetUnused(): Promise<void> {
