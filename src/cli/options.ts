@@ -29,33 +29,28 @@ export interface CommandHost {
 /** The commands of one file: each adds its options, examples and work to a command that has only its name and description. */
 export type CommandFamily = Readonly<Record<string, (command: Command, host: CommandHost) => void>>;
 
-/** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
-export const LINT_FORMATS = ['table', 'json', 'github'] as const;
-export type LintFormat = (typeof LINT_FORMATS)[number];
-
 /** The variable that gives the token of a server; unlike an option, it is not seen in the list of processes. */
 export const TOKEN_VARIABLE = 'TOOLDEX_TOKEN';
 
-/** The options that commands share. */
-export interface CommandOptions extends Readonly<Record<string, unknown>> {
+/** The options that commands share, as the command line has them. */
+export interface CommandOptions extends Readonly<Record<string, unknown>>, ExecutionOptions {
   readonly tools?: readonly string[];
   readonly manifests?: string;
   readonly mcp?: string;
   readonly persona?: string;
+  readonly flags?: readonly string[];
   /** The folder of the bundled tools, for commands that run them. */
   readonly root?: string;
   readonly json?: boolean;
-  readonly limit: number;
-  readonly format: LintFormat;
 }
 
-/** The way calls are carried out, as given on the command line. */
+/** The way calls are carried out. */
 export interface ExecutionOptions {
   /** Calls up to this danger run without a question. */
   readonly yes?: DangerLevel;
   readonly mode: PolicyMode;
-  /** Instead of the tools' own limits. */
-  readonly timeoutMs?: number;
+  /** The milliseconds that a call may take, instead of its tool's own limit. */
+  readonly timeout?: number;
 }
 
 /** The level of `--yes` without one: it covers new files, not lost ones. */
@@ -73,11 +68,6 @@ export function addExecutionOptions(command: Command): Command {
     .addHelpText('after', EXIT_HELP);
 }
 
-export function executionOptionsOf(options: Readonly<Record<string, unknown>>): ExecutionOptions {
-  const { yes, mode, timeout } = options as { readonly yes?: DangerLevel; readonly mode: PolicyMode; readonly timeout?: number };
-  return { mode, ...(yes !== undefined && { yes }), ...(timeout !== undefined && { timeoutMs: timeout }) };
-}
-
 function milliseconds(text: string): number {
   const ms = positiveInteger(text);
   if (ms > LIMITS.timerMs) throw new InvalidArgumentError(`Expected at most ${LIMITS.timerMs} milliseconds.`);
@@ -85,8 +75,7 @@ function milliseconds(text: string): number {
 }
 
 /** Returns what calls are made with: the flags that are on, and the persona, as a user who sees its tools also calls as it. */
-export function callContextOf(options: Readonly<Record<string, unknown>>): Pick<CallContext, 'persona' | 'flags'> {
-  const { persona, flags } = options as Pick<CallContext, 'persona' | 'flags'>;
+export function callContextOf({ persona, flags }: CommandOptions): Pick<CallContext, 'persona' | 'flags'> {
   return { ...(persona !== undefined && { persona }), ...(flags !== undefined && { flags }) };
 }
 

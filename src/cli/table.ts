@@ -108,6 +108,11 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** Returns a number with what it counts. */
+export function amountOf(count: number, what: string, plural = `${what}s`): string {
+  return `${count} ${count === 1 ? what : plural}`;
+}
+
 /** Returns how many characters are seen: the colours that `paint` adds are not. */
 export function visibleLength(text: string): number {
   return stripVTControlCharacters(text).length;

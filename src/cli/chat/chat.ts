@@ -8,7 +8,7 @@ import { outcomeToJson } from '../execute/show-calls.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { importModules, type ImportOptions } from '../load/import-modules.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addExecutionOptions, callContextOf, executionOptionsOf, positiveInteger, repeated, type CommandFamily } from '../options.js';
+import { addExecutionOptions, callContextOf, positiveInteger, repeated, type CommandFamily, type CommandOptions } from '../options.js';
 import { plainJson, paint, type Dialog } from '../terminal.js';
 import { wrapWords } from '../table.js';
 import { ChatView } from './chat-view.js';
@@ -47,7 +47,7 @@ export const CHAT_COMMANDS: CommandFamily = {
  * @param options as the command line has them: those of `chat`, `persona`, `tools`, `manifests` and `mcp`.
  * @throws ToolError `INVALID_ARGUMENT`, `INVALID_SNAPSHOT`, `INVALID_STATE` and others, as sessions do.
  */
-export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words: readonly string[], options: Readonly<Record<string, unknown>>, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
+export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words: readonly string[], options: CommandOptions, cwd: string, importOptions: ImportOptions = {}): Promise<number> {
   const given = options as ChatCommandOptions;
   const isDemo = given.model === undefined || given.model === DEMO;
   const prompt = words.length === 0 ? undefined : words.join(' ');
@@ -58,7 +58,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
   const session = file === undefined ? Session.create() : await file.open(given.model);
 
   // Calls that need approval stay pending: the session has them on record before the user is asked, and takes the interrupts itself.
-  return withExecutor(terminal, registry, { ...executionOptionsOf(options), asks: false }, () => undefined, async ({ executor }) => {
+  return withExecutor(terminal, registry, { ...options, asks: false }, () => undefined, async ({ executor }) => {
     const view = new ChatView(terminal, executor.registry);
     const { system, maxTurns, maxTools, manual, json } = given;
     const engine: ChatEngine = {

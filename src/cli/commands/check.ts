@@ -12,17 +12,22 @@ import { entryOf } from '../../tool/tool-definition.js';
 import { EXIT } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { plainLine, paint, type Terminal } from '../terminal.js';
-import { LINT_FORMATS, type CommandFamily, type LintFormat } from '../options.js';
-import { table } from '../table.js';
+import type { CommandFamily, CommandOptions } from '../options.js';
+import { amountOf, table } from '../table.js';
 
-const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed`).choices(LINT_FORMATS).default('table'));
+/** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
+const FORMATS = ['table', 'json', 'github'] as const;
+type Format = (typeof FORMATS)[number];
+
+const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed`).choices(FORMATS).default('table'));
+const formatOf = ({ json, format }: CommandOptions): Format => (json === true ? 'json' : (format as Format));
 
 /** Tells what is wrong with tools. */
 export const CHECK_COMMANDS: CommandFamily = {
   lint: (command, { terminal, onTools }) =>
-    onTools(formatted(command, 'findings'), ['lint', 'lint --tools ./tools --format github'], (loaded, { json, format }) => lint(terminal, loaded, json === true ? 'json' : format), { showsProblems: true }),
+    onTools(formatted(command, 'findings'), ['lint', 'lint --tools ./tools --format github'], (loaded, options) => lint(terminal, loaded, formatOf(options)), { showsProblems: true }),
   validate: (command, { terminal, cwd, alone }) =>
-    alone(formatted(command, 'problems'), ['validate functions.json', 'validate ./manifests --format github'], ({ json, format }, places) => validate(terminal, places, json === true ? 'json' : format, cwd)),
+    alone(formatted(command, 'problems'), ['validate functions.json', 'validate ./manifests --format github'], (options, places) => validate(terminal, places, formatOf(options), cwd)),
 };
 
 /** A finding with the file its tool was loaded from, where there is one. */
@@ -31,18 +36,18 @@ interface Located extends LintFinding {
 }
 
 /** Prints what to fix in the tools' metadata; returns 0 for nothing, 1 for findings. */
-export function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedRegistry, format: LintFormat): number {
+function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedRegistry, format: Format): number {
   const unloaded = problems.map(({ file, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file }));
-  const findings = [...unloaded, ...lintTools(registry).map((finding): Located => located(finding, fileOf.get(finding.toolName)))];
+  const linted = lintTools(registry).map((finding): Located => {
+    const file = fileOf.get(finding.toolName);
+    // Authors of manifests read their own keys.
+    return { ...finding, file, ...(file?.endsWith('.json') === true && { message: inManifestKeys(finding.message) }) };
+  });
+  const findings = [...unloaded, ...linted];
   if (format === 'json') terminal.out(JSON.stringify(findings, null, 2));
-  else if (format === 'github') for (const finding of findings) terminal.out(annotation({ severity: finding.severity, title: finding.rule, file: finding.file, message: finding.toolName === '' ? finding.message : `${finding.toolName}: ${plainLine(finding.message)}` }));
+  else if (format === 'github') for (const { severity, rule, toolName, file, message } of findings) terminal.out(annotation(severity, rule, toolName === '' ? message : `${toolName}: ${plainLine(message)}`, file));
   else printTable(terminal, findings, registry.size);
   return findings.length === 0 ? 0 : 1;
-}
-
-/** Adds the file to a finding. Authors of manifests read their own keys. */
-function located(finding: LintFinding, file: string | undefined): Located {
-  return { ...finding, file, ...(file?.endsWith('.json') === true && { message: inManifestKeys(finding.message) }) };
 }
 
 function printTable(terminal: Terminal, findings: readonly Located[], tools: number): void {
@@ -65,20 +70,14 @@ interface Validated {
   readonly usable: number;
   readonly total: number;
   readonly issues: readonly Issue[];
-  readonly flags: readonly NeededFlags[];
-}
-
-/** The flags that calls of a tool need, and the file that says so. */
-interface NeededFlags {
-  readonly file: string;
-  readonly entryName: string;
-  readonly requires_flags: RequiredFlags;
+  /** The flags that calls of a tool need, and the file that says so. */
+  readonly flags: readonly { readonly file: string; readonly entryName: string; readonly requires_flags: RequiredFlags }[];
 }
 
 type Issue = Omit<ManifestIssue, 'line' | 'column'> & { readonly line: number | null; readonly column: number | null };
 
 /** Prints everything that is wrong in manifest files, one line each that editors can follow, and the flags that calls need; returns 0, or 1 when there is an error. */
-export async function validate(terminal: Terminal, places: readonly string[], format: LintFormat, cwd: string): Promise<number> {
+async function validate(terminal: Terminal, places: readonly string[], format: Format, cwd: string): Promise<number> {
   const all: Validated[] = [];
   for (const place of places) {
     const path = resolve(cwd, place);
@@ -91,11 +90,11 @@ export async function validate(terminal: Terminal, places: readonly string[], fo
   const usable = all.reduce((sum, each) => sum + each.usable, 0);
   const total = all.reduce((sum, each) => sum + each.total, 0);
   if (format === 'json') terminal.out(JSON.stringify({ usable, total, errors, warnings: issues.length - errors, issues, flags }, null, 2));
-  else if (format === 'github') for (const issue of issues) terminal.out(annotation({ severity: issue.severity, title: 'manifest', file: issue.file, line: issue.line ?? 1, message: textOf(issue) }));
+  else if (format === 'github') for (const issue of issues) terminal.out(annotation(issue.severity, 'manifest', textOf(issue), issue.file, issue.line ?? 1));
   else {
     for (const issue of issues) terminal.out(lineOf(terminal, issue));
     for (const { file, entryName, requires_flags: required } of flags) terminal.out(`${paint(terminal, 'cyan', plainLine(file))} ${plainLine(`${JSON.stringify(entryName)}: needs flags ${flagWords(required).join('; ')}`)}`);
-    const summary = `${usable} of ${total} tools usable, ${errors} ${errors === 1 ? 'error' : 'errors'}, ${issues.length - errors} ${issues.length - errors === 1 ? 'warning' : 'warnings'}`;
+    const summary = `${usable} of ${total} tools usable, ${amountOf(errors, 'error')}, ${amountOf(issues.length - errors, 'warning')}`;
     terminal.out(`${issues.length + flags.length === 0 ? '' : '\n'}${errors === 0 ? paint(terminal, 'green', '✓') : paint(terminal, 'red', '✗')} ${summary}`);
   }
   return errors === 0 ? EXIT.ok : EXIT.findings;
@@ -111,7 +110,7 @@ async function validateFile(path: string): Promise<Validated> {
   return { usable: definitions.length, total, issues, flags: flagsOf(entries) };
 }
 
-function flagsOf(entries: readonly LoadedEntry[]): readonly NeededFlags[] {
+function flagsOf(entries: readonly LoadedEntry[]): Validated['flags'] {
   return entries.flatMap(({ file, definition }) => {
     const required = requiredFlags(entryOf(definition));
     return required === undefined ? [] : [{ file, entryName: definition.name, requires_flags: required }];
@@ -139,16 +138,8 @@ function textOf({ entryName, path, message }: Issue): string {
   return plainLine(who === '' ? message : `${who}: ${message}`);
 }
 
-interface Annotation {
-  readonly severity: 'error' | 'warning';
-  readonly title: string;
-  readonly message: string;
-  readonly file?: string | undefined;
-  readonly line?: number | undefined;
-}
-
 /** Returns a workflow command of GitHub Actions, which other CI services read too. */
-function annotation({ severity, title, message, file, line }: Annotation): string {
+function annotation(severity: 'error' | 'warning', title: string, message: string, file?: string, line?: number): string {
   const place = file === undefined ? '' : `file=${escapeProperty(file)},${line === undefined ? '' : `line=${line},`}`;
   return `::${severity} ${place}title=${escapeProperty(title)}::${escapeData(message)}`;
 }

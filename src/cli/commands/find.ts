@@ -11,17 +11,25 @@ import type { SelectionRequest } from '../../selection/selection-request.js';
 import type { Selection } from '../../selection/selection.js';
 import { SCHEMA_LEVELS, type SchemaLevel } from '../../tool/render/render-tool.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addFilterOptions, collectValues, filterOf, positiveInteger, wholeNumber, type CommandFamily } from '../options.js';
+import { addFilterOptions, collectValues, filterOf, positiveInteger, wholeNumber, type CommandFamily, type CommandOptions } from '../options.js';
 import { table, wrapList } from '../table.js';
 import { paint, type Terminal } from '../terminal.js';
 
 const EXPORT_TARGETS = ['openai', 'anthropic', 'gemini', 'mcp'] as const;
 const EXPORT_APIS = ['chat', 'responses'] as const;
 
+/** The form in which tools are exported. */
+interface ExportForm {
+  readonly to: (typeof EXPORT_TARGETS)[number];
+  readonly api?: (typeof EXPORT_APIS)[number];
+  readonly level?: SchemaLevel;
+  readonly strict?: boolean;
+}
+
 /** Looks for the tools of a request, and gives them to models. */
 export const FIND_COMMANDS: CommandFamily = {
   search: (command, { terminal, onTools }) =>
-    onTools(command.option('--limit <n>', 'at most so many tools', positiveInteger, 10), ['search "run the tests"', 'search show diff --limit 3'], (loaded, { json, limit }, words) => search(terminal, loaded, words.join(' '), limit, json === true)),
+    onTools(command.option('--limit <n>', 'at most so many tools', positiveInteger, 10), ['search "run the tests"', 'search show diff --limit 3'], (loaded, { json, limit }, words) => search(terminal, loaded, words.join(' '), limit as number, json === true)),
   select: (command, { terminal, onTools }) => {
     command
       .option('--max <n>', 'at most so many tools, beside those of critical priority', wholeNumber)
@@ -152,35 +160,26 @@ export function selectionRequestOf(text: string, options: Readonly<Record<string
 }
 
 /** Prints tools as JSON for a model API or for MCP; returns 1 when a selection cannot be held to its limits. */
-export function exportTools(terminal: Terminal, { registry }: LoadedRegistry, options: Readonly<Record<string, unknown>>): number {
-  const { to, api, level, strict, select, max, budget } = options as unknown as ExportCommandOptions;
+function exportTools(terminal: Terminal, { registry }: LoadedRegistry, options: CommandOptions): number {
+  const { select, max, budget, ...form } = options as CommandOptions & ExportForm & { readonly select?: string; readonly max?: number; readonly budget?: number };
+  const { to, api, strict } = form;
   const misplaced = [...(to === 'openai' ? [] : given({ api, strict }, '--to openai')), ...(select === undefined ? given({ max, budget }, '--select') : [])];
   if (misplaced.length > 0) throw new ToolError('INVALID_ARGUMENT', misplaced.join('; '));
 
   const filter = filterOf(options);
   const selection = select === undefined ? undefined : selectTools(registry, { text: select, filter, ...(max === undefined ? {} : { maxTools: max }), ...(budget === undefined ? {} : { tokenBudget: budget }) });
   const input: ExportInput = selection ?? registry.filter(filter);
-  terminal.out(JSON.stringify(converted(input, { to, api, level, strict }), null, 2));
+  terminal.out(JSON.stringify(converted(input, form), null, 2));
   if (selection?.error === undefined) return 0;
   terminal.err(`error ${selection.error.message}`);
   return 1;
-}
-
-interface ExportCommandOptions {
-  readonly to: (typeof EXPORT_TARGETS)[number];
-  readonly api: (typeof EXPORT_APIS)[number] | undefined;
-  readonly level: SchemaLevel | undefined;
-  readonly strict: boolean | undefined;
-  readonly select: string | undefined;
-  readonly max: number | undefined;
-  readonly budget: number | undefined;
 }
 
 function given(options: Readonly<Record<string, unknown>>, only: string): string[] {
   return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}: expected only with ${only}`]));
 }
 
-function converted(input: ExportInput, { to, api, level, strict = false }: Pick<ExportCommandOptions, 'to' | 'api' | 'level' | 'strict'>): unknown {
+function converted(input: ExportInput, { to, api, level, strict = false }: ExportForm): unknown {
   switch (to) {
     case 'openai':
       return api === 'responses' ? toOpenAITools(input, { level, api, strict }) : toOpenAITools(input, { level, strict });

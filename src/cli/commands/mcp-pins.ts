@@ -12,6 +12,7 @@ import { shownArguments } from '../execute/shown-call.js';
 import { EXIT } from '../exit-codes.js';
 import type { CommandHost } from '../options.js';
 import { readMcpConfig } from '../load/load-mcp-tools.js';
+import { amountOf } from '../table.js';
 import { plainJson, plainLine, seenText, paint, type Dialog, type Style, type Terminal } from '../terminal.js';
 
 export type PinsAction = 'verify' | 'diff' | 'approve';
@@ -41,7 +42,7 @@ export function definePins(mcp: Command, { terminal, cwd, alone }: CommandHost):
     ['approve', approve, ['mcp pins approve --all', 'mcp pins approve memory.read_graph --yes']],
   ] as const) {
     command.option(...CONFIG_OPTION).option('--lock <file>', 'the file with what was approved (default: tooldex-pins.json beside the settings)').addHelpText('after', PINS_EXIT_HELP);
-    alone(command, examples, (options, tools) => mcpPins(terminal, action, tools, options, cwd));
+    alone(command, examples, (options, tools) => mcpPins(terminal, action, tools, options as unknown as PinsOptions, cwd));
   }
 }
 
@@ -131,7 +132,7 @@ async function approve(terminal: Dialog, pins: DefinitionPins, found: readonly P
   const rest = found.filter((finding) => !approvable.includes(finding));
   const names = approvable.map((finding) => nameOf(finding));
   if (json) terminal.out(plainJson({ approved: names, pinned: pins.size, findings: rest }, 2));
-  else terminal.out(`${paint(terminal, 'green', '✓')} ${names.length} approved, ${counted(pins.size, 'tool')} pinned`);
+  else terminal.out(`${paint(terminal, 'green', '✓')} ${names.length} approved, ${amountOf(pins.size, 'tool')} pinned`);
   return exitCodeOf(rest);
 }
 
@@ -198,11 +199,7 @@ function shownWhole(terminal: Terminal, finding: PinFinding): readonly string[] 
 function summary(found: readonly PinFinding[], pinned: number): string {
   const counts = (['new', 'changed', 'removed', 'invalid', 'unreachable'] as const).map((kind) => [kind, found.filter((finding) => finding.kind === kind).length] as const).filter(([, count]) => count > 0);
   const differences = counts.length === 0 ? 'nothing differs' : counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
-  return `${counted(pinned, 'tool')} pinned, ${differences}`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+  return `${amountOf(pinned, 'tool')} pinned, ${differences}`;
 }
 
 function exitCodeOf(found: readonly PinFinding[]): number {

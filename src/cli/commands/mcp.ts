@@ -8,7 +8,7 @@ import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addExecutionOptions, addFilterOptions, callContextOf, executionOptionsOf, filterOf, repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily } from '../options.js';
+import { addExecutionOptions, addFilterOptions, callContextOf, filterOf, repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../options.js';
 import { EXIT } from '../exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine, paint, type Dialog } from '../terminal.js';
@@ -98,16 +98,15 @@ const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
  * @param options as the command line has them: `http`, `port`, `host`, `token`, `allowedHost`, `search`, those of running tools
  * (`yes`, `mode`, `timeout`, `flags`), of filtering them, `persona` and `json`.
  */
-export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedRegistry, options: Readonly<Record<string, unknown>>, world: McpServeWorld = { input: process.stdin, env: process.env }): Promise<number> {
+export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedRegistry, options: CommandOptions, world: McpServeWorld = { input: process.stdin, env: process.env }): Promise<number> {
   const { http, port, host, token = world.env[TOKEN_VARIABLE], allowedHost, search, json } = options as Partial<{ http: boolean; port: number; host: string; token: string; allowedHost: readonly string[]; search: boolean; json: boolean }>;
   const stray = http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
   if (stray !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`, 'it alone'));
-  const execution = executionOptionsOf(options);
-  const registry = execution.timeoutMs === undefined ? loaded : limitTime(loaded, execution.timeoutMs);
+  const registry = limitTime(loaded, options.timeout);
   const server = createMcpServer(registry, {
     name: 'tooldex',
     version: packageJson.version,
-    policy: policyOf(registry, execution),
+    policy: policyOf(registry, options),
     context: callContextOf(options),
     filter: filterOf(options),
     onError: (error) => terminal.err(`${paint(terminal, 'yellow', 'fault')} ${error instanceof Error ? error.message : String(error)}`),

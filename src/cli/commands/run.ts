@@ -5,7 +5,7 @@ import { callLine, explanationLines, factsText, outcomeToJson, progressLine, sta
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addExecutionOptions, callContextOf, executionOptionsOf, type CommandFamily } from '../options.js';
+import { addExecutionOptions, callContextOf, type CommandFamily, type CommandOptions } from '../options.js';
 import { plainJson, paint, type Dialog, type Terminal } from '../terminal.js';
 
 /** Runs tools. */
@@ -25,12 +25,12 @@ export const RUN_COMMANDS: CommandFamily = {
  *
  * @throws ToolError `TOOL_NOT_FOUND`, or `INVALID_ARGUMENT` for input that is no JSON.
  */
-export async function run(terminal: Dialog, { registry }: LoadedRegistry, name: string, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
+export async function run(terminal: Dialog, { registry }: LoadedRegistry, name: string, options: CommandOptions, cwd: string): Promise<number> {
   const call = { id: 'call-0', name: registry.require(name).name, input: await readJsonOption((options['input'] as string | undefined) ?? '{}', terminal, cwd) };
-  return withExecutor(terminal, registry, executionOptionsOf(options), (event) => progressLine(terminal, event), async ({ executor, signal, turns }) => {
+  return withExecutor(terminal, registry, options, (event) => progressLine(terminal, event), async ({ executor, signal, turns }) => {
     const outcome = await answerQuestion(terminal, turns, await executor.execute(call, { signal, ...callContextOf(options) }), signal);
     const value = valueText(terminal, outcome);
-    if (options['json'] === true) terminal.out(plainJson(outcomeToJson(outcome), 2));
+    if (options.json === true) terminal.out(plainJson(outcomeToJson(outcome), 2));
     else if (value !== undefined) terminal.out(value);
     if (signal.aborted) {
       terminal.err(paint(terminal, 'yellow', 'interrupted'));
@@ -51,10 +51,10 @@ const MOST_LINES = 20;
  *
  * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
  */
-export async function plan(terminal: Dialog, { registry }: LoadedRegistry, file: string, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
+export async function plan(terminal: Dialog, { registry }: LoadedRegistry, file: string, options: CommandOptions, cwd: string): Promise<number> {
   const calls = readCalls(await readJsonFile(file, terminal, cwd));
-  const json = options['json'] === true;
-  return withExecutor(terminal, registry, executionOptionsOf(options), (event) => callLine(terminal, event), async (execution) => {
+  const json = options.json === true;
+  return withExecutor(terminal, registry, options, (event) => callLine(terminal, event), async (execution) => {
     const { executor, signal } = execution;
     const planned: ShownPlan = { calls, plan: await executor.plan(calls), dryRuns: await executor.dryRun(calls, callContextOf(options)) };
     if (!json) showPlan(terminal, planned);

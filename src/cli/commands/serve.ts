@@ -11,6 +11,7 @@ import { EXIT } from '../exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
 import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../options.js';
+import { amountOf } from '../table.js';
 import { plainLine, paint, type Dialog } from '../terminal.js';
 
 /** The variable that gives the Redis in which processes keep health together. */
@@ -132,8 +133,4 @@ async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'r
 
 function changeLine({ revision, added, edited, removed }: CapabilityChange, problems: number): string {
   return `revision ${revision}: ${added.length} added, ${edited.length} edited, ${removed.length} removed; ${amountOf(problems, 'problem')}`;
-}
-
-function amountOf(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

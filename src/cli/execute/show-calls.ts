@@ -8,7 +8,7 @@ import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { formatPath } from '../../tool/input/input-error.js';
 import { isDeniedByUser } from '../exit-codes.js';
-import { LONGEST_LINE, wrapWords } from '../table.js';
+import { amountOf, LONGEST_LINE, wrapWords } from '../table.js';
 import { paint, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal.js';
 import { callLines, choiceLines } from './shown-call.js';
 
@@ -26,13 +26,13 @@ const LABEL = 9;
 /** Prints a plan, one block a batch, and a line that sums it up. */
 export function showPlan(terminal: Terminal, { calls, plan, dryRuns }: ShownPlan): void {
   for (const [index, batch] of plan.batches.entries()) {
-    const together = batch.length === 1 ? '1 call' : `${batch.length} calls side by side`;
+    const together = `${amountOf(batch.length, 'call')}${batch.length === 1 ? '' : ' side by side'}`;
     terminal.out(`${index === 0 ? '' : '\n'}${paint(terminal, 'bold', `Batch ${index + 1}`)}  ${paint(terminal, 'dim', together)}`);
     for (const position of batch) for (const line of plannedLines(terminal, plan.calls[position]!, calls[position]!, dryRuns[position]!)) terminal.out(line);
   }
   const counts = (['allow', 'confirm', 'deny', 'refused'] as const).map((verdict) => [verdict, dryRuns.filter((dryRun) => verdictOf(dryRun) === verdict).length] as const);
   const verdicts = counts.filter(([, count]) => count > 0).map(([verdict, count]) => `${count} ${verdict}`);
-  terminal.out(paint(terminal, 'dim', `\n${[`${calls.length} ${calls.length === 1 ? 'call' : 'calls'} in ${plan.batches.length} ${plan.batches.length === 1 ? 'batch' : 'batches'}`, ...verdicts].join(', ')}`));
+  terminal.out(paint(terminal, 'dim', `\n${[`${amountOf(calls.length, 'call')} in ${amountOf(plan.batches.length, 'batch', 'batches')}`, ...verdicts].join(', ')}`));
 }
 
 function plannedLines(terminal: Terminal, { position, toolName, after }: PlannedCall, call: ToolCall, dryRun: DryRun): string[] {
@@ -77,7 +77,7 @@ export function statusText(terminal: Terminal, { status }: ToolOutcome): string 
 
 /** Returns the facts of a call in one line: duration, attempts, provider, cache. */
 export function factsText({ durationMs, attempts, cached, provider }: ToolOutcome): string {
-  const facts = [durationText(durationMs), attempts === 1 ? '1 attempt' : attempts === 0 ? 'not started' : `${attempts} attempts`];
+  const facts = [durationText(durationMs), attempts === 0 ? 'not started' : amountOf(attempts, 'attempt')];
   if (provider !== undefined) facts.push(`provider ${plainLine(provider)}`);
   if (cached) facts.push('cached');
   return facts.join(', ');

@@ -29,7 +29,7 @@ export async function withExecutor<T>(
   tell: (event: ToolEvent) => string | undefined,
   work: (execution: Execution) => Promise<T>,
 ): Promise<T> {
-  const registry = options.timeoutMs === undefined ? tools : limitTime(tools, options.timeoutMs);
+  const registry = limitTime(tools, options.timeout);
   const turns = new Turns(terminal);
   const interrupt = new AbortController();
   const { asks = true } = options;
@@ -61,8 +61,9 @@ export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: Executio
   return new SafetyPolicy({ registry, mode, rules: [rule] });
 }
 
-/** Returns the same tools, each with another limit of its time. */
-export function limitTime(registry: ToolMetadataRegistry, timeoutMs: number): ToolMetadataRegistry {
+/** Returns the same tools, each with another limit of its time if one is given. */
+export function limitTime(registry: ToolMetadataRegistry, timeoutMs: number | undefined): ToolMetadataRegistry {
+  if (timeoutMs === undefined) return registry;
   const limited = new ToolMetadataRegistry();
   limited.registerAll([...registry].map(({ definition }) => defineTool({ ...definition, timeoutMs })));
   return limited;

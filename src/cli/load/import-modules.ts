@@ -28,14 +28,15 @@ export async function* importModules(files: readonly string[], cwd: string, opti
   const { deadlineMs = IMPORT_DEADLINE_MS, onImport } = options;
   // JavaScript beside TypeScript takes the same way: both may import the same file, and a tool must not exist twice.
   const native = !files.some(isTypeScript);
-  const loaders = new Map<string, TsxLoader>();
+  const loaders = new Map<string | undefined, TsxLoader>();
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
       onImport?.(file);
       let scope = '';
       try {
-        const tsconfig = native ? undefined : nearestTsconfig(path);
+        // tsx would take the tsconfig of the current folder, whose decorator mode may be another.
+        const tsconfig = native ? undefined : nearest(dirname(path), 'tsconfig.json');
         if (!native) scope = `${isCommonJs(path) ? 'cjs' : 'esm'} ${tsconfig ?? ''}`;
         const load = async () => (native ? ((await import(pathToFileURL(path).href)) as object) : (await loaderFor(tsconfig, loaders)).import(path));
         yield { file, scope, module: await withDeadline(load(), deadlineMs) };
@@ -54,9 +55,9 @@ function isTypeScript(path: string): boolean {
 }
 
 /** Returns the loader of a tsconfig, which decides the decorator mode. */
-async function loaderFor(tsconfig: string | undefined, loaders: Map<string, TsxLoader>): Promise<TsxLoader> {
-  let loader = loaders.get(tsconfig ?? '');
-  if (loader === undefined) loaders.set(tsconfig ?? '', (loader = await createTsxLoader(tsconfig, `tooldex-${loaders.size}`)));
+async function loaderFor(tsconfig: string | undefined, loaders: Map<string | undefined, TsxLoader>): Promise<TsxLoader> {
+  const loader = loaders.get(tsconfig) ?? (await createTsxLoader(tsconfig, `tooldex-${loaders.size}`));
+  loaders.set(tsconfig, loader);
   return loader;
 }
 
@@ -74,11 +75,7 @@ export async function withDeadline<T>(work: Promise<T>, milliseconds: number): P
   }
 }
 
-/** Imports TypeScript with the settings of one tsconfig. */
-export interface TsxLoader {
-  import(path: string): Promise<object>;
-  close(): Promise<void>;
-}
+type TsxLoader = Awaited<ReturnType<typeof createTsxLoader>>;
 
 /** The variable by which tsx is told of a tsconfig where its interface takes none. */
 const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
@@ -89,32 +86,27 @@ const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
  * CommonJS files are required and ES modules imported, each by tsx in a namespace of its own: on Node 20 a CommonJS file
  * that is imported cannot find its TypeScript siblings, and is loaded once more when one of them requires it.
  */
-export async function createTsxLoader(tsconfig: string | undefined, namespace: string): Promise<TsxLoader> {
+async function createTsxLoader(tsconfig: string | undefined, namespace: string) {
   const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]).catch(() => {
     throw new Error(expectedGot('the package tsx to load TypeScript files', 'none', 'Install it with: npm install --save-dev tsx'));
   });
   const required = withVariable(TSCONFIG_VARIABLE, tsconfig, () => cjs.register({ namespace }));
   const imported = esm.register({ namespace, tsconfig: tsconfig ?? false });
   return {
-    async import(path) {
+    async import(path: string): Promise<object> {
       const url = pathToFileURL(path).href;
       if (isCommonJs(path)) return { default: required.require(path, url) as unknown };
       return (await imported.import(url, url)) as object;
     },
-    async close() {
+    async close(): Promise<void> {
       required.unregister();
       await imported.unregister();
     },
   };
 }
 
-/** Returns the tsconfig beside a file or above it. tsx would take the one of the current folder, whose decorator mode may be another. */
-export function nearestTsconfig(path: string): string | undefined {
-  return nearest(dirname(path), 'tsconfig.json');
-}
-
 /** Returns whether Node takes a file for CommonJS: by its extension, or by the nearest package.json. */
-export function isCommonJs(path: string): boolean {
+function isCommonJs(path: string): boolean {
   const extension = extname(path);
   if (extension === '.cts' || extension === '.cjs') return true;
   if (extension === '.mts' || extension === '.mjs') return false;

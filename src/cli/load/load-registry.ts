@@ -77,7 +77,7 @@ async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp
     registry.registerAll(createDefaultTools({ root: cwd }));
     return { registry, problems, fileOf: new Map() };
   }
-  const matches = await findToolFiles(patterns, cwd);
+  const matches = await Promise.all(patterns.map(async (pattern) => ({ pattern, files: await filesOf(pattern, cwd) })));
   for (const { pattern, files } of matches) if (files.length === 0) problems.push({ file: pattern, reason: NO_FILES });
 
   const origins = new Map<string, Origin[]>();
@@ -139,12 +139,11 @@ function addTool(registry: ToolMetadataRegistry, origins: Map<string, Origin[]>,
 
 function reasonOf(cause: unknown): string {
   if (isToolError(cause)) return cause.message;
-  if (cause instanceof Error) return `${cause.name}: ${cause.message}`;
-  return String(cause);
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
 }
 
 /** Loads the tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
-export async function loadManifestTools(folder: string, persona: string | undefined, cwd: string): Promise<LoadedRegistry> {
+async function loadManifestTools(folder: string, persona: string | undefined, cwd: string): Promise<LoadedRegistry> {
   const capabilities = await CapabilityRegistry.load({ root: resolve(cwd, folder) });
   const known = capabilities.personas;
   if (persona !== undefined && !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())) {
@@ -165,27 +164,14 @@ const IGNORED = ['**/node_modules/**', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', 
 /** Copies of the sources, unless they are asked for. */
 const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
 
-/** The files that one pattern stands for. */
-export interface PatternMatch {
-  readonly pattern: string;
-  /** Relative to `cwd`, sorted. */
-  readonly files: readonly string[];
-}
-
-/** The files that paths, folders and globs stand for. */
-export async function findToolFiles(patterns: readonly string[], cwd: string): Promise<readonly PatternMatch[]> {
-  const matches: PatternMatch[] = [];
-  for (const pattern of patterns) {
-    const found = await filesOf(pattern, cwd);
-    matches.push({ pattern, files: found.map((file) => relative(cwd, file)).sort() });
-  }
-  return matches;
-}
-
-async function filesOf(pattern: string, cwd: string): Promise<string[]> {
+/** Returns the files that a path, folder or glob stands for, relative to `cwd` and sorted. */
+async function filesOf(pattern: string, cwd: string): Promise<readonly string[]> {
   const path = resolve(cwd, pattern);
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isFile()) return [path];
-  if (found?.isDirectory()) return glob(`**/*.${EXTENSIONS}`, { cwd: path, absolute: true, ignore: IGNORED_IN_FOLDERS });
-  return glob(pattern, { cwd, absolute: true, ignore: IGNORED, expandDirectories: false });
+  const status = await stat(path).catch(() => undefined);
+  const files = status?.isFile()
+    ? [path]
+    : status?.isDirectory()
+      ? await glob(`**/*.${EXTENSIONS}`, { cwd: path, absolute: true, ignore: IGNORED_IN_FOLDERS })
+      : await glob(pattern, { cwd, absolute: true, ignore: IGNORED, expandDirectories: false });
+  return files.map((file) => relative(cwd, file)).sort();
 }
