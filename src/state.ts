@@ -1,4 +1,4 @@
-export type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state/state-store.js';
-export { MemoryStateStore, type MemoryStateStoreOptions } from './state/memory-state-store.js';
+export type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, StateStore, StoreMoment } from './state/state-store.js';
+export { MemoryStateStore } from './state/memory-state-store.js';
 export { RedisStateStore } from './state/redis/redis-state-store.js';
-export type { RedisClientTemplate, RedisStateStoreOptions } from './state/redis/redis-options.js';
+export type { RedisStateStoreOptions } from './state/redis/redis-options.js';

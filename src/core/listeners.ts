@@ -5,6 +5,10 @@ export class Listeners<Event> {
   readonly #waiting: Event[] = [];
   #telling = false;
 
+  get size(): number {
+    return this.#listeners.size;
+  }
+
   /** Calls the function with every event, until the returned function is called. */
   add(call: (event: Event) => unknown): () => void {
     const listener = { call };
@@ -34,6 +38,39 @@ export class Listeners<Event> {
       }
     }
     this.#telling = false;
+  }
+}
+
+/** The listeners of each channel. */
+export class ChannelListeners {
+  readonly #channels = new Map<string, Listeners<string>>();
+
+  /** The channels that have listeners. */
+  get channels(): readonly string[] {
+    return [...this.#channels.keys()];
+  }
+
+  has(channel: string): boolean {
+    return this.#channels.has(channel);
+  }
+
+  /** Adds a listener. @returns a function that removes it; calling it again changes nothing. */
+  add(channel: string, listener: (message: string) => void): () => void {
+    const listeners = this.#channels.get(channel) ?? new Listeners<string>();
+    this.#channels.set(channel, listeners);
+    const remove = listeners.add(listener);
+    return () => {
+      remove();
+      if (listeners.size === 0 && this.#channels.get(channel) === listeners) this.#channels.delete(channel);
+    };
+  }
+
+  tell(channel: string, message: string): void {
+    this.#channels.get(channel)?.tell(message);
+  }
+
+  clear(): void {
+    this.#channels.clear();
   }
 }
 

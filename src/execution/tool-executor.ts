@@ -16,7 +16,7 @@ import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, Poli
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
-import { StoreInTime } from '../state/store-in-time.js';
+import { storeInTime } from '../state/store-in-time.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
@@ -96,7 +96,7 @@ export class ToolExecutor {
     this.#registry = registry;
     this.#clock = clock;
     this.#policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
-    const store = checked.store && new StoreInTime(checked.store, clock);
+    const store = checked.store && storeInTime(checked.store, clock);
     const state = (this.#state = store ?? new MemoryStateStore({ clock }));
     const approvals = new Approvals({ store: state, clock, ttlMs: checked.approvalTtlMs, ...(checked.approvalKey && { key: checked.approvalKey }) });
     this.#desk = new ApprovalDesk({ approvals, listeners: this.#listeners, clock, ttlMs: checked.approvalTtlMs });

@@ -1,9 +1,9 @@
-import { randomUUID } from '../core/crypto.js';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
+import { randomUUID } from '../core/crypto.js';
+import { ChannelListeners } from '../core/listeners.js';
 import { anObject, checkOptions, once, type FieldsOf } from '../core/options.js';
-import { ChannelListeners } from './channel-listeners.js';
-import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
+import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkNumber, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
 
 interface Held {
@@ -71,7 +71,8 @@ export class MemoryStateStore implements StateStore {
 
   increment(key: string, by: number, options?: IncrementOptions): Promise<Increment> {
     return this.#step(() => {
-      const { max = Number.MAX_VALUE, ttlMs, mustExist, identity, windowMs } = checkIncrement(by, options);
+      checkNumber(by);
+      const { max, ttlMs, mustExist, identity, windowMs } = checkIncrement(options);
       checkKey(key);
       this.#assertIdentity(identity);
       if (windowMs !== undefined) return this.#incrementWindow(key, by, windowMs, max, mustExist);

@@ -6,7 +6,7 @@ import { digestOf } from '../core/plain-data.js';
 import type { AppendOptions, IncrementOptions, LifetimeOptions, ReadOptions } from './state-store.js';
 
 /** The sizes that a store takes: it is for small state, not for documents. */
-export const STATE_LIMITS = Object.freeze({
+const STATE_LIMITS = Object.freeze({
   /** Characters of a key or channel. */
   keyLength: 512,
   /** Bytes of a value or message, as UTF-8. */
@@ -56,33 +56,28 @@ const keptTtlMs = () => z.custom<number | 'keep'>((value) => value === 'keep' ||
 const identity = () => z.string().optional();
 const count = (max: number) => z.int().min(1).max(max);
 
-const lifetimeSchema = once(() => z.strictObject({ ttlMs: keptTtlMs(), identity: identity() } satisfies FieldsOf<LifetimeOptions>));
-const incrementSchema = once(() => z
-  .strictObject({ ttlMs: ttlMs(), identity: identity(), windowMs: ttlMs(), max: z.number().optional(), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>)
-  .refine(({ ttlMs, windowMs }) => ttlMs === undefined || windowMs === undefined, { error: expectedGot('ttlMs or windowMs', 'both', 'A window has its own lifetime.') }));
-const appendSchema = once(() => z.strictObject({ at: z.int().min(0).optional(), max: count(STATE_LIMITS.listItems), ttlMs: ttlMs(), identity: identity() } satisfies FieldsOf<AppendOptions>));
-const readSchema = once(() => z.strictObject({ from: z.int().min(0).default(0), limit: count(STATE_LIMITS.readItems).default(100) } satisfies FieldsOf<ReadOptions>));
+/** Returns a function that checks the options of an operation. */
+function checker<S extends z.ZodType>(make: () => S): (options: unknown) => Readonly<z.output<S>> {
+  const schema = once(make);
+  return (options) => checkOptions(schema, options, 'options of the operation');
+}
+
+export const checkLifetime = checker(() => z.strictObject({ ttlMs: keptTtlMs(), identity: identity() } satisfies FieldsOf<LifetimeOptions>));
+export const checkIncrement = checker(() =>
+  z
+    .strictObject({ ttlMs: ttlMs(), identity: identity(), windowMs: ttlMs(), max: z.number().default(Number.MAX_VALUE), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>)
+    .refine(({ ttlMs, windowMs }) => ttlMs === undefined || windowMs === undefined, { error: expectedGot('ttlMs or windowMs', 'both', 'A window has its own lifetime.') }),
+);
+export const checkAppend = checker(() => z.strictObject({ at: z.int().min(0).optional(), max: count(STATE_LIMITS.listItems), ttlMs: ttlMs(), identity: identity() } satisfies FieldsOf<AppendOptions>));
+export const checkRead = checker(() => z.strictObject({ from: z.int().min(0).default(0), limit: count(STATE_LIMITS.readItems).default(100) } satisfies FieldsOf<ReadOptions>));
 
 export function checkTtl(ttlMs: unknown): number {
   if (!isTtl(ttlMs)) throw invalidArgument(`ttlMs as ${TTL}`, ttlMs);
   return Math.ceil(ttlMs);
 }
 
-export function checkLifetime(options: LifetimeOptions | undefined): z.output<ReturnType<typeof lifetimeSchema>> {
-  return checkOptions(lifetimeSchema, options, 'options of the operation');
-}
-
-export function checkIncrement(by: unknown, options: IncrementOptions | undefined): z.output<ReturnType<typeof incrementSchema>> & { readonly by: number } {
+export function checkNumber(by: unknown): void {
   if (typeof by !== 'number' || !Number.isFinite(by)) throw invalidArgument('by as a finite number', by);
-  return { by, ...checkOptions(incrementSchema, options, 'options of the operation') };
-}
-
-export function checkAppend(options: AppendOptions): z.output<ReturnType<typeof appendSchema>> {
-  return checkOptions(appendSchema, options, 'options of the operation');
-}
-
-export function checkRead(options: ReadOptions | undefined): z.output<ReturnType<typeof readSchema>> {
-  return checkOptions(readSchema, options, 'options of the operation');
 }
 
 export function checkLimit(limit: unknown = 1_000): number {

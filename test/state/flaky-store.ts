@@ -1,5 +1,5 @@
 import { ToolError, isToolError } from '../../src/core/errors.js';
-import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../../src/state.js';
+import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../../src/state/state-store.js';
 
 /** The share of operations that fail before, and of those that fail after they happened. */
 const FAILING = 0.3;

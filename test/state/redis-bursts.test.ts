@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisStateStore } from '../../src/state.js';
-import { StoreInTime } from '../../src/state/store-in-time.js';
+import { storeInTime } from '../../src/state/store-in-time.js';
 import { systemClock } from '../../src/core/clock.js';
 import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-server.js';
 
@@ -53,7 +53,7 @@ describe.skipIf(!redisPresent)('a store on Redis in a busy process (skipped with
     await leave();
   });
 
-  it.each([['as it is', (store: RedisStateStore) => store], ['held to its time', (store: RedisStateStore) => new StoreInTime(store, systemClock)]])('answers 5,000 operations at once while work blocks the event loop for 300 ms again and again (%s)', async (name, wrap) => {
+  it.each([['as it is', (store: RedisStateStore) => store], ['held to its time', (store: RedisStateStore) => storeInTime(store, systemClock)]])('answers 5,000 operations at once while work blocks the event loop for 300 ms again and again (%s)', async (name, wrap) => {
     const store = wrap(redis);
     const changes: boolean[] = [];
     const stop = store.onAvailability((available) => changes.push(available));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../src/testing.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
-import { StoreInTime } from '../../src/state/store-in-time.js';
+import { storeInTime } from '../../src/state/store-in-time.js';
 
 /** A store in memory whose `get` is answered when the test says so. */
 function slowStore(): { readonly store: StateStore; readonly answers: (() => void)[] } {
@@ -24,7 +24,7 @@ describe('a store held to its time', () => {
   it('refuses an operation once it has been silent for 300 ms, and all others until it answers again', async () => {
     const clock = new ManualClock();
     const { store, answers } = slowStore();
-    const inTime = new StoreInTime(store, clock);
+    const inTime = storeInTime(store, clock);
     const heard: boolean[] = [];
     const stop = inTime.onAvailability((available) => heard.push(available));
     const first = followed(inTime.get('key'));
@@ -45,7 +45,7 @@ describe('a store held to its time', () => {
   it('is asked once a second whether it answers again', async () => {
     const clock = new ManualClock();
     const { store, answers } = slowStore();
-    const inTime = new StoreInTime(store, clock);
+    const inTime = storeInTime(store, clock);
     const first = inTime.get('key').catch(() => undefined);
     await clock.advanceAsync(300);
     await first;
@@ -65,7 +65,7 @@ describe('a store held to its time', () => {
     const timers: (() => void)[] = [];
     const clock = { now: () => elapsed, elapsed: () => elapsed, after: (_: number, call: () => void) => (timers.push(call), () => void timers.splice(timers.indexOf(call), 1)) };
     const { store } = slowStore();
-    const waiting = followed(new StoreInTime(store, clock).get('key'));
+    const waiting = followed(storeInTime(store, clock).get('key'));
     const outcomes: string[] = [];
     for (let late = 0; late < 8; late += 1) {
       elapsed += 10_000;
@@ -79,7 +79,7 @@ describe('a store held to its time', () => {
   it('is waited for while it answers others, for at most 10 s', async () => {
     const clock = new ManualClock();
     const { store, answers } = slowStore();
-    const inTime = new StoreInTime(store, clock);
+    const inTime = storeInTime(store, clock);
     const heard: boolean[] = [];
     inTime.onAvailability((available) => heard.push(available));
     const [early, never] = [followed(inTime.get('early')), followed(inTime.get('never'))];
@@ -101,7 +101,7 @@ describe('a store held to its time', () => {
   it('has 10 s for a list, which may take several steps', async () => {
     const clock = new ManualClock();
     const store: StateStore = Object.assign(new MemoryStateStore(), { list: () => new Promise<never>(() => undefined) });
-    const listed = followed(new StoreInTime(store, clock).list('key'));
+    const listed = followed(storeInTime(store, clock).list('key'));
     await clock.advanceAsync(9_999);
     expect(listed.outcome).toBe('waits');
     await clock.advanceAsync(100);
@@ -109,7 +109,7 @@ describe('a store held to its time', () => {
   });
 
   it('passes on what it is refused with', async () => {
-    const inTime = new StoreInTime(new MemoryStateStore(), new ManualClock());
+    const inTime = storeInTime(new MemoryStateStore(), new ManualClock());
     await inTime.compareAndSet('text', undefined, 'a');
     await expect(inTime.increment('text', 1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });

@@ -16,13 +16,8 @@ export interface RedisClient {
   unsubscribe(channel: string): Promise<void>;
 }
 
-/** Makes a client that is not yet connected; these settings win over its own. */
-export type MakeRedisClient = (settings: RedisClientSettings) => RedisClient;
-
-export interface RedisClientSettings {
-  readonly connectTimeout: number;
-  readonly reconnectStrategy: (retries: number, cause: Error) => false;
-}
+/** Makes a client that is not yet connected; these settings of its socket win over its own. */
+export type MakeRedisClient = (socket: { readonly connectTimeout: number; readonly reconnectStrategy: (retries: number, cause: Error) => false }) => RedisClient;
 
 /**
  * One life of a connection: it opens once, and is never used again after it is lost or ended.

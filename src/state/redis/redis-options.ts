@@ -4,19 +4,11 @@ import { expectedGot } from '../../core/issues.js';
 import { checkOptions, milliseconds, secret, withMethods, type FieldsOf } from '../../core/options.js';
 import type { MakeRedisClient, RedisClient } from './redis-link.js';
 
-/**
- * A client of the package `redis` 5 made by the program, for instance with certificates: its settings are used, never
- * its connection.
- */
-export interface RedisClientTemplate {
-  readonly options?: object | undefined;
-  duplicate(overrides?: object): unknown;
-}
-
 export interface RedisStateStoreOptions {
   /** The address, `redis[s]://[[username][:password]@][host][:port][/database]`; this or `client`. */
   readonly url?: string;
-  readonly client?: RedisClientTemplate;
+  /** A client of the package `redis` 5 made by the program, for instance with certificates: its settings are used, never its connection. */
+  readonly client?: { readonly options?: object | undefined; duplicate(overrides?: object): unknown };
   /** The prefix of all keys and channels, so that several programs can share one Redis. @default 'tooldex:' */
   readonly prefix?: string;
   /**
@@ -36,12 +28,7 @@ export interface RedisStateStoreOptions {
   readonly onStoreRestart?: 'refuse' | 'trust';
 }
 
-export interface CheckedRedisOptions {
-  readonly source: { readonly url: string } | { readonly client: RedisClientTemplate };
-  readonly prefix: string;
-  readonly timeoutMs: number;
-  readonly onStoreRestart: 'refuse' | 'trust';
-}
+type RedisClientTemplate = NonNullable<RedisStateStoreOptions['client']>;
 
 export const DEFAULT_PREFIX = 'tooldex:';
 const LONGEST_PREFIX = 128;
@@ -55,24 +42,24 @@ const schema = z.strictObject({
   onStoreRestart: z.enum(['refuse', 'trust']).default('refuse'),
 } satisfies FieldsOf<RedisStateStoreOptions>);
 
+export type CheckedRedisOptions = Readonly<z.output<typeof schema>>;
+
 /** Checks the options. @throws ToolError INVALID_ARGUMENT */
 export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedisOptions {
-  const { url, client, ...rest } = checkOptions(schema, options, 'options of RedisStateStore');
-  if (url !== undefined && client === undefined) return { source: { url }, ...rest };
-  if (client !== undefined && url === undefined) return { source: { client }, ...rest };
-  throw new ToolError('INVALID_ARGUMENT', expectedGot('either url or client', url === undefined ? 'neither' : 'both'));
+  const checked = checkOptions(schema, options, 'options of RedisStateStore');
+  if ((checked.url === undefined) !== (checked.client === undefined)) return checked;
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('either url or client', checked.url === undefined ? 'neither' : 'both'));
 }
 
 /** Returns a function that makes clients: of the package, which is loaded now, or like the given one. */
-export async function clientMaker(source: CheckedRedisOptions['source'], load: () => Promise<unknown> = () => import('redis')): Promise<MakeRedisClient> {
-  if ('url' in source) {
+export async function clientMaker({ url, client }: Pick<CheckedRedisOptions, 'url' | 'client'>, load: () => Promise<unknown> = () => import('redis')): Promise<MakeRedisClient> {
+  if (client === undefined) {
     const { createClient } = await loadRedis(load);
-    return ({ connectTimeout, reconnectStrategy }) => createClient({ ...OVERRIDES, url: source.url, socket: { ...SOCKET, connectTimeout, reconnectStrategy } });
+    return (settings) => createClient({ ...OVERRIDES, url, socket: { ...SOCKET, ...settings } });
   }
-  const { client } = source;
-  return ({ connectTimeout, reconnectStrategy }) => {
-    const socket = (client.options as { readonly socket?: object } | undefined)?.socket;
-    return client.duplicate({ ...OVERRIDES, socket: { ...SOCKET, ...socket, connectTimeout, reconnectStrategy } }) as RedisClient;
+  return (settings) => {
+    const { socket } = (client.options ?? {}) as { readonly socket?: object };
+    return client.duplicate({ ...OVERRIDES, socket: { ...SOCKET, ...socket, ...settings } }) as RedisClient;
   };
 }
 

@@ -70,7 +70,7 @@ return 1
 `);
 
 /**
- * ARGV after the guard: the number to add; the largest sum, or empty; milliseconds to live, or empty; `1` if the key
+ * ARGV after the guard: the number to add; the largest sum; milliseconds to live, or empty; `1` if the key
  * must exist.
  *
  * Answers whether it wrote (1, 0; 2 when the key holds no number) and the number under the key as text, empty for none.
@@ -88,7 +88,7 @@ elseif ARGV[5] == '1' then
   return {0, ''}
 end
 local sum = value + tonumber(ARGV[2])
-if sum - sum ~= 0 or (ARGV[3] ~= '' and sum > tonumber(ARGV[3])) then return {0, current or ''} end
+if sum - sum ~= 0 or sum > tonumber(ARGV[3]) then return {0, current or ''} end
 local text = string.format('%.17g', sum)
 if current then
   redis.call('SET', KEYS[1], text, 'KEEPTTL')
@@ -126,7 +126,7 @@ for number, added in string.gmatch(current or '', ' (%d+)=([^ ]+)') do
 end
 local by = tonumber(ARGV[2])
 local sum = value + by
-if sum - sum ~= 0 or (ARGV[3] ~= '' and sum > tonumber(ARGV[3])) then return {0, current and string.format('%.17g', value) or '', current and born or ''} end
+if sum - sum ~= 0 or sum > tonumber(ARGV[3]) then return {0, current and string.format('%.17g', value) or '', current and born or ''} end
 kept[#kept + 1] = string.format('%.0f=%.17g', now, present + by)
 redis.call('SET', KEYS[1], table.concat(kept, ' '), 'PX', math.ceil(length + step))
 return {1, string.format('%.17g', sum), born}

@@ -1,10 +1,9 @@
 import { systemClock } from '../../core/clock.js';
 import { isToolError, type ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { Listeners } from '../../core/listeners.js';
+import { ChannelListeners, Listeners } from '../../core/listeners.js';
 import { AnswerWatch, NoAnswer } from '../answer-watch.js';
-import { ChannelListeners } from '../channel-listeners.js';
-import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, restarted } from '../state-arguments.js';
+import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkNumber, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, restarted } from '../state-arguments.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../state-store.js';
 import { RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
 import { APPEND, COMPARE_AND_SET, INCREMENT, INCREMENT_WINDOW, NOW, RESTARTED, type RedisScript } from './redis-scripts.js';
@@ -58,7 +57,7 @@ export class RedisStateStore implements StateStore {
    */
   static async connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
     const checked = checkRedisOptions(options);
-    const store = new RedisStateStore(await clientMaker(checked.source), checked);
+    const store = new RedisStateStore(await clientMaker(checked), checked);
     try {
       await store.#start();
     } catch (error) {
@@ -86,9 +85,10 @@ export class RedisStateStore implements StateStore {
   }
 
   async increment(key: string, by: number, options?: IncrementOptions): Promise<Increment> {
-    const { max, ttlMs, mustExist, identity, windowMs } = checkIncrement(by, options);
+    checkNumber(by);
+    const { max, ttlMs, mustExist, identity, windowMs } = checkIncrement(options);
     const script = windowMs === undefined ? INCREMENT : INCREMENT_WINDOW;
-    const reply = await this.#script(script, key, [this.#guard(identity), String(by), String(max ?? ''), String(windowMs ?? ttlMs ?? ''), mustExist ? '1' : '0'], notAText);
+    const reply = await this.#script(script, key, [this.#guard(identity), String(by), String(max), String(windowMs ?? ttlMs ?? ''), mustExist ? '1' : '0'], notAText);
     const [state, text, born = ''] = reply as readonly [number, string, string?];
     if (state === 2) throw notANumber();
     return Object.freeze({ applied: state === 1, value: text === '' ? undefined : Number(text), ...(born !== '' && { born }) });
