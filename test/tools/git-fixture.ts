@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
@@ -20,7 +20,8 @@ export function useRepository(): void {
   beforeAll(async () => {
     template = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
     const inTemplate = (...argv: string[]) => execFileSync('git', argv, { cwd: template, env: { ...process.env, ...IDENTITY, HOME: template }, stdio: 'ignore' });
-    inTemplate('init', '--quiet', '--initial-branch=main');
+    inTemplate('init', '--quiet', '--template=', '--initial-branch=main');
+    await mkdir(join(template, '.git', 'hooks'));
     await writeFile(join(template, 'a.txt'), 'one\ntwo\n');
     await writeFile(join(template, 'b c.txt'), 'x\n');
     inTemplate('add', '.');
@@ -48,6 +49,12 @@ export function useRepository(): void {
 }
 
 export const git = (...argv: string[]) => execFileSync('git', argv, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+/** Adds settings to those of the repository, all at once. */
+export const configure = (settings: Readonly<Record<string, string>>) =>
+  appendFile(join(root, '.git', 'config'), Object.entries(settings).map(([name, value]) => {
+    const [, section, subsection, key] = /^([^.]+)(?:\.(.+))?\.([^.]+)$/.exec(name)!;
+    return `[${section}${subsection === undefined ? '' : ` ${JSON.stringify(subsection)}`}]\n${key} = ${JSON.stringify(value)}\n`;
+  }).join(''));
 export const put = (path: string, text: string) => writeFile(join(root, path), text);
 export const marker = () => existsSync(join(outside, 'MARKER')) || existsSync(join(root, 'MARKER'));
 
