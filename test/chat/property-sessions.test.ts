@@ -224,10 +224,10 @@ describe('any conversation', () => {
         cancels += played.cancels;
         uncertain += played.uncertain.size;
       }),
-      { numRuns: 500 },
+      { numRuns: 120 },
     );
     // So that the accidents really happened.
-    expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(50);
+    expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(12);
   }, 300_000);
 });
 

@@ -285,9 +285,9 @@ describe('a snapshot', () => {
         accepted += 1;
         assertSound(session, made);
       }),
-      { numRuns: 10_000 },
+      { numRuns: 2_500 },
     );
-    expect(accepted).toBeGreaterThan(500);
+    expect(accepted).toBeGreaterThan(125);
   }, 300_000);
 });
 

@@ -21,7 +21,7 @@ describe('no query', () => {
         expect([200, 400, 404]).toContain(response.status);
         if (response.status === 404) expect(body.error?.code).toBe('PERSONA_NOT_FOUND');
       }),
-      { numRuns: 10_000 },
+      { numRuns: 3_000 },
     );
   }, 300_000);
 });

@@ -58,7 +58,7 @@ describe('a pin', () => {
         expect(pins.check('server', mutant).ok).toBe(false);
         if (typeof (mutant as typeof definition).name === 'string' && (mutant as typeof definition).name !== '') expect(pins.diff('server', mutant)).not.toEqual([]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 800 },
     );
   });
 
@@ -100,7 +100,7 @@ describe('a pin', () => {
         const pins = new DefinitionPins();
         expect(pins.check('server', tool).ok).toBe(pins.size === 1);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     );
   });
 });

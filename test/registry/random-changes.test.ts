@@ -59,7 +59,7 @@ describe('a registry after any 200 changes', () => {
           else expect([...registry].map(({ digest }) => digest)).toEqual(entries.map(({ digest }) => digest));
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   });
 
@@ -74,7 +74,7 @@ describe('a registry after any 200 changes', () => {
         expect({ ...registry.summary(), revision: 0 }).toEqual({ ...new ToolMetadataRegistry().summary(), revision: 0 });
         for (const text of TEXTS) expect(registry.search(text)).toEqual([]);
       }),
-      { numRuns: 20 },
+      { numRuns: 12 },
     );
   });
 
@@ -90,7 +90,7 @@ describe('a registry after any 200 changes', () => {
         fresh.registerAll([...registry].map(({ definition }) => definition), { replace: true });
         for (const text of [...TEXTS, 'read a file', 'shows alpha']) expect(registry.search(text)).toEqual(fresh.search(text));
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 });

@@ -7,7 +7,7 @@ import { SafetyPolicy } from '../../src/safety/safety-policy.js';
 import { acceptedEntry, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 import { anyConfirmFrom, anyContext, anyInput, anyMode, anyNames, anyRules, anyTool, policyOver, STRICTNESS } from './policies.js';
 
-const run = (property: fc.IRawProperty<unknown>) => fc.assert(property as fc.IProperty<unknown>, { numRuns: 500 });
+const run = (property: fc.IRawProperty<unknown>) => fc.assert(property as fc.IProperty<unknown>, { numRuns: 250 });
 const anyPolicy = fc.record({ mode: anyMode, rules: anyRules, allow: anyNames, confirmFrom: anyConfirmFrom });
 
 describe('whatever a tool declares, and whatever the rules say', () => {

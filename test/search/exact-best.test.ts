@@ -48,7 +48,7 @@ describe('search', () => {
         const { having } = finish(index.finding(text, 0, () => true));
         expect(having.map(({ name }) => name).sort()).toEqual(index.search(text, tools.length).map(({ toolName }) => toolName).sort());
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
@@ -63,7 +63,7 @@ describe('search', () => {
         expect(pauses).toBeGreaterThanOrEqual(Math.min(tools.length, at + 1));
         expect(sliced.search(text, 10)).toEqual(whole.search(text, 10));
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -85,7 +85,7 @@ describe('search', () => {
         if (!changes || pauses > at) expect(step.value.best.map(({ result }) => result)).toEqual(whole.search(text, 10));
         expect(sliced.search(text, 10)).toEqual((changes && pauses <= at ? sliced : whole).search(text, 10));
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
@@ -96,7 +96,7 @@ describe('search', () => {
         const registry = registryWith(tools);
         expect(brief(registry.search(text, { limit: k }))).toEqual(fullScan(registry, text).slice(0, k));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -107,7 +107,7 @@ describe('search', () => {
         const all = brief(registry.search(text, { limit: tools.length }));
         expect(brief(registry.search(text, { limit: k }))).toEqual(all.slice(0, k));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -127,7 +127,7 @@ describe('search', () => {
         for (const { name } of passing) stepwise.unregister(name);
         expect(brief(stepwise.search(text, { limit: 500 }))).toEqual(once);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 });
