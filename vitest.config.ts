@@ -8,8 +8,8 @@ export default defineConfig({
   esbuild: { target: 'es2022' },
   test: {
     // A bound for what hangs, not for what is slow: a busy machine may take ten times as long.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // By default one core is left free, which halves the speed of machines with two.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: 'test/temporary-folder.ts',

@@ -228,7 +228,7 @@ describe('any conversation', () => {
     );
     // So that the accidents really happened.
     expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(12);
-  }, 300_000);
+  });
 });
 
 const KEY = new Uint8Array(32).fill(5);
@@ -267,5 +267,5 @@ describe.each([
     }
     expect(rewritten).toBeGreaterThan(20);
     await redis?.close();
-  }, 300_000);
+  });
 });

@@ -64,7 +64,7 @@ describe.skipIf(!redisPresent)('processes that are killed one after the other (s
       const result = JSON.stringify(output.get(id));
       if (kindOf(script, id) !== 'manual' && kindOf(script, id) !== 'idempotent' && !effects.includes(id)) expect(result).toContain('may have run');
     }
-  }, 300_000);
+  });
 
   it('that go on with one session at the same time let each effect happen at most once', async () => {
     await server.flush();
@@ -81,5 +81,5 @@ describe.skipIf(!redisPresent)('processes that are killed one after the other (s
     await store.close();
     assertSendable(session.messages);
     expect(resultsIn(session.messages).map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
-  }, 300_000);
+  });
 });

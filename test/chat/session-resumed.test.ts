@@ -109,7 +109,7 @@ it('a listener whose promise fails stops neither the chat nor the process', asyn
   onTestFinished(() => void process.off('unhandledRejection', hear));
   const onEvent = (() => Promise.reject(new Error('the socket is closed'))) as unknown as () => void;
   expect((await chat({ model: scriptedModel(['hi']), prompt: 'x', onEvent })).text).toBe('hi');
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);
 });
 

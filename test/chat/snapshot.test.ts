@@ -288,7 +288,7 @@ describe('a snapshot', () => {
       { numRuns: 2_500 },
     );
     expect(accepted).toBeGreaterThan(125);
-  }, 300_000);
+  });
 });
 
 /** What holds of every session, wherever it comes from. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
+import { DEADLINE_MS } from '../programs.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 
 let folder: string;
@@ -93,7 +94,7 @@ describe('tooldex plan --run', () => {
   });
 
   it('runs other calls while it asks, and is silent about them until the answer', async () => {
-    const afterTheOther = () => vi.waitUntil(() => has('b.txt')).then(() => 'y');
+    const afterTheOther = () => vi.waitUntil(() => has('b.txt'), DEADLINE_MS).then(() => 'y');
     const { code, err } = await plan([write('a.txt', { overwrite: true }), write('b.txt')], ['--run', '--yes'], { answers: [afterTheOther] });
     expect([code, has('a.txt')]).toEqual([0, true]);
     expect(err).toMatch(/Run it\? \[y\/N\/e\] y\n[^]*call-1 write_file ok/);

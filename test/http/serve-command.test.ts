@@ -165,7 +165,7 @@ describe.skipIf(!redisPresent)('tooldex serve --redis with a Redis (skipped with
       await terminal.until(() => terminal.told.includes('Redis answers again'));
     });
     await store.close();
-  }, 60_000);
+  });
 
   it('shows the health under the prefix of its option, and says so when there is none under a prefix', async () => {
     await redis.flush();
@@ -183,7 +183,7 @@ describe.skipIf(!redisPresent)('tooldex serve --redis with a Redis (skipped with
       expect([await calls(url), terminal.told]).toEqual([0, "no health in this Redis under the prefix 'tooldex:' yet: if your processes give RedisStateStore another prefix, say it with --redis-prefix\n"]);
     });
     expect(await refusal({ redisPrefix: 'app1:' })).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'Expected --redis, or TOOLDEX_REDIS_URL, with --redis-prefix, got --redis-prefix alone.' });
-  }, 60_000);
+  });
 
   it('refuses a Redis that evicts, and one that wants a password', async () => {
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
@@ -191,7 +191,7 @@ describe.skipIf(!redisPresent)('tooldex serve --redis with a Redis (skipped with
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
     await redis.command('CONFIG', 'SET', 'requirepass', 'hidden');
     expect(await refusal({ redis: redis.url })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringMatching(/got none \((?:NOAUTH|WRONGPASS)\)/) as string });
-  }, 60_000);
+  });
 });
 
 describe('the command line', () => {

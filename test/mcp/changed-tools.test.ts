@@ -5,6 +5,7 @@ import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManualClock } from '../../src/testing.js';
 import type { McpDiscoveryEvent } from '../../src/mcp/discovery/discovery-options.js';
+import { DEADLINE_MS } from '../programs.js';
 import { discover, rawTool } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
 
@@ -172,7 +173,7 @@ describe('a server that tells again and again that its tools have changed', () =
     server.list(TRANSFERS);
     server.tellChange();
     // Until it has heard, nobody can know.
-    await vi.waitUntil(async () => (await executor.execute(callOf(tool))).status === 'error', { timeout: 60_000, interval: 5 });
+    await vi.waitUntil(async () => (await executor.execute(callOf(tool))).status === 'error', { timeout: DEADLINE_MS, interval: 5 });
     expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
   });
 });

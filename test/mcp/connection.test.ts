@@ -91,7 +91,7 @@ describe('a process that is talked to over stdio', () => {
 });
 
 describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => {
-  it('is discovered, called, killed in the middle of a call and used again when it is back', { timeout: 40_000 }, async () => {
+  it('is discovered, called, killed in the middle of a call and used again when it is back', async () => {
     const server = await NetworkServer.start(kind);
     const settings = { servers: { remote: { transport: kind === 'sse' ? 'sse' : 'http', url: server.url } }, enabled: true };
     const discovery = discover(settings);
@@ -112,7 +112,7 @@ describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => 
   });
 });
 
-it('a server that was started again without anybody noticing knows no old session, and is called in a new one', { timeout: 30_000 }, async () => {
+it('a server that was started again without anybody noticing knows no old session, and is called in a new one', async () => {
   const server = await NetworkServer.start('streamableHttp');
   const discovery = discover({ mcpServers: { remote: { url: server.url } } });
   await discovery.refresh();

@@ -50,7 +50,7 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
       return JSON.parse(line) as string[];
     }));
     for (let at = 0; at < APPROVALS; at++) expect(answers.map((each) => each[at]).sort()).toEqual([...Array.from({ length: PROCESSES - 1 }, () => 'INVALID_APPROVAL'), 'redeemed']);
-  }, 300_000);
+  });
 
   it('are refused when Redis was emptied after the yes, or before it', async () => {
     const pending = await approvals.request(CALL, DECISION);

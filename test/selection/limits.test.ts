@@ -119,10 +119,9 @@ describe('nothing at all', () => {
     expect(chosen(select(registryOf({ name: 'must', priority: 0 }, { name: 'far', description: 'Paints' })))).toEqual(['must']);
   });
 
-  it('of a huge text: it is read up to its bound, in no time', () => {
+  it('of a huge text: it is read up to its bound', () => {
     const registry = registryOf({ name: 'deploy', description: 'Deploys it' });
-    const started = performance.now();
     expect(chosen(select(registry, { text: `deploy ${'(a+)+$ '.repeat(150_000)}` }))).toEqual(['deploy']);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(select(registry, { text: `${'(a+)+$ '.repeat(150_000)} deploy` }).tools).toEqual([]);
   });
 });

@@ -37,7 +37,7 @@ describe.skipIf(!redisPresent)('processes that share a Redis (skipped without re
     expect(Number(await store.get('sum'))).toBe(4 * 500 * 0.25);
     expect(Number(await store.get('limited'))).toBe(777);
     await store.close();
-  }, 300_000);
+  });
 
   it('hear each other', async () => {
     const [one, other] = [await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }), await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 })];
@@ -51,12 +51,12 @@ describe.skipIf(!redisPresent)('processes that share a Redis (skipped without re
 
   it('exit by themselves after close(), with nothing left', async () => {
     expect(await child('close', server.url)).toEqual({ left: [] });
-  }, 300_000);
+  });
 
   it('are not kept alive by a Redis that is not there', async () => {
     const gone = await RedisServer.start();
     await gone.stop();
     expect(await child('exit', gone.url)).toEqual({ available: false });
     expect(await child('close', gone.url)).toEqual({ left: [] });
-  }, 300_000);
+  });
 });

@@ -98,10 +98,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     const { codes, slowestMs } = await tryAll(store);
     expect(slowestMs).toBeLessThan(PROMPT_MS);
     expect(codes).toEqual(REFUSED);
-    await eventually(() => store.available, 'the store is back', 15_000);
+    await eventually(() => store.available, 'the store is back');
     await expectReturn();
     expect(changes).toEqual([false, true]);
-  }, 300_000);
+  });
 
   it('answers soon and comes back when the way to Redis is slow', () => expectOutage(() => void (proxy.delayMs = 500), () => void (proxy.delayMs = 0)));
 
@@ -180,7 +180,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
       await otherProxy.stop();
     }
     expect(wins).toEqual(Array.from({ length: 120 }, (_, ticket) => ticket));
-  }, 300_000);
+  });
 
   it('does not notice that the cache of scripts was flushed', async () => {
     await store.increment('count', 1);
@@ -225,7 +225,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await expect(Promise.all([store.publish('nobody', large), store.publish('nobody', large)])).rejects.toMatchObject({ details: { reason: 'busy', sent: false } });
     await Promise.allSettled(writes);
     server.resume();
-  }, 300_000);
+  });
 
   it('drops answers that come too late', async () => {
     await store.compareAndSet('early', undefined, 'early');

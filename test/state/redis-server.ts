@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEADLINE_MS } from '../programs.js';
 
 /** Whether there is a Redis to start. */
 export const redisPresent = spawnSync('redis-server', ['--version']).status === 0;
@@ -86,10 +87,10 @@ export class RedisServer {
   }
 }
 
-/** Waits until something is so; it is asked every 10 ms, as often as there is time for in `withinMs`. */
-export async function eventually(isSo: () => boolean | Promise<boolean>, what: string, withinMs = 10_000): Promise<void> {
+/** Waits until something is so; it is asked every 10 ms, for minutes. */
+export async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
   // Counted, not measured: a busy machine has more time.
-  for (let waitedMs = 0; waitedMs <= withinMs; waitedMs += 10) {
+  for (let waitedMs = 0; waitedMs <= DEADLINE_MS; waitedMs += 10) {
     try {
       if (await isSo()) return;
     } catch {
@@ -97,7 +98,7 @@ export async function eventually(isSo: () => boolean | Promise<boolean>, what: s
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error(`expected within ${withinMs} ms: ${what}`);
+  throw new Error(`expected within ${DEADLINE_MS} ms: ${what}`);
 }
 
 async function freePort(): Promise<number> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DangerLevel } from '../../src/index.js';
+import { DEADLINE_MS } from '../programs.js';
 import { dangerOfCommand, dangerOfProgram } from '../../tools/walls/command-danger.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
 
@@ -86,16 +87,18 @@ describe('ProgramWall', () => {
     expect(result).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n', truncated: false, timedOut: false });
   });
 
-  it.each(INJECTIONS)('hands over as plain text: %s', async (_class, payload) => {
-    const { stdout } = await wall.run('node', ['echo.mjs', payload, `x${payload}`]);
-    expect(JSON.parse(stdout)).toEqual([payload, `x${payload}`]);
+  it('hands over as plain text what attackers write', async () => {
+    const words = INJECTIONS.flatMap(([, payload]) => [payload, `x${payload}`]);
+    const { stdout } = await wall.run('node', ['echo.mjs', ...words]);
+    expect(JSON.parse(stdout)).toEqual(words);
     expect(await exists('MARKER')).toBe(false);
   });
 
-  it.each(INJECTIONS)('refuses as the name of a program: %s', async (_class, payload) => {
-    await expect(wall.run(payload, [])).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
-    await expect(wall.run(`node${payload}`, [])).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
-    expect(await exists('MARKER')).toBe(false);
+  it('refuses it as the name of a program', async () => {
+    for (const [kind, payload] of INJECTIONS) {
+      for (const name of [payload, `node${payload}`]) await expect(wall.run(name, []), kind).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
+      expect(await exists('MARKER'), kind).toBe(false);
+    }
   });
 
   it.each([
@@ -194,17 +197,20 @@ describe('ProgramWall', () => {
 
   it('kills a program that takes too long, with the programs it started, and returns what they wrote', async () => {
     await writeFile(join(root, 'parent.mjs'), "import { spawn } from 'node:child_process'; const c = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']); console.log(process.pid, c.pid); setInterval(() => {}, 1000);");
-    const result = await wall.run('node', ['parent.mjs'], { timeoutMs: 1_500 });
+    const killAfter = (timeoutMs: number) => wall.run('node', ['parent.mjs'], { timeoutMs });
+    let result = await killAfter(1_500);
+    // On a busy machine it has not begun by then.
+    for (let timeoutMs = 3_000; result.stdout === ''; timeoutMs *= 2) result = await killAfter(timeoutMs);
     expect(result).toMatchObject({ timedOut: true, exitCode: null });
     const pids = result.stdout.trim().split(' ').map(Number);
     expect(pids).toHaveLength(2);
-    await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]));
+    await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), DEADLINE_MS);
   });
 
   it('leaves no background program behind when the program itself ends', async () => {
     const { stdout, timedOut } = await wall.run('sh', ['-c', 'sleep 300 & echo $!']);
     expect(timedOut).toBe(false);
-    await vi.waitFor(() => expect(isRunning(Number(stdout))).toBe(false));
+    await vi.waitFor(() => expect(isRunning(Number(stdout))).toBe(false), DEADLINE_MS);
   });
 
   it.each([
@@ -223,11 +229,11 @@ describe('ProgramWall', () => {
     const controller = new AbortController();
     await writeFile(join(root, 'wait.mjs'), "import { writeFileSync, renameSync } from 'node:fs'; writeFileSync('tmp', String(process.pid)); renameSync('tmp', 'pid'); setInterval(() => {}, 1000);");
     const running = wall.run('node', ['wait.mjs'], { signal: controller.signal });
-    await vi.waitFor(async () => expect(await exists('pid')).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await exists('pid')).toBe(true), DEADLINE_MS);
     controller.abort();
     await expect(running).rejects.toMatchObject({ code: 'ABORTED' });
     const pid = Number(await readFile(join(root, 'pid'), 'utf8'));
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), DEADLINE_MS);
   });
 
   it('starts nothing when the call is already aborted', async () => {
