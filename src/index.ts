@@ -41,4 +41,4 @@ export { planExecution, type ExecutionPlan } from './execution/plan-execution.js
 export { ToolExecutor } from './execution/tool-executor.js';
 export type { ExecuteOptions, Telemetry, ToolExecutorOptions } from './execution/executor-options.js';
 export type { Budget } from './execution/limits/budgets.js';
-export { openTelemetry } from './execution/open-telemetry.js';
+export { openTelemetry } from './execution/telemetry.js';

@@ -2,7 +2,7 @@ import { dangerRank } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
-import { isRepeatable } from '../execution/run/handler-runner.js';
+import { isRepeatable } from '../execution/run/call-worker.js';
 import { untilAborted } from '../execution/run/with-deadline.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';

@@ -1,4 +1,5 @@
 import { LIMITS } from './limits.js';
+import { onAbort } from './listeners.js';
 
 export interface TimerOptions {
   /** Lets the process end before the timer fires, for work that nothing depends on. @default false */
@@ -25,6 +26,17 @@ export const systemClock: Clock = Object.freeze({
     return () => clearTimeout(timer);
   },
 });
+
+/** Waits some milliseconds, or until the signal fires. */
+export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const ends = [clock.after(ms, end), onAbort(signal, end)];
+    function end(): void {
+      for (const stop of ends) stop();
+      resolve();
+    }
+  });
+}
 
 /** Work that may pause at every `yield`. */
 export type Work<T> = Generator<undefined, T, undefined>;

@@ -1,159 +1,155 @@
-import type { Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
-import type { Listeners } from '../core/listeners.js';
 import { isPlainObject } from '../core/plain-data.js';
-import type { ToolEvent } from '../core/tool-event.js';
-import type { Approval, Approvals, ApprovedCall } from '../safety/approvals.js';
+import type { Approval, ApprovedCall, Approvals } from '../safety/approvals.js';
 import type { Confirm, Decision, OutcomeBody, PendingApproval } from '../safety/calls.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
+import type { ExecutorFrame } from './executor-options.js';
+import { failure } from './run/read-result.js';
 import type { RunningCall } from './run/running-call.js';
 import { aborted, withDeadline } from './run/with-deadline.js';
 
-export interface ApprovalDeskOptions {
-  readonly approvals: Approvals;
-  readonly listeners: Listeners<ToolEvent>;
-  readonly clock: Clock;
-  /** How long a person may take. */
-  readonly ttlMs: number;
-}
-
-/** A person's yes, to the arguments that were asked for or to others. */
-type Granted = { readonly approval: Approval; readonly edited?: { readonly input: unknown } };
+/** Other arguments than those asked for, if the user changed them. */
+type Edited = { readonly input: unknown } | undefined;
 
 /** Questions whose tool is remembered; a program asks seldom so many at once. */
 const MOST_REMEMBERED = 10_000;
 
-/** Holds calls for a person's yes, asks where there is somebody to ask, and tells all of it as events. */
+/** Keeps calls pending until they are approved, asks where there is a user to ask, and tells all of it as events. */
 export class ApprovalDesk {
-  readonly #options: ApprovalDeskOptions;
+  readonly #frame: ExecutorFrame;
+  readonly #approvals: Approvals;
   /** What was asked about: two definitions may declare the same and work differently. Other processes cannot tell them apart. */
   readonly #definitions = new Map<string, ToolDefinition>();
 
-  constructor(options: ApprovalDeskOptions) {
-    this.#options = options;
+  constructor(frame: ExecutorFrame, approvals: Approvals) {
+    this.#frame = frame;
+    this.#approvals = approvals;
   }
 
-  /** Puts a call on hold, and asks if there is whom to ask. */
-  async ask(running: RunningCall, call: ApprovedCall, entry: ToolEntry, decision: Decision, confirm: Confirm | undefined): Promise<{ readonly granted: Granted } | { readonly outcome: OutcomeBody }> {
-    const { approvals, clock, ttlMs } = this.#options;
-    const { signal } = running.options;
-    if (await approvals.wasDenied(call)) return { outcome: { status: 'denied', reason: 'a person said no to this call', rule: 'confirmation', danger: decision.danger } };
-    const pending = await approvals.request(call, decision);
+  /** Makes a call pending, and asks if there is whom to ask. */
+  async ask(running: RunningCall, call: ApprovedCall, entry: ToolEntry, { danger, ...decision }: Decision, confirm: Confirm | undefined): Promise<{ readonly approval: Approval; readonly edited: Edited } | { readonly outcome: OutcomeBody }> {
+    const denied = (reason: string) => ({ outcome: { status: 'denied', reason, rule: 'confirmation', danger } }) as const;
+    if (await this.#approvals.wasDenied(call)) return denied('the user denied this call');
+    const pending = await this.#approvals.request(call, { danger, ...decision });
     this.#definitions.set(pending.id, entry.definition);
     if (this.#definitions.size > MOST_REMEMBERED) this.#definitions.delete(this.#definitions.keys().next().value!);
-    running.tellApproval('requested', pending.id);
+    running.tell({ type: 'approval', state: 'requested', pendingId: pending.id });
     if (confirm === undefined) return { outcome: { status: 'approval_required', pending } };
-    const answered = await withDeadline((stop) => askPerson(confirm, pending, stop), { clock, timeoutMs: ttlMs, signal });
+    const answered = await withDeadline((stop) => askUser(confirm, pending, stop), { clock: this.#frame.clock, timeoutMs: this.#frame.approvalTtlMs, signal: running.options.signal });
     if (answered.kind === 'aborted') throw aborted(entry.name);
-    if (answered.kind === 'returned' && !answered.value.yes && answered.value.later) return { outcome: { status: 'approval_required', pending } };
-    if (answered.kind === 'returned' && answered.value.yes) {
-      const { edited } = answered.value;
-      const approval = await this.approve(pending, edited);
-      return { granted: edited === undefined ? { approval } : { approval, edited } };
-    }
-    const reason = answered.kind === 'timeout' ? 'nobody answered in time' : 'a person said no';
-    if (answered.kind !== 'timeout') await this.deny(pending);
-    return { outcome: { status: 'denied', reason, rule: 'confirmation', danger: decision.danger } };
+    if (answered.kind === 'timeout') return denied('nobody answered in time');
+    const answer = answered.kind === 'returned' ? answered.value : 'denied';
+    if (answer === 'later') return { outcome: { status: 'approval_required', pending } };
+    if (answer !== 'denied') return { approval: await this.approve(pending, answer.edited), edited: answer.edited };
+    await this.deny(pending);
+    return denied('the user denied this call');
   }
 
-  /** The approval as it was judged. @throws ToolError `INVALID_APPROVAL` for one that is not of this call. */
-  verify(running: RunningCall, approval: Approval, call: ApprovedCall, entry: ToolEntry): Approval {
-    return running.orTellRefused(approval, () => {
-      const genuine = this.#options.approvals.verify(approval, call);
+  /** Returns the approval as it was judged. @throws ToolError `INVALID_APPROVAL` for one that is not of this call. */
+  async verify(running: RunningCall, approval: Approval, call: ApprovedCall, entry: ToolEntry): Promise<Approval> {
+    return this.#orTellRefused(running, approval, () => {
+      const genuine = this.#approvals.verify(approval, call);
       const asked = this.#definitions.get(genuine.pendingId);
       if (asked === undefined || asked === entry.definition) return genuine;
-      throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was asked about, found that it was replaced; ask again', { details: { pendingId: genuine.pendingId } });
+      throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was asked about, got one that replaced it. Ask again.', { details: { pendingId: genuine.pendingId } });
     });
   }
 
   /** @throws ToolError `INVALID_APPROVAL` for one that is used up already, as far as can be told without using it. */
   async assertUnused(running: RunningCall, approval: Approval): Promise<void> {
-    await running.orTellRefused(approval, () => this.#options.approvals.assertUnused(approval));
+    await this.#orTellRefused(running, approval, () => this.#approvals.assertUnused(approval));
   }
 
   async redeem(running: RunningCall, approval: Approval): Promise<void> {
-    await running.orTellRefused(approval, () => this.#options.approvals.redeem(approval, running.options.signal));
-    running.tellApproval('redeemed', approval.pendingId);
+    await this.#orTellRefused(running, approval, () => this.#approvals.redeem(approval, running.options.signal));
+    running.tell({ type: 'approval', state: 'redeemed', pendingId: approval.pendingId });
   }
 
-  async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
-    const approval = await this.#options.approvals.grant(pending, edited);
+  async approve(pending: PendingApproval, edited?: Edited): Promise<Approval> {
+    const approval = await this.#approvals.grant(pending, edited);
     this.#tell(pending, 'granted');
     return approval;
   }
 
   async deny(pending: PendingApproval): Promise<void> {
-    await this.#options.approvals.deny(pending);
+    await this.#approvals.deny(pending);
     this.#tell(pending, 'denied');
   }
 
   #tell({ callId, toolName, principal, conversationId, id: pendingId }: PendingApproval, state: 'granted' | 'denied'): void {
-    const { listeners, clock } = this.#options;
+    const { listeners, clock } = this.#frame;
     listeners.tell({ type: 'approval', state, pendingId, callId, toolName, at: clock.now(), ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }) });
+  }
+
+  async #orTellRefused<T>(running: RunningCall, { pendingId }: Approval, use: () => T | Promise<T>): Promise<T> {
+    try {
+      return await use();
+    } catch (error) {
+      const { message } = failure(error);
+      running.tell({ type: 'approval', state: 'refused', pendingId: String(pendingId), reason: message });
+      throw error;
+    }
   }
 }
 
-/** A person's answer: a yes, perhaps to other arguments, a no, or none yet. Whatever is not clearly one of the others is a no. */
-type Answer = { readonly yes: false; readonly later?: true } | { readonly yes: true; readonly edited?: { readonly input: unknown } };
-
-async function askPerson(confirm: Confirm, pending: PendingApproval, signal: AbortSignal | undefined): Promise<Answer> {
+/** Returns the user's answer. Whatever is not clearly an approval or `later`, a failure too, is a denial. */
+async function askUser(confirm: Confirm, pending: PendingApproval, signal: AbortSignal): Promise<'denied' | 'later' | { readonly edited: Edited }> {
   try {
     const answer: unknown = await confirm(pending, { signal });
-    if (signal?.aborted === true) return { yes: false };
-    if (answer === true) return { yes: true };
-    if (answer === 'later') return { yes: false, later: true };
-    return isPlainObject(answer) && Object.hasOwn(answer, 'input') ? { yes: true, edited: { input: answer['input'] } } : { yes: false };
+    if (signal.aborted) return 'denied';
+    if (answer === true) return { edited: undefined };
+    if (answer === 'later') return 'later';
+    return isPlainObject(answer) && Object.hasOwn(answer, 'input') ? { edited: { input: answer['input'] } } : 'denied';
   } catch {
-    return { yes: false };
+    return 'denied';
   }
 }
 
 /**
- * Asks a person about the calls of one batch, one after the other.
+ * Asks a user about the calls of one batch, one after the other.
  *
- * Arguments that a person changed were not planned: such a call runs after all others of its batch that are not asked about
+ * Arguments that the user changed were not planned: such a call runs after all others of its batch that are not asked about
  * themselves, and no two calls that were asked about run at the same time.
  */
 export class BatchConfirmations {
   readonly #confirm: Confirm;
-  /** Of each call, settled when it has ended or waits for the person. */
-  readonly #parted: readonly PromiseWithResolver[];
-  readonly #ended: PromiseWithResolver[];
+  /** For each call, whether it has ended or is asked about, and whether it has ended. */
+  readonly #parted: readonly Mark[];
+  readonly #ended: readonly Mark[];
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(confirm: Confirm, calls: number) {
     this.#confirm = confirm;
-    this.#parted = Array.from({ length: calls }, newPromise);
-    this.#ended = Array.from({ length: calls }, newPromise);
+    this.#parted = Array.from({ length: calls }, newMark);
+    this.#ended = Array.from({ length: calls }, newMark);
   }
 
-  /** What asks about one call of the batch. */
+  /** Returns the function that asks about one call of the batch. */
   confirmFor(index: number): Confirm {
     return async (pending, options) => {
-      this.#parted[index]!.resolve();
+      this.#parted[index]!.set();
       const before = this.#turn;
-      this.#turn = this.#ended[index]!.promise;
+      this.#turn = this.#ended[index]!.isSet;
       await before;
       const answer = await this.#confirm(pending, options);
-      if (typeof answer === 'object') await Promise.all(this.#parted.filter((_, other) => other !== index).map(({ promise }) => promise));
+      if (typeof answer === 'object') await Promise.all(this.#parted.filter((_, other) => other !== index).map(({ isSet }) => isSet));
       return answer;
     };
   }
 
   /** Must be called when a call has ended, asked about or not. */
   end(index: number): void {
-    this.#parted[index]!.resolve();
-    this.#ended[index]!.resolve();
+    this.#parted[index]!.set();
+    this.#ended[index]!.set();
   }
 }
 
-interface PromiseWithResolver {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
+interface Mark {
+  readonly isSet: Promise<void>;
+  readonly set: () => void;
 }
 
-function newPromise(): PromiseWithResolver {
-  let resolve!: () => void;
-  const promise = new Promise<void>((done) => (resolve = done));
-  return { promise, resolve };
+function newMark(): Mark {
+  let set!: () => void;
+  return { isSet: new Promise<void>((resolve) => (set = resolve)), set: () => set() };
 }

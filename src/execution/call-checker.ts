@@ -5,17 +5,17 @@ import { DANGER_LEVELS } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { canonicalJson, type Json } from '../core/plain-data.js';
 import { suggestNames } from '../core/issues.js';
-import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
 import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../safety/calls.js';
 import { checkInput, type InputCheck } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './run/running-call.js';
 import { aborted, withDeadline } from './run/with-deadline.js';
 
 /** A policy may ask elsewhere, but a call does not wait for it for ever. */
 const POLICY_TIMEOUT_MS = 5_000;
-/** How long a decision counts: as long as it may take to be made. After a longer wait the policy is asked again. */
+/** A decision counts as long as it may take to be made. After a longer wait the policy is asked again. */
 const DECISION_MS = POLICY_TIMEOUT_MS;
 /** The stricter come later. */
 const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
@@ -35,7 +35,7 @@ export interface AcceptedInput {
   readonly input: unknown;
 }
 
-/** What the policy said about a call, and when, on the clock that only counts on. */
+/** The policy's decision over a call, and its moment on the clock that only counts on. */
 export interface DatedDecision {
   readonly decision: Decision;
   readonly decidedAt: number;
@@ -50,32 +50,26 @@ interface Sealed {
   readonly policy: Policy | undefined;
 }
 
-export interface CallCheckerOptions {
-  readonly registry: ToolMetadataRegistry;
-  readonly policy: Policy;
-  readonly clock: Clock;
-  readonly env: Readonly<Record<string, string | undefined>> | undefined;
-  /** Whether a tool's calls go to its providers, which need the credentials instead of the tool. */
-  readonly isRouted: (entry: ToolEntry) => boolean;
-}
-
 /** Takes a call through its one pass: the tool's schema once, the policy once. */
 export class CallChecker {
-  readonly #options: CallCheckerOptions;
+  readonly #frame: ExecutorFrame;
+  /** A tool whose calls go to its providers needs no credentials itself: they do. */
+  readonly #isRouted: (entry: ToolEntry) => boolean;
   /** Checked calls, known by identity: data that looks like one is a plain call. */
   readonly #sealed = new WeakMap<object, Sealed>();
   /** What was checked of calls when they were planned. */
   readonly #planned = new WeakMap<object, InputPass>();
 
-  constructor(options: CallCheckerOptions) {
-    this.#options = options;
+  constructor(frame: ExecutorFrame, isRouted: (entry: ToolEntry) => boolean) {
+    this.#frame = frame;
+    this.#isRouted = isRouted;
   }
 
-  /** The calls with their input as the tools' schemas give it, where a plan needs it: the tools that name conflict keys. */
+  /** Returns the calls with their input as the tools' schemas give it, where a plan needs it: the tools that name conflict keys. */
   async plannable(calls: readonly ToolCall[]): Promise<readonly ToolCall[]> {
     return Promise.all(
       calls.map(async (call) => {
-        if (this.#options.registry.get(call.name)?.conflictKeys === undefined) return call;
+        if (this.#frame.registry.get(call.name)?.conflictKeys === undefined) return call;
         const pass = (await this.#pass(call))!;
         this.#planned.set(call, pass);
         return pass.check.ok ? { id: call.id, name: call.name, input: pass.check.value } : call;
@@ -83,7 +77,7 @@ export class CallChecker {
     );
   }
 
-  /** The input of a call, checked now or when it was planned; a promise only if the schema's answer is one. */
+  /** Returns the input of a call, checked now or when it was planned; a promise only if the schema's answer is one. */
   pass(call: ToolCall): InputPass | Promise<InputPass> | undefined {
     const planned = this.#planned.get(call);
     this.#planned.delete(call);
@@ -91,7 +85,7 @@ export class CallChecker {
   }
 
   #pass(call: ToolCall): InputPass | Promise<InputPass> | undefined {
-    const entry = this.#options.registry.get(call.name);
+    const entry = this.#frame.registry.get(call.name);
     if (entry === undefined) return undefined;
     const check = checkInput(entry, call.input);
     return check instanceof Promise ? check.then((settled) => ({ entry, check: settled })) : { entry, check };
@@ -102,7 +96,7 @@ export class CallChecker {
     const { call } = running;
     if (pass === undefined) {
       running.tellDecision({ verdict: 'deny', rule: 'unknown-tool', reason: 'there is no tool of this name', danger: DangerLevel.CRITICAL });
-      const names = suggestNames(call.name, [...this.#options.registry].map(({ name }) => name));
+      const names = suggestNames(call.name, [...this.#frame.registry].map(({ name }) => name));
       throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a known tool, got ${call.name === '' ? 'a call without one. Give { id, name, input }.' : `${JSON.stringify(call.name.slice(0, 128))}.${names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`}`}`);
     }
     const { entry, check } = pass;
@@ -112,9 +106,9 @@ export class CallChecker {
     throw check.error;
   }
 
-  /** Whether a pass still is of the tool that calls of this name reach: one that was registered again may check otherwise. */
+  /** Returns true if a pass still is of the tool that calls of this name reach: one that was registered again may check otherwise. */
   isCurrent({ entry }: { readonly entry: ToolEntry }, name = entry.name): boolean {
-    return this.#options.registry.get(name) === entry;
+    return this.#frame.registry.get(name) === entry;
   }
 
   /** @throws ToolError `INVALID_APPROVAL` or `TOOL_CHANGED` when the tool was replaced or removed since the call was judged. */
@@ -124,23 +118,24 @@ export class CallChecker {
     throw new ToolError('TOOL_CHANGED', `Expected ${accepted.entry.name} as it was when the call was judged, got one that was replaced or removed. Nothing was run; call it again.`);
   }
 
-  /** The policy's decision, told when it says something new. @throws ToolError `ABORTED` when the caller gives up before. */
+  /** Returns the policy's decision, told when it says something new. @throws ToolError `ABORTED` when the caller gives up before. */
   async decide(running: RunningCall, { entry, input }: AcceptedInput): Promise<DatedDecision> {
-    const { policy, clock, env, isRouted } = this.#options;
+    const { clock, env } = this.#frame;
     const { call, options } = running;
-    const decision = await askPolicies(policy, { id: call.id, name: entry.name, input }, entry, options, clock, options.signal);
+    const decision = await askPolicies(this.#frame, { id: call.id, name: entry.name, input }, entry, options);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
-    const missing = decision.verdict === 'deny' || entry.providers.length === 0 || isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
+    const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
     const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
     running.tellDecision(complete);
     return { decision: complete, decidedAt: clock.elapsed() };
   }
 
-  /** Whether a decision still counts. */
+  /** Returns true if a decision still counts. */
   isRecent({ decidedAt }: DatedDecision): boolean {
-    return this.#options.clock.elapsed() - decidedAt < DECISION_MS;
+    return this.#frame.clock.elapsed() - decidedAt < DECISION_MS;
   }
 
+  /** Makes a checked call, which this checker knows by identity. */
   seal({ call, options }: RunningCall, accepted: AcceptedInput, dated: DatedDecision): CheckedCall {
     const { entry, raw, input } = accepted;
     const checked: CheckedCall = Object.freeze({ status: 'checked', id: call.id, name: entry.name, input: raw, parsed: input, definitionDigest: entry.digest, decision: Object.freeze({ ...dated.decision }) });
@@ -148,7 +143,7 @@ export class CallChecker {
     return checked;
   }
 
-  /** What was sealed, the first time it is asked for, if the call is made in the frame for which it was decided. */
+  /** Returns what was sealed, the first time it is asked for, if the call is made in the frame for which it was decided. */
   unseal(call: ToolCall, { options, refused }: RunningCall): { readonly accepted: AcceptedInput; readonly dated: DatedDecision | undefined } | undefined {
     const sealed = this.#sealed.get(call);
     if (sealed === undefined || refused !== undefined) return undefined;
@@ -171,8 +166,8 @@ function frameOf({ principal, scopes, flags, persona, conversationId, mode }: Ca
  *
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
-export async function askPolicies(own: Policy, call: ToolCall, entry: ToolEntry | undefined, options: CallContext & { readonly policy?: Policy }, clock: Clock, signal?: AbortSignal): Promise<Decision> {
-  const { policy: beside, ...context } = options;
+export async function askPolicies({ policy: own, clock }: ExecutorFrame, call: ToolCall, entry: ToolEntry | undefined, options: ExecuteOptions): Promise<Decision> {
+  const { policy: beside, signal, ...context } = options;
   const ask = (policy: Policy) => askPolicy(policy, call, entry, context, clock, signal);
   if (beside === undefined) return ask(own);
   const [first, second] = await Promise.all([ask(own), ask(beside)]);

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import type { Clock } from '../core/clock.js';
+import { systemClock, type Clock } from '../core/clock.js';
+import type { Listeners } from '../core/listeners.js';
 import { aFunction, anObject, checkOptions, clock, milliseconds, once, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
+import type { ToolEvent } from '../core/tool-event.js';
 import type { ProviderFactory } from '../providers/provider.js';
 import type { RoutingOptions } from '../providers/router-options.js';
 import type { HealthLog } from '../providers/rolling-health.js';
@@ -11,21 +13,22 @@ import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Budget } from './limits/budgets.js';
 
-/** Watches calls from outside, such as a tracer does. */
+/** A watcher of calls from outside, such as a tracer. */
 export interface Telemetry {
   /** Must call `run` exactly once and resolve to what it resolves to. `entry` is missing for unknown tools. */
   around(call: ToolCall, entry: ToolEntry | undefined, run: () => Promise<ToolOutcome>): Promise<ToolOutcome>;
 }
 
+/** The options of an executor. */
 export interface ToolExecutorOptions {
   readonly registry: ToolMetadataRegistry;
   /** Asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
-  /** Asks a person when the policy says `confirm`. Without it such calls end as `approval_required`. */
+  /** Asks the user when the policy says `confirm`. Without it such calls end as `approval_required`. */
   readonly confirm?: Confirm;
   /** Signs approvals: at least 32 bytes, the same in all processes that share a store. @default random */
   readonly approvalKey?: Uint8Array;
-  /** How long a yes may take and counts, in milliseconds. @default 600,000 (ten minutes) */
+  /** How long after the question an approval may be given and used, in milliseconds. @default 600,000 (ten minutes) */
   readonly approvalTtlMs?: number;
   /** What all calls together may use. @default none */
   readonly budgets?: readonly Budget[];
@@ -68,13 +71,17 @@ export interface ToolExecutorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What one call may bring along. */
-export interface ExecuteOptions extends CallContext {
+/** The options of `check`: who calls, and a signal that gives the call up. */
+export interface CheckOptions extends CallContext {
   /** Asked beside the executor's own policy; the stricter of both decides. */
   readonly policy?: Policy;
-  /** A person's yes to exactly this call. */
-  readonly approval?: Approval;
   readonly signal?: AbortSignal;
+}
+
+/** The options of one call. */
+export interface ExecuteOptions extends CheckOptions {
+  /** The user's approval of exactly this call. */
+  readonly approval?: Approval;
   /** Used instead of the executor's own, which is asked when this one says `later`. */
   readonly confirm?: Confirm;
   /** For writing tools; the same key for the same deed. @default derived from conversation, call and arguments */
@@ -87,6 +94,14 @@ export interface ExecuteOptions extends CallContext {
    * from the cache, and calls that a user answers.
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
+}
+
+/** The options of several calls. */
+export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
+  /** Approvals of some of the calls; each finds its call by `callId`. */
+  readonly approvals?: readonly Approval[];
+  /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. */
+  readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;
 }
 
 const count = () => wholeBetween(1);
@@ -122,13 +137,15 @@ const schema = once(() => z.strictObject({
   cacheSize: wholeBetween(0).default(16 * 2 ** 20),
   exposeErrors: z.enum(['none', 'public', 'full']).default('public'),
   telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),
-  clock: clock().optional(),
-  random: aFunction<() => number>().optional(),
+  clock: clock().default(systemClock),
+  random: aFunction<() => number>().default(() => Math.random),
   env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
 } satisfies FieldsOf<ToolExecutorOptions>));
-export type CheckedOptions = z.output<ReturnType<typeof schema>>;
 
-/** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
-export function checkExecutorOptions(options: ToolExecutorOptions): CheckedOptions {
+/** The options with their defaults, and the objects that all parts of one executor share. */
+export type ExecutorFrame = z.output<ReturnType<typeof schema>> & { readonly policy: Policy; readonly health: HealthLog; readonly listeners: Listeners<ToolEvent> };
+
+/** Returns the options with their defaults. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+export function checkExecutorOptions(options: ToolExecutorOptions): z.output<ReturnType<typeof schema>> {
   return checkOptions(schema, options, 'options of the executor');
 }

@@ -1,6 +1,6 @@
-import { systemClock, type Clock } from '../core/clock.js';
 import { DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
+import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
@@ -12,31 +12,28 @@ import type { ProviderSnapshot } from '../providers/provider.js';
 import { isAvailable } from '../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
-import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
+import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolCall, ToolOutcome } from '../safety/calls.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { storeInTime } from '../state/store-in-time.js';
 import { checkInput } from '../tool/input/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
+import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
-import { cacheFrame, isCacheable, ResultCache } from './cache/result-cache.js';
-import { checkExecutorOptions, type CheckedOptions, type ExecuteOptions, type ToolExecutorOptions } from './executor-options.js';
+import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
 import { Budgets } from './limits/budgets.js';
-import { AbandonedCalls, type AbandonedCall } from './limits/abandoned-calls.js';
-import { Concurrency } from './limits/concurrency.js';
 import { RepeatGuard } from './limits/repeat-guard.js';
 import { planExecution, type ExecutionPlan } from './plan-execution.js';
-import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
+import { cacheFrame, isCacheable, ResultCache } from './result-cache.js';
 import { CallWorker, type RunnableCall } from './run/call-worker.js';
-import { failure } from './run/failure.js';
-import { HandlerRunner } from './run/handler-runner.js';
-import { copyAllOptions, copyCalls, copyOptions, type CheckOptions, type ExecuteAllOptions } from './run/copy-request.js';
-import { observeCall } from './run/observe-call.js';
-import { RunningCall } from './run/running-call.js';
+import { Places, type AbandonedCall } from './run/places.js';
+import { failure } from './run/read-result.js';
+import { copyAllOptions, copyCalls, copyOptions, RunningCall } from './run/running-call.js';
 import { assertWanted, untilAborted } from './run/with-deadline.js';
+import { observeCall } from './telemetry.js';
 
-/** What would happen to a call. */
+/** A forecast of what would happen to a call. */
 export type DryRun = {
   readonly callId: string;
   readonly toolName: string;
@@ -46,7 +43,7 @@ export type DryRun = {
 };
 
 /**
- * Runs tools safely: checked input, the policy's decision, a person's yes where one is needed, cached answers, budgets,
+ * Runs tools safely: checked input, the policy's decision, a user's approval where one is needed, cached answers, budgets,
  * limits, deadlines, retries.
  *
  * Whatever a tool or a model does wrong is an outcome; `execute` does not throw. Calls and decisions are told as events.
@@ -57,7 +54,7 @@ export type DryRun = {
  *
  * const registry = new ToolMetadataRegistry();
  * registry.register(defineTool({
- *   name: 'greet', description: 'Greets somebody', inputSchema: z.object({ name: z.string() }),
+ *   name: 'greet', description: 'Greets a user', inputSchema: z.object({ name: z.string() }),
  *   accessMode: AccessMode.READONLY, execute: ({ name }) => `Hello, ${name}`,
  * }));
  * const executor = new ToolExecutor({ registry });
@@ -69,19 +66,14 @@ export class ToolExecutor {
   /** Success rates and latencies of the tools that were called, and of their providers. */
   readonly health: HealthLog;
 
-  readonly #options: CheckedOptions;
-  readonly #registry: ToolMetadataRegistry;
-  readonly #policy: Policy;
-  readonly #clock: Clock;
-  readonly #listeners = new Listeners<ToolEvent>();
+  readonly #frame: ExecutorFrame;
   readonly #state: StateStore;
   readonly #desk: ApprovalDesk;
+  readonly #places: Places;
   readonly #worker: CallWorker;
   readonly #budgets: Budgets | undefined;
-  readonly #abandoned: AbandonedCalls;
   readonly #cache: ResultCache;
   readonly #repeats: RepeatGuard;
-  readonly #runner: HandlerRunner;
   readonly #checker: CallChecker;
   /** Functions that ask by the executor's own `confirm`. */
   readonly #askOwn = new WeakSet<Confirm>();
@@ -91,45 +83,39 @@ export class ToolExecutor {
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: ToolExecutorOptions) {
-    const checked = (this.#options = checkExecutorOptions(options));
-    const { registry, clock = systemClock, random = Math.random, env } = checked;
-    this.#registry = registry;
-    this.#clock = clock;
-    this.#policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
+    const checked = checkExecutorOptions(options);
+    const { registry, clock, env, budgets, approvalTtlMs: ttlMs, approvalKey: key } = checked;
+    const listeners = new Listeners<ToolEvent>();
     const store = checked.store && storeInTime(checked.store, clock);
-    const state = (this.#state = store ?? new MemoryStateStore({ clock }));
-    const approvals = new Approvals({ store: state, clock, ttlMs: checked.approvalTtlMs, ...(checked.approvalKey && { key: checked.approvalKey }) });
-    this.#desk = new ApprovalDesk({ approvals, listeners: this.#listeners, clock, ttlMs: checked.approvalTtlMs });
-    this.#budgets = checked.budgets.length === 0 ? undefined : new Budgets(checked.budgets, state, clock);
-    this.#cache = new ResultCache({ store, clock, registry, maxEntries: checked.cacheEntries, maxSize: checked.cacheSize });
-    this.#repeats = new RepeatGuard(checked.maxRepeats);
-    const shared = checked.health === undefined && store !== undefined ? new SharedHealth({ store, clock }) : undefined;
-    this.health = checked.health ?? shared ?? new RollingHealth({ clock });
-    this.#ownHealth = shared;
-    const { timeoutMs, maxAttempts, providers = {} } = checked;
-    const factories = providers instanceof Map ? providers : new Map(Object.entries(providers));
-    this.#runner = new HandlerRunner({ clock, random, timeoutMs, maxAttempts, providers: factories, health: this.health, store, env, routing: checked.routing, onEvent: (event) => this.#listeners.tell(event) });
-    this.#checker = new CallChecker({ registry, policy: this.#policy, clock, env, isRouted: (entry) => this.#runner.isRouted(entry) });
-    const concurrency = new Concurrency(checked.maxConcurrent, checked.maxConcurrentPerTool ?? checked.maxConcurrent);
-    this.#abandoned = new AbandonedCalls({ clock, graceMs: checked.graceMs, max: checked.maxAbandoned });
-    this.#worker = new CallWorker({ clock, timeoutMs, concurrency, abandoned: this.#abandoned, exposeErrors: checked.exposeErrors, budgets: this.#budgets, approvals: this.#desk, runner: this.#runner, cache: this.#cache, health: this.health, registry });
-    this.#stopWatchingStore = store?.onAvailability((available) => this.#listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
+    this.#ownHealth = checked.health === undefined && store !== undefined ? new SharedHealth({ store, clock }) : undefined;
+    this.health = checked.health ?? this.#ownHealth ?? new RollingHealth({ clock });
+    const policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
+    const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
+    this.#state = store ?? new MemoryStateStore({ clock });
+    this.#desk = new ApprovalDesk(frame, new Approvals({ store: this.#state, clock, ttlMs, ...(key && { key }) }));
+    this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, this.#state, clock);
+    this.#cache = new ResultCache(frame);
+    this.#repeats = new RepeatGuard(frame.maxRepeats);
+    this.#places = new Places(frame);
+    this.#worker = new CallWorker(frame, { desk: this.#desk, budgets: this.#budgets, cache: this.#cache, places: this.#places });
+    this.#checker = new CallChecker(frame, (entry) => this.#worker.isRouted(entry));
+    this.#stopWatchingStore = store?.onAvailability((available) => listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
 
   /** The tools that can be called. */
   get registry(): ToolMetadataRegistry {
-    return this.#registry;
+    return this.#frame.registry;
   }
 
   /** Calls the function with every event, until the returned function is called. */
   on(listener: (event: ToolEvent) => void): () => void {
-    if (typeof listener !== 'function') throw new ToolError('INVALID_ARGUMENT', 'Expected a function that hears all events, found something else; look at the type of the event in it');
-    return this.#listeners.add(listener);
+    if (typeof listener !== 'function') throw invalidArgument('a function that hears all events', listener, 'Look at the type of the event in it.');
+    return this.#frame.listeners.add(listener);
   }
 
   /** Makes one call, and says what became of it. A `CheckedCall` of this executor is not checked again, see `check`. */
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<ToolOutcome> {
-    const running = new RunningCall(call, options, this.#clock, this.#listeners);
+    const running = new RunningCall(call, options, this.#frame);
     return this.#observed(running, async () => {
       const checked = this.#checker.unseal(call, running);
       let body: OutcomeBody;
@@ -153,7 +139,7 @@ export class ToolExecutor {
    * when it is over already: `denied`, or an `error` such as a refused input.
    */
   async check(call: ToolCall, options: CheckOptions = {}): Promise<CheckedCall | ToolOutcome> {
-    const running = new RunningCall(call, options, this.#clock, this.#listeners);
+    const running = new RunningCall(call, options, this.#frame);
     const end = (body: OutcomeBody) => this.#observed(running, () => Promise.resolve(running.settle(body)));
     try {
       const accepted = await this.#accept(running);
@@ -169,8 +155,8 @@ export class ToolExecutor {
   /**
    * Makes several calls as `planExecution` orders them, and gives their outcomes in the order of the calls.
    *
-   * A call that ends as `approval_required` holds up no other, also none that was to run after it: a read then sees what was
-   * there before the write. With `confirm` the person is asked about one call after the other, and later batches wait.
+   * A call that ends as `approval_required` delays no other, not even one that was to run after it: a read then sees what was
+   * there before the write. With `confirm` the user is asked about one call after the other, and later batches wait.
    *
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
    */
@@ -178,22 +164,22 @@ export class ToolExecutor {
     const { approvals, onOutcome, ...options } = copyAllOptions(all);
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
-    if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, found ${ids.size} ids; outcomes could not be told apart`);
-    const { batches } = planExecution(this.#registry, await this.#checker.plannable(own));
+    if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, got ${ids.size} ids. Outcomes could not be told apart.`);
+    const { batches } = planExecution(this.registry, await this.#checker.plannable(own));
     const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
     const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
-    const confirm = options.confirm ?? this.#options.confirm;
+    const confirm = options.confirm ?? this.#frame.confirm;
     for (const batch of batches) {
-      const person = confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
+      const asked = confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
       await Promise.all(
         batch.map(async (position, index) => {
           const call = own[position]!;
           const approval = approvalOf.get(call.id);
-          const ask = person?.confirmFor(index);
+          const ask = asked?.confirmFor(index);
           if (ask !== undefined && options.confirm === undefined) this.#askOwn.add(ask);
           const outcome = await this.execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) });
           outcomes[position] = outcome;
-          person?.end(index);
+          asked?.end(index);
           await onOutcome?.(outcome);
         }),
       );
@@ -202,23 +188,23 @@ export class ToolExecutor {
   }
 
   /**
-   * Which of some calls would run together, judged by their input as the tools' schemas give it.
+   * Plans which of some calls would run together, judged by their input as the tools' schemas give it.
    *
    * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
    */
   async plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
-    return planExecution(this.#registry, await this.#checker.plannable(copyCalls(calls)));
+    return planExecution(this.registry, await this.#checker.plannable(copyCalls(calls)));
   }
 
-  /** What the policy would decide for each of some calls, and which inputs would be refused. Nothing is run, asked or told. */
+  /** Returns what the policy would decide for each of some calls, and which inputs would be refused. Nothing is run, asked or told. */
   async dryRun(calls: readonly ToolCall[], options: ExecuteOptions = {}): Promise<readonly DryRun[]> {
-    const context = copyOptions(options);
+    const { signal: _, ...context } = copyOptions(options);
     return Promise.all(
       copyCalls(calls).map(async (call) => {
-        const entry = this.#registry.get(call.name);
+        const entry = this.registry.get(call.name);
         const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
         const input = checked?.ok === true ? checked.value : call.input;
-        const decision = await askPolicies(this.#policy, { id: call.id, name: call.name, input }, entry, context, this.#clock);
+        const decision = await askPolicies(this.#frame, { id: call.id, name: call.name, input }, entry, context);
         const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
         return Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun);
       }),
@@ -226,9 +212,9 @@ export class ToolExecutor {
   }
 
   /**
-   * Records a person's yes to a pending call. The approval lets exactly that call run, once, from any process.
+   * Records a user's approval of a pending call. It lets exactly that call run, once, from any process.
    *
-   * @param edited other arguments than those asked for, if the person changed them.
+   * @param edited other arguments than those asked for, if the user changed them.
    * @throws ToolError `INVALID_APPROVAL` when the pending call was changed, has expired or is answered already; `STATE_UNAVAILABLE`.
    */
   async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
@@ -236,7 +222,7 @@ export class ToolExecutor {
   }
 
   /**
-   * Records a person's no to a pending call.
+   * Records that a user denied a pending call.
    *
    * @throws ToolError as `approve` does.
    */
@@ -244,12 +230,12 @@ export class ToolExecutor {
     await this.#desk.deny(pending);
   }
 
-  /** Where others find what is granted, counted and claimed here; `undefined` when no `store` was given. */
+  /** The store in which others read what is granted, counted and claimed here; `undefined` when no `store` was given. */
   get sharedStore(): StateStore | undefined {
-    return this.#options.store === undefined ? undefined : this.#state;
+    return this.#frame.store;
   }
 
-  /** Claims a deed for 24 days among all who share the store. @returns whether nobody did before. @throws ToolError `STATE_UNAVAILABLE`, also when the store has another `identity`. */
+  /** Claims a deed for 24 days among all who share the store. @returns true if nobody did before. @throws ToolError `STATE_UNAVAILABLE`, also when the store has another `identity`. */
   async claim(deed: Json, identity?: string): Promise<boolean> {
     return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: LIMITS.timerMs, ...(identity !== undefined && { identity }) });
   }
@@ -261,26 +247,26 @@ export class ToolExecutor {
 
   /** The calls that were given up and whose work still runs after the grace, the longest first. */
   abandoned(): readonly AbandonedCall[] {
-    return this.#abandoned.list();
+    return this.#places.abandoned();
   }
 
   /**
-   * Lets other calls run as if the work of an abandoned call had ended; it goes on uncounted. @returns whether there was one.
+   * Lets other calls run as if the work of an abandoned call had ended; it goes on uncounted. @returns true if there was one.
    *
    * @param call its id, or the call as `abandoned()` lists it: ids are unique within a conversation.
    * @throws ToolError `INVALID_ARGUMENT` for an id that several abandoned calls have.
    */
   release(call: string | AbandonedCall): boolean {
-    return this.#abandoned.release(call);
+    return this.#places.release(call);
   }
 
-  /** How the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */
+  /** Returns how the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */
   providers(toolName: string): readonly ProviderSnapshot[] {
-    return this.#runner.providers(this.#registry.get(toolName)?.name ?? toolName);
+    return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
   /**
-   * Lets a principal or conversation spend its budgets anew; without one, accepts that the store has lost what was spent.
+   * Lets a principal or conversation spend its budgets again; without one, accepts that the store has lost what was spent.
    *
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
@@ -292,16 +278,15 @@ export class ToolExecutor {
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
     this.#cache.close();
-    await this.#runner.close();
+    await this.#worker.close();
     await this.#ownHealth?.close();
   }
 
-  /** A call that ends, with telemetry around it where there is some. */
+  /** Ends a call, with telemetry around it where there is some. */
   async #observed(running: RunningCall, settle: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const { telemetry } = this.#options;
+    const { telemetry } = this.#frame;
     if (telemetry === undefined) return settle();
-    const entry = this.#registry.get(running.call.name);
-    return observeCall({ call: running.call, entry, telemetry, clock: this.#clock, timeoutMs: entry?.timeoutMs ?? this.#options.timeoutMs }, (passedMs) => ((running.watchedMs = passedMs), settle()));
+    return observeCall(this.#frame, telemetry, running.call, this.registry.get(running.call.name), (passedMs) => ((running.watchedMs = passedMs), settle()));
   }
 
   async #carryOut(running: RunningCall): Promise<OutcomeBody> {
@@ -326,14 +311,14 @@ export class ToolExecutor {
     if (decision.verdict === 'deny') return denied(decision);
     assertUsable(running, entry);
     const asked = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, conversationId: options.conversationId, input: raw };
-    let approval = options.approval === undefined ? undefined : this.#desk.verify(running, options.approval, asked, entry);
-    // A manual call is a person's work already.
+    let approval = options.approval === undefined ? undefined : await this.#desk.verify(running, options.approval, asked, entry);
+    // A manual call is a user's work already.
     if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
-      this.#worker.assertIdle(entry); // Before the user is asked for nothing.
+      this.#places.assertIdle(entry); // Before the user is asked for nothing.
       const answer = await this.#desk.ask(running, asked, entry, decision, this.#confirmOf(options.confirm));
       if ('outcome' in answer) return answer.outcome;
-      const { edited } = answer.granted;
-      approval = answer.granted.approval;
+      const { edited } = answer;
+      approval = answer.approval;
       running.useApproval(approval, edited === undefined ? raw : edited.input, edited !== undefined);
       // Other arguments, or another tool, are another call.
       if (edited !== undefined || !this.#checker.isCurrent(accepted, call.name)) return this.#carryOut(running);
@@ -353,9 +338,9 @@ export class ToolExecutor {
     return turned === undefined ? body : this.#decide(running, accepted, turned);
   }
 
-  /** Who is asked: the call's own `confirm`, and the executor's when there is none or it leaves the call waiting. */
+  /** Returns the function that asks: the call's own `confirm`, and the executor's when there is none or it leaves the call pending. */
   #confirmOf(given: Confirm | undefined): Confirm | undefined {
-    const { confirm: own } = this.#options;
+    const { confirm: own } = this.#frame;
     if (given === undefined || own === undefined || this.#askOwn.has(given)) return given ?? own;
     return async (pending, options) => {
       const answer = await given(pending, options);
@@ -367,16 +352,16 @@ export class ToolExecutor {
     const { entry, raw, input, approval } = runnable;
     const { conversationId, signal } = running.options;
     if (entry.manual) {
-      await this.#cache.dropAfter(entry); // Nobody tells when the person does it.
-      return { status: 'manual', pending: running.pending('manual', entry, raw) };
+      await this.#cache.dropAfter(entry); // Nobody tells when the user does it.
+      return { status: 'manual', pending: running.pendingManual(entry, raw) };
     }
     if (conversationId !== undefined && !this.#repeats.admit(conversationId, entry, raw)) {
-      throw new ToolError('LOOP_DETECTED', `Expected progress, found ${this.#options.maxRepeats} equal calls of ${entry.name} before this one; use what they answered, or try something else`);
+      throw new ToolError('LOOP_DETECTED', `Expected progress, got ${this.#frame.maxRepeats} equal calls of ${entry.name} before this one. Use what they answered, or try something else.`);
     }
-    this.#runner.assertExecutable(entry);
+    this.#worker.assertExecutable(entry);
     const work = () => this.#worker.work(running, runnable);
-    if (approval !== undefined || this.#options.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
-    const frame = cacheFrame(entry, input, running.options, (reason) => running.tellCacheSkipped(reason));
+    if (approval !== undefined || this.#frame.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
+    const frame = cacheFrame(entry, input, running.options, (reason) => running.tell({ type: 'cache-skipped', reason }));
     if (frame === undefined) return (await work()).result;
     const answer = await untilAborted(this.#cache.answer(entry, raw, frame, work), signal, entry.name);
     if (!answer.hit) return answer.result;
@@ -388,7 +373,7 @@ export class ToolExecutor {
 /** @throws ToolError `ABORTED` when the caller has given up, `TOOL_UNAVAILABLE`. */
 function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
   assertWanted(options.signal, entry.name);
-  if (!isAvailable(entry)) throw new ToolError('TOOL_UNAVAILABLE', `Expected ${entry.name} to be available, found that its availability check says no; use another tool`);
+  if (!isAvailable(entry)) throw new ToolError('TOOL_UNAVAILABLE', `Expected ${entry.name} to be available, got no from its availability check. Use another tool.`);
 }
 
 function denied({ reason, rule, danger }: Decision): OutcomeBody {

@@ -1,8 +1,7 @@
 import { hmacOf, isEqualSignature, randomBytes, randomUUID } from '../core/crypto.js';
 import { z } from 'zod';
-import { systemClock, type Clock } from '../core/clock.js';
+import { pauseFor, systemClock, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
-import { onAbort } from '../core/listeners.js';
 import { checkOptions, clock as clockField, milliseconds, once, secret, withMethods, type FieldsOf } from '../core/options.js';
 import { canonicalJson, cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
@@ -188,7 +187,7 @@ export class Approvals {
     if (redeemed.has(pendingId)) throw used(pendingId);
     const mark = `redeemed:${randomUUID()}`;
     const deadline = this.#clock.elapsed() + RESOLVE_MS;
-    for (let mayBeOurs = false; ; await this.#pause(signal)) {
+    for (let mayBeOurs = false; ; await pauseFor(RESOLVE_EVERY_MS, this.#clock, signal)) {
       try {
         if (await this.#move(pendingId, genuine, 'granted', mark)) break;
         if (mayBeOurs && (await this.#store.get(storeKey(pendingId))) === mark) break;
@@ -226,16 +225,6 @@ export class Approvals {
       if (isRestarted(error)) throw invalid('the state store that was asked', 'one that restarted since, or another server; ask again', id);
       throw error;
     }
-  }
-
-  #pause(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const ends = [this.#clock.after(RESOLVE_EVERY_MS, end), onAbort(signal, end)];
-      function end(): void {
-        for (const stop of ends) stop();
-        resolve();
-      }
-    });
   }
 
   #genuinePending(pending: PendingApproval): PendingApproval {

@@ -254,7 +254,7 @@ describe('what a person says', () => {
     expect(JSON.stringify(session.messages)).not.toContain('error-text');
     const many = Array.from({ length: 6 }, () => ({ calls: [{ name: 'price' }] }));
     ({ session } = await session.reply({ executor, model: scriptedModel([...many, 'Five.']) }, 'How much?'));
-    expect(JSON.stringify(session.messages)).toContain('found 4 equal calls');
+    expect(JSON.stringify(session.messages)).toContain('got 4 equal calls');
   });
 });
 

@@ -1,46 +1,47 @@
+import { pauseFor } from '../../core/clock.js';
 import { randomUUID } from '../../core/crypto.js';
-import type { Clock } from '../../core/clock.js';
 import { isWriting } from '../../core/enum-order.js';
+import { AccessMode } from '../../core/enums.js';
 import { ToolError } from '../../core/errors.js';
+import { onAbort } from '../../core/listeners.js';
 import { digestOf, type Json } from '../../core/plain-data.js';
-import type { HealthLog } from '../../providers/rolling-health.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { exponentialBackoff } from '../../providers/exponential-backoff.js';
+import type { ProviderFactory, ProviderSnapshot } from '../../providers/provider.js';
+import { ProviderRouter } from '../../providers/provider-router.js';
+import { requireRoutingOptions } from '../../providers/router-options.js';
+import { isTransient } from '../../providers/run-attempt.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { OutcomeBody } from '../../safety/calls.js';
 import { renewedTool } from '../../tool/tool-changed.js';
+import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ApprovalDesk } from '../approval-desk.js';
-import type { ResultCache, Worked } from '../cache/result-cache.js';
+import type { ResultCache, Worked } from '../result-cache.js';
 import type { AcceptedInput } from '../call-checker.js';
-import type { CheckedOptions, ExecuteOptions } from '../executor-options.js';
+import type { ExecuteOptions, ExecutorFrame } from '../executor-options.js';
 import type { Budgets } from '../limits/budgets.js';
-import { onAbort } from '../../core/listeners.js';
-import type { AbandonedCalls } from '../limits/abandoned-calls.js';
-import type { Concurrency, LeavePlace } from '../limits/concurrency.js';
-import { failure, thrownFailure } from './failure.js';
-import type { HandlerRunner } from './handler-runner.js';
-import { readResult } from './read-result.js';
+import type { Places } from './places.js';
+import { failure, readResult, thrownFailure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
-import { aborted, assertWanted, withDeadline } from './with-deadline.js';
+import { aborted, assertWanted, withDeadline, type Settled } from './with-deadline.js';
 
-export interface CallWorkerOptions {
-  readonly clock: Clock;
-  readonly timeoutMs: number;
-  readonly concurrency: Concurrency;
-  readonly abandoned: AbandonedCalls;
+/** Turns of the queue of promises in which work may end that hears its signal. */
+const TURNS = 20;
+/** Shorter than a provider's backoff: somebody is waiting for this call. */
+const RETRY_BASE_MS = 100;
+const RETRY_CAP_MS = 2_000;
+
+interface WorkerParts {
+  readonly desk: ApprovalDesk;
   readonly budgets: Budgets | undefined;
-  readonly approvals: ApprovalDesk;
-  readonly runner: HandlerRunner;
   readonly cache: ResultCache;
-  readonly health: HealthLog;
-  readonly registry: ToolMetadataRegistry;
-  readonly exposeErrors: CheckedOptions['exposeErrors'];
+  readonly places: Places;
 }
 
 /** A call that may run. */
 export interface RunnableCall extends AcceptedInput {
   readonly approval?: Approval | undefined;
-  /** Whether the decision over the call does not count any more. */
+  /** Returns true if the decision over the call does not count any more. */
   readonly isStale: (waited: boolean) => boolean;
   /** Asks the policy again, right before the call starts; an outcome forbids the call. */
   readonly forbiddenNow: () => Promise<OutcomeBody | undefined>;
@@ -48,35 +49,50 @@ export interface RunnableCall extends AcceptedInput {
   readonly assertCurrent: () => void;
 }
 
-/** The work of a call that was answered: whether it still runs, and what its end is told to. */
+/** The work of one call: how many handlers and providers run, and what is told of their end after the answer. */
 interface Work {
-  goesOn: boolean;
+  running: number;
+  answered: boolean;
   ended: (() => void) | undefined;
 }
 
-/** Runs a call that may run: waits for its place, reserves its budget, uses its approval up, and starts the tool. */
-export class CallWorker {
-  readonly #options: CallWorkerOptions;
+/** Returns true if a call of this tool may be made twice: it declares itself that it only reads, or that equal keys mean one effect. */
+export function isRepeatable(entry: ToolEntry): boolean {
+  return (entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode')) || entry.idempotencyKey === true;
+}
 
-  constructor(options: CallWorkerOptions) {
-    this.#options = options;
+/**
+ * Runs a call that may run: waits for its place, reserves its budget, uses its approval up, and does the tool's work, by its
+ * function or by its providers, in time, and again where that is safe.
+ */
+export class CallWorker {
+  readonly #frame: ExecutorFrame;
+  readonly #parts: WorkerParts;
+  readonly #factories: ReadonlyMap<string, ProviderFactory>;
+  readonly #routers = new Map<string, { readonly entry: ToolEntry; readonly router: ProviderRouter }>();
+
+  /** @throws ToolError `INVALID_ARGUMENT` naming the option of `routing` that is wrong. */
+  constructor(frame: ExecutorFrame, parts: WorkerParts) {
+    if (frame.routing !== undefined) requireRoutingOptions(frame.routing);
+    this.#frame = frame;
+    this.#parts = parts;
+    const { providers = {} } = frame;
+    this.#factories = providers instanceof Map ? providers : new Map(Object.entries(providers));
   }
 
   async work(running: RunningCall, call: RunnableCall): Promise<Worked<OutcomeBody>> {
-    const { abandoned, concurrency } = this.#options;
+    const { places } = this.#parts;
     const { entry } = call;
-    this.assertIdle(entry);
-    const alone = entry.allowParallel !== true;
-    const free = concurrency.tryEnter(entry.name, alone);
-    const place = free ?? (await this.#waitForPlace(entry, alone, running.options.signal));
-    const work: Work = { goesOn: false, ended: undefined };
+    places.assertIdle(entry);
+    const free = places.tryEnter(entry);
+    const place = free ?? (await places.enter(entry, running.options.signal));
+    const work: Work = { running: 0, answered: false, ended: undefined };
     try {
-      const forbidden = await this.#prepare(running, call, free === undefined);
-      const result = forbidden ?? (await this.#start(running, call, work));
+      const result = (await this.#prepare(running, call, free === undefined)) ?? (await this.#start(running, call, work));
       const isOk = result.status === 'ok';
-      return { result, keep: isOk, value: isOk ? result.value : undefined, aborted: result.status === 'error' && result.code === 'ABORTED' };
+      return { result, keep: isOk, value: isOk ? result.value : undefined, aborted: isAborted(result) };
     } finally {
-      if (work.goesOn) work.ended = abandoned.take(running.owner, entry, place, () => running.tellAbandoned());
+      if (work.answered && work.running > 0) work.ended = places.keep(running.owner, entry, place, () => running.tell({ type: 'call-abandoned' }));
       else {
         place.leaveAll();
         place.leaveTool();
@@ -84,44 +100,32 @@ export class CallWorker {
     }
   }
 
-  /** Puts the tool as it is now in the place of one that has changed: the next call is judged by it. */
-  #renew(entry: ToolEntry, error: unknown): void {
-    const { registry } = this.#options;
-    const renewed = renewedTool(error, entry.definition);
-    if (renewed !== undefined && registry.get(entry.name) === entry) registry.register(renewed, { replace: true });
+  /** @throws ToolError `NOT_EXECUTABLE` for a tool that has neither a function nor providers. */
+  assertExecutable({ name, definition, providers }: ToolEntry): void {
+    if (definition.execute === undefined && providers.length === 0) throw new ToolError('NOT_EXECUTABLE', `Expected ${name} to have a handler or a provider, got neither. Define it with execute, or attach one.`);
   }
 
-  /** @throws ToolError `ABANDONED_RUNNING` when calls that were given up and still run forbid this one. */
-  assertIdle(entry: ToolEntry): void {
-    const refusal = this.#options.abandoned.refusalOf(entry);
-    if (refusal !== undefined) throw refusal;
+  /**
+   * Returns true if providers answer a tool's calls.
+   *
+   * Tools whose providers nobody gave a factory for fall back to their own function, if they have one.
+   */
+  isRouted({ definition, providers }: ToolEntry): boolean {
+    return providers.length > 0 && (definition.execute === undefined || providers.some(({ name }) => this.#factories.has(name)));
   }
 
-  async #waitForPlace(entry: ToolEntry, alone: boolean, signal: AbortSignal | undefined): Promise<LeavePlace> {
-    const { abandoned, clock, concurrency } = this.#options;
-    const { name, timeoutMs = this.#options.timeoutMs } = entry;
-    const enter = async (stop: AbortSignal) => {
-      const waiting = new AbortController();
-      const ends = [onAbort(stop, () => waiting.abort()), abandoned.watch(() => abandoned.refusalOf(entry) && waiting.abort())];
-      const place = await concurrency.enter(name, alone, waiting.signal);
-      for (const end of ends) end();
-      if (!waiting.signal.aborted && place !== undefined) return place;
-      // The place came in the same moment in which the wait was over.
-      place?.leaveAll();
-      place?.leaveTool();
-      if (!stop.aborted) this.assertIdle(entry);
-      return undefined;
-    };
-    const waited = await withDeadline(enter, { clock, timeoutMs, signal });
-    if (waited.kind === 'returned' && waited.value !== undefined) return waited.value;
-    if (waited.kind === 'threw') throw waited.error;
-    if (waited.kind !== 'timeout') throw aborted(name);
-    throw new ToolError('TIMEOUT', `Expected ${name} to get its turn within ${timeoutMs} ms, found other calls still running; try again later`, { details: { timeoutMs } });
+  /** Returns how a tool's providers are; nothing for tools that have none or were not called. */
+  providers(toolName: string): readonly ProviderSnapshot[] {
+    return this.#routers.get(toolName)?.router.snapshot() ?? [];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#routers.values()].map(({ router }) => router.close()));
   }
 
   /** Does what comes before the start. An approval is used up last: it is not lost for a call that is not going to run. */
   async #prepare(running: RunningCall, { entry, approval, isStale, forbiddenNow, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
-    const { approvals, budgets } = this.#options;
+    const { desk, budgets } = this.#parts;
     const { options } = running;
     const assertStill = () => {
       assertWanted(options.signal, entry.name);
@@ -130,66 +134,143 @@ export class CallWorker {
     assertStill();
     const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
     if (forbidden !== undefined) return forbidden;
-    if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await approvals.assertUnused(running, approval);
+    if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await desk.assertUnused(running, approval);
     if (budgets !== undefined) await budgets.reserve(entry, options);
     assertStill();
     if (options.onStart !== undefined) await this.#announce(running, entry, options.onStart);
     assertStill();
-    if (approval !== undefined) await approvals.redeem(running, approval);
+    if (approval !== undefined) await desk.redeem(running, approval);
     assertStill();
     return undefined;
   }
 
-  async #announce({ call, options }: RunningCall, { name, timeoutMs = this.#options.timeoutMs }: ToolEntry, onStart: NonNullable<ExecuteOptions['onStart']>): Promise<void> {
-    const told = await withDeadline(() => onStart(call), { clock: this.#options.clock, timeoutMs, signal: options.signal });
+  async #announce({ call, options }: RunningCall, { name, timeoutMs = this.#frame.timeoutMs }: ToolEntry, onStart: NonNullable<ExecuteOptions['onStart']>): Promise<void> {
+    const told = await withDeadline(() => onStart(call), { clock: this.#frame.clock, timeoutMs, signal: options.signal });
     if (told.kind === 'threw') throw told.error;
     if (told.kind === 'aborted') throw aborted(name);
     if (told.kind === 'timeout') throw new ToolError('TIMEOUT', `Expected onStart of ${name} to end within ${timeoutMs} ms, got no end of it. The tool was not started.`, { details: { timeoutMs } });
   }
 
-  async #start(running: RunningCall, { entry, raw, input, approval }: RunnableCall, work: Work): Promise<OutcomeBody> {
-    const { cache, clock, health, runner } = this.#options;
-    const { options } = running;
+  async #start(running: RunningCall, call: RunnableCall, work: Work): Promise<OutcomeBody> {
+    const { clock, exposeErrors, health } = this.#frame;
+    const { entry, raw } = call;
     const startedAt = clock.elapsed();
-    running.tellStarted();
-    const drop = () => cache.dropAfter(entry);
+    running.tell({ type: 'call-started' });
     let result: OutcomeBody;
     try {
-      const ended = await runner.run({
-        entry,
-        input,
-        context: running.contextFor(entry.digest, isWriting(entry.accessMode) ? (options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined),
-        signal: options.signal,
-        passedMs: running.watchedMs,
-        approved: approval !== undefined,
-        onAttempt: () => void running.attempts++,
-        onProvider: (provider) => void (running.provider = provider),
-        onLeftRunning: () => {
-          work.goesOn = true;
-          running.abandoned = true;
-        },
-        onLate: (stillRunning) => {
-          running.tellLate();
-          void drop();
-          if (stillRunning > 0) return;
-          work.goesOn = false;
-          work.ended?.();
-        },
-      });
+      const ended = await this.#runInTime(running, call, work);
       if (ended.kind === 'threw') this.#renew(entry, ended.error);
-      result =
-        ended.kind === 'threw'
-          ? thrownFailure(ended.error, entry.name, this.#options.exposeErrors)
-          : await readResult(entry, ended.value, (question) => running.pending('question', entry, raw, question));
+      result = ended.kind === 'threw' ? thrownFailure(ended.error, entry.name, exposeErrors) : await readResult(entry, ended.value, (question) => running.pendingQuestion(entry, raw, question));
     } catch (error) {
       result = failure(error);
     } finally {
-      await drop();
+      await this.#parts.cache.dropAfter(entry);
     }
-    const wasGivenUp = result.status === 'error' && result.code === 'ABORTED';
-    if (!wasGivenUp) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt, ...(running.provider !== undefined && { provider: running.provider }), ...(running.abandoned && { abandoned: true }) });
+    const { provider, abandoned } = running;
+    if (!isAborted(result)) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt, ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) });
     return result;
   }
+
+  /** Puts the tool as it is now in the place of one that has changed: the next call is judged by it. */
+  #renew(entry: ToolEntry, error: unknown): void {
+    const { registry } = this.#frame;
+    const renewed = renewedTool(error, entry.definition);
+    if (renewed !== undefined && registry.get(entry.name) === entry) registry.register(renewed, { replace: true });
+  }
+
+  /** Returns what the tool returned or threw. @throws ToolError `TIMEOUT` or `ABORTED`. */
+  async #runInTime(running: RunningCall, call: RunnableCall, work: Work): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
+    const { entry } = call;
+    const { timeoutMs = this.#frame.timeoutMs } = entry;
+    const leftMs = Math.max(1, timeoutMs - running.watchedMs);
+    const settled = await withDeadline<unknown>((signal) => this.#run(running, call, work, signal, leftMs), { clock: this.#frame.clock, timeoutMs: leftMs, signal: running.options.signal });
+    // Work that ends as soon as it hears its signal has ended with the call.
+    for (let turn = 0; turn < TURNS && work.running > 0 && settled.kind !== 'returned'; turn++) await Promise.resolve();
+    work.answered = true;
+    running.abandoned = work.running > 0;
+    if (settled.kind === 'aborted') throw aborted(entry.name);
+    if (settled.kind === 'timeout') throw new ToolError('TIMEOUT', `Expected an answer of ${entry.name} within ${timeoutMs} ms, got none. Ask for less at once, or give the tool more time.`, { details: { timeoutMs } });
+    return settled;
+  }
+
+  #run(running: RunningCall, { entry, input, raw, approval }: RunnableCall, work: Work, signal: AbortSignal, timeoutMs: number): unknown {
+    const { execute } = entry.definition;
+    const writes = isWriting(entry.accessMode);
+    // A write that was approved is started once.
+    const repeatable = isRepeatable(entry) && !(approval !== undefined && writes);
+    const context = running.contextFor(entry.digest, writes ? (running.options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined);
+    const started = () => {
+      work.running++;
+      running.attempts++;
+    };
+    const ended = () => {
+      work.running--;
+      if (work.answered) this.#endLate(running, entry, work);
+    };
+    if (execute === undefined || this.isRouted(entry)) return this.#route(running, entry, { input, context, repeatable, timeoutMs, started, ended }, signal);
+    const attempt = async (): Promise<unknown> => {
+      started();
+      try {
+        return await execute(input, { ...context, signal });
+      } finally {
+        ended();
+      }
+    };
+    return repeatable && this.#frame.maxAttempts > 1 ? this.#withRetries(attempt, signal) : attempt();
+  }
+
+  /** One provider may still hang when another was asked and ended. */
+  #endLate(running: RunningCall, entry: ToolEntry, work: Work): void {
+    running.tell({ type: 'late-result' });
+    void this.#parts.cache.dropAfter(entry);
+    if (work.running === 0) work.ended?.();
+  }
+
+  async #route(running: RunningCall, entry: ToolEntry, work: { readonly input: unknown; readonly context: ToolContext; readonly repeatable: boolean; readonly timeoutMs: number; readonly started: () => void; readonly ended: () => void }, signal: AbortSignal): Promise<unknown> {
+    const { input, context, repeatable, timeoutMs, started, ended } = work;
+    // A caller's own deadline, however short, must not count against the provider: to the router it is a caller who gives up.
+    const controller = new AbortController();
+    const stopListening = onAbort(signal, () => controller.abort(running.options.signal?.aborted === true ? aborted(entry.name) : signal.reason));
+    try {
+      const { value, provider } = await this.#routerFor(entry).call(input, { ...context, signal: controller.signal }, { repeatable, timeoutMs, counted: false, onStart: started, onEnd: ended });
+      running.provider = provider;
+      return value;
+    } finally {
+      stopListening();
+    }
+  }
+
+  #routerFor(entry: ToolEntry): ProviderRouter {
+    const known = this.#routers.get(entry.name);
+    if (known?.entry === entry) return known.router;
+    void known?.router.close();
+    const { clock, random, health, store, env, listeners, routing } = this.#frame;
+    const router = new ProviderRouter({ ...routing, toolName: entry.name, providers: entry.providers, factories: this.#factories, clock, random, health, onEvent: (event) => listeners.tell(event), ...(store && { store }), ...(env && { env }) });
+    this.#routers.set(entry.name, { entry, router });
+    return router;
+  }
+
+  /**
+   * Runs work again, after a jittered pause, when it throws what may be gone a moment later.
+   *
+   * Only for work that may run more than once. The pause before attempt n + 1 is random between 0 and 100 ms · 2^(n − 1), at most 2 s.
+   */
+  async #withRetries(work: () => Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+    const { clock, maxAttempts, random } = this.#frame;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (attempt >= maxAttempts || signal.aborted || !isTransient(error)) throw error;
+        await pauseFor(exponentialBackoff(attempt, { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random }), clock, signal);
+        if (signal.aborted) throw error;
+      }
+    }
+  }
+}
+
+function isAborted(result: OutcomeBody): boolean {
+  return result.status === 'error' && result.code === 'ABORTED';
 }
 
 /** Derived where a call has an identity that lasts, so that a repetition after a crash carries the same key. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { isToolError, ToolError, type Issue } from '../../core/errors.js';
+import { isToolError, TOOL_ERROR_CODES, ToolError, type Issue } from '../../core/errors.js';
 import { once } from '../../core/options.js';
-import { isPlainObject, type Json } from '../../core/plain-data.js';
+import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
+import { publicMessage, withoutHosts } from '../../core/public-message.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
 import { plainValue, unshownText } from '../../safety/read-outcome.js';
@@ -11,12 +12,15 @@ import { isToolResult } from '../../tool/outcome.js';
 import { questionFields, type Question } from '../../tool/question.js';
 import { isStandardSchema } from '../../tool/schema/standard-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { ExecutorFrame } from '../executor-options.js';
+
+type Failure = Extract<OutcomeBody, { status: 'error' }>;
 
 const QUESTION = once(() => z.object(questionFields()));
 
 /** Bytes of an answer's JSON that a schema is given: 16 MiB. */
 const MOST_BYTES = 16 * 2 ** 20;
-/** Things wrong with an answer that are listed. */
+/** Issues of an answer that are listed. */
 const MOST_ISSUES = 20;
 
 /**
@@ -36,7 +40,7 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
       return readAnswer(entry, result['value']);
     case 'error': {
       const { details } = result;
-      const failed = { status: 'error', code: 'EXECUTION_FAILED', message: text(result, 'message'), origin: 'reported' } as const;
+      const failed = { status: 'error', code: 'EXECUTION_FAILED', message: textIn(result, 'message'), origin: 'reported' } as const;
       return isPlainObject(details) ? { ...failed, details } : failed;
     }
     case 'ask_user': {
@@ -45,29 +49,29 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
       return { status: 'ask_user', ...(question.data as Question), pending: ask(question.data as Question) };
     }
     case 'halt':
-      return readHalt(entry, text(result, 'reason'), result['value']);
+      return readHalt(entry, textIn(result, 'reason'), result['value']);
     default:
       throw malformed('a status of ok, error, ask_user or halt');
   }
 }
 
-/** A run that ends without a value promises none. One whose value is refused ends all the same. */
+/** Reads the end of a run. One without a value promises none; one whose value is refused ends the run all the same. */
 async function readHalt(entry: ToolEntry, reason: string, value: unknown): Promise<OutcomeBody> {
   const answer = value === undefined || value === null ? ({ status: 'ok', value: null } as const) : await readAnswer(entry, value);
   return answer.status === 'ok' ? { status: 'halt', reason, value: answer.value } : { ...answer, haltReason: reason };
 }
 
-async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<Extract<OutcomeBody, { status: 'ok' | 'error' }>> {
+async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<Failure | Extract<OutcomeBody, { status: 'ok' }>> {
   const given = returned === undefined ? null : returned;
   let value: unknown = given;
-  if (isStandardSchema(outputSchema)) {
-    const standard = outputSchema['~standard'];
+  const standard = outputSchema !== undefined && isStandardSchema(outputSchema) ? outputSchema['~standard'] : undefined;
+  if (standard !== undefined) {
     try {
       const parsed = await standard.validate(given);
       if (parsed.issues !== undefined) return broken(name, given, standardIssues(parsed.issues, standard.vendor, given as Json));
       value = parsed.value;
     } catch {
-      return broken(name, given, [{ path: [], message: 'expected an answer that the schema can check, found one on which it failed' }]);
+      return broken(name, given, [{ path: [], message: 'expected an answer that the schema can check, got one on which it failed' }]);
     }
   }
   let data: Json;
@@ -76,40 +80,89 @@ async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown):
   } catch (error) {
     return invalid(unshownText(name, (error as TypeError).message), given);
   }
-  if (outputSchema !== undefined && !isStandardSchema(outputSchema)) {
-    const issues = answerIssues(outputSchema, data);
-    if (issues.length > 0) return broken(name, given, issues);
-  }
-  return { status: 'ok', value };
+  const issues = outputSchema === undefined || standard !== undefined ? [] : answerIssues(outputSchema, data);
+  return issues.length > 0 ? broken(name, given, issues) : { status: 'ok', value };
 }
 
-/** Returns what of an answer is not as its JSON Schema says. */
+/** Returns the issues of an answer by its JSON Schema. */
 export function answerIssues(schema: object, data: Json): readonly Issue[] {
   try {
     return compileJsonSchema(schema).check(boundInput(data, MOST_BYTES));
   } catch (error) {
-    return [{ path: [], message: isToolError(error, 'LIMIT_EXCEEDED') ? 'expected an answer that can be checked quickly, found one too large for its schema' : 'expected an answer that can be checked' }];
+    return [{ path: [], message: isToolError(error, 'LIMIT_EXCEEDED') ? 'expected an answer that can be checked quickly, got one too large for its schema' : 'expected an answer that can be checked' }];
   }
 }
 
 /** The issues show what the tool gave: they are for programs, as the value is. */
-function broken(toolName: string, value: unknown, issues: readonly Issue[]): Invalid {
+function broken(toolName: string, value: unknown, issues: readonly Issue[]): Failure {
   return invalid(`${toolName} ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.`, value, issues.slice(0, MOST_ISSUES));
 }
 
-type Invalid = Extract<OutcomeBody, { status: 'error' }>;
-
 /** The tool ran, and may have had its effect: the call is not made again. The value is left to programs. */
-function invalid(message: string, value: unknown, issues?: readonly Issue[]): Invalid {
+function invalid(message: string, value: unknown, issues?: readonly Issue[]): Failure {
   return { status: 'error', code: 'INVALID_RESULT', message, details: { ran: true, ...(issues && { issues }) }, value };
 }
 
-function text(result: Readonly<Record<string, unknown>>, field: string): string {
+function textIn(result: Readonly<Record<string, unknown>>, field: string): string {
   const value = result[field];
   if (typeof value !== 'string') throw malformed(`${field} as text`);
   return value;
 }
 
 function malformed(expected: string): ToolError {
-  return new ToolError('INVALID_RESULT', `Expected a tool's result with ${expected}, found another; make results with ok, fail, askUser or halt`, { details: { ran: true } });
+  return new ToolError('INVALID_RESULT', `Expected a tool's result with ${expected}, got another. Make results with ok, fail, askUser or halt.`, { details: { ran: true } });
+}
+
+/** Lines of a message that are passed on: the library's own messages take one for each issue. */
+const MOST_LINES = 40;
+/** Characters of a message that is shown as it is. */
+const LONGEST_FULL = 10_000;
+/** Errors of the library that repeat what a service said. */
+const QUOTING: ReadonlySet<unknown> = new Set<ToolError['code']>(['PROVIDERS_EXHAUSTED', 'PROVIDER_UNAVAILABLE']);
+
+/** Returns the outcome of whatever was thrown: its code if it is a `ToolError`, a message without secrets, and details that are plain data. */
+export function failure(error: unknown): Failure {
+  try {
+    if (!isToolError(error) || !TOOL_ERROR_CODES.includes(error.code)) return { status: 'error', code: 'EXECUTION_FAILED', message: publicMessage(error) };
+    const details = detailsOf(error);
+    return { status: 'error', code: error.code, message: linesOf(error), ...(details && { details }) };
+  } catch {
+    return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error cannot be read' }; // A hostile getter or proxy.
+  }
+}
+
+/** Returns the outcome of what a tool threw, as far as it may be shown. */
+export function thrownFailure(error: unknown, toolName: string, expose: ExecutorFrame['exposeErrors']): Failure {
+  const body: Failure = { ...failure(error), origin: 'thrown' };
+  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The call was not made.
+  if (expose === 'none') return { status: 'error', code: body.code, message: `${toolName} failed. Its error is not shown; try something else, or ask the user.`, origin: 'thrown' };
+  if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
+  // Typed errors say what their author chose to say.
+  return isToolError(error) && !QUOTING.has(error.code) ? body : { ...body, message: withoutHosts(body.message) };
+}
+
+function fullMessage(error: unknown): string | undefined {
+  try {
+    const message: unknown = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;
+    return typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_FULL) : undefined;
+  } catch {
+    return undefined; // A hostile getter.
+  }
+}
+
+function linesOf(error: ToolError): string {
+  const message: unknown = error.message;
+  if (typeof message !== 'string') return publicMessage(error);
+  const indentOf = (line: string) => line.slice(0, line.length - line.trimStart().length).slice(0, 40);
+  return message.split('\n').slice(0, MOST_LINES).map((line) => (line.trim() === '' ? '' : indentOf(line) + publicMessage(line))).join('\n');
+}
+
+/** Details that are not plain data stay here. */
+function detailsOf(error: ToolError): Failure['details'] {
+  try {
+    const details = cloneFrozen(error.details);
+    return isPlainObject(details) && Object.keys(details).length > 0 ? details : undefined;
+  } catch {
+    return undefined;
+  }
 }

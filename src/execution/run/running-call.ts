@@ -1,21 +1,22 @@
 import { randomUUID } from '../../core/crypto.js';
-import type { Clock } from '../../core/clock.js';
-import type { ToolError } from '../../core/errors.js';
-import type { Listeners } from '../../core/listeners.js';
-import { cloneFrozen, type Json } from '../../core/plain-data.js';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot, invalidArgument, unknownOption } from '../../core/issues.js';
+import { cloneFrozen, isPlainObject, isShownByJson, type Json } from '../../core/plain-data.js';
 import type { CallFacts, ToolEvent } from '../../core/tool-event.js';
 import type { Approval } from '../../safety/approvals.js';
-import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import { boundInput } from '../../tool/input/bound-input.js';
 import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import type { Question } from '../../tool/question.js';
 import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { ExecuteOptions } from '../executor-options.js';
-import { failure } from './failure.js';
-import { assertNoMisnomer, copyCall, copyOptions } from './copy-request.js';
+import type { ExecuteAllOptions, ExecuteOptions, ExecutorFrame } from '../executor-options.js';
 
 /** Characters of a tool's name that are told, when there is no such tool. */
 const LONGEST_NAME = 128;
+
+/** An event about a call, without the facts that every one has. */
+type CallEvent = ToolEvent extends infer Each ? (Each extends CallFacts ? Omit<Each, keyof CallFacts> : never) : never;
 
 /** One call while it is carried out: what was asked, and what became of it so far. */
 export class RunningCall {
@@ -25,19 +26,18 @@ export class RunningCall {
   watchedMs = 0;
   cached = false;
   provider: string | undefined;
-  /** Whether work of the call went on when it was answered. */
+  /** The work of the call went on when it was answered. */
   abandoned = false;
-  #call: ToolCall;
-  #options: ExecuteOptions;
-  readonly #startedAt: number;
-  readonly #clock: Clock;
-  readonly #listeners: Listeners<ToolEvent>;
-  #settled = false;
-  #told: Pick<Decision, 'danger'> | undefined;
   /** Why the call cannot be made at all. */
   readonly refused: ToolError | undefined;
+  #call: ToolCall;
+  #options: ExecuteOptions;
+  readonly #frame: ExecutorFrame;
+  readonly #startedAt: number;
+  #settled = false;
+  #told: Pick<Decision, 'danger'> | undefined;
 
-  constructor(call: ToolCall, options: ExecuteOptions, clock: Clock, listeners: Listeners<ToolEvent>) {
+  constructor(call: ToolCall, options: ExecuteOptions, frame: ExecutorFrame) {
     this.#call = copyCall(call);
     try {
       this.#options = copyOptions(options);
@@ -46,9 +46,8 @@ export class RunningCall {
       this.#options = {};
       this.refused = error as ToolError;
     }
-    this.#clock = clock;
-    this.#listeners = listeners;
-    this.#startedAt = clock.elapsed();
+    this.#frame = frame;
+    this.#startedAt = frame.clock.elapsed();
     this.toolName = this.#call.name.slice(0, LONGEST_NAME);
   }
 
@@ -60,113 +59,221 @@ export class RunningCall {
     return this.#options;
   }
 
-  /** Goes on with a person's yes, to the arguments that were asked for or to others. */
-  useApproval(approval: Approval, input: unknown, edited: boolean): void {
-    this.#call = Object.freeze({ ...this.#call, input });
-    this.#options = { ...this.#options, approval };
-    if (edited) this.#told = undefined;
-  }
-
-  /** Tells the first decision over the call and its arguments, and a later one only if it says something else. */
-  tellDecision({ verdict, reason, rule, danger }: Decision): void {
-    if (this.#told?.danger === danger && verdict !== 'deny') return;
-    this.#told = { danger };
-    this.#listeners.tell({ type: 'decision', ...this.#facts(), verdict, reason, rule, danger });
-  }
-
-  tellApproval(state: 'requested' | 'redeemed', pendingId: string): void {
-    this.#listeners.tell({ type: 'approval', ...this.#facts(), state, pendingId });
-  }
-
-  /** Does something with an approval; when that throws, or rejects, the refusal is told. */
-  orTellRefused<T>({ pendingId }: Approval, use: () => T): T {
-    const tell = (error: unknown): never => {
-      const { message } = failure(error) as Extract<OutcomeBody, { status: 'error' }>;
-      this.#listeners.tell({ type: 'approval', ...this.#facts(), state: 'refused', pendingId: String(pendingId), reason: message });
-      throw error;
-    };
-    try {
-      const result = use();
-      return result instanceof Promise ? (result.catch(tell) as T) : result;
-    } catch (error) {
-      return tell(error);
-    }
-  }
-
-  tellStarted(): void {
-    this.#listeners.tell({ type: 'call-started', ...this.#facts() });
-  }
-
-  tellCacheSkipped(reason: string): void {
-    this.#listeners.tell({ type: 'cache-skipped', ...this.#facts(), reason });
-  }
-
-  tellAbandoned(): void {
-    this.#listeners.tell({ type: 'call-abandoned', ...this.#facts() });
-  }
-
-  tellLate(): void {
-    this.#listeners.tell({ type: 'late-result', ...this.#facts() });
-  }
-
-  /** What the tool's work is told of its call. */
-  contextFor(definitionDigest: string, idempotencyKey: string | undefined): ToolContext {
-    const { principal, conversationId, context } = this.#options;
-    return {
-      callId: this.#call.id,
-      definitionDigest,
-      ...(context !== undefined && { context }),
-      ...(principal !== undefined && { principal }),
-      ...(conversationId !== undefined && { conversationId }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
-      reportProgress: (progress) => this.#tellProgress(progress),
-    };
-  }
-
-  pending(kind: 'manual', entry: ToolEntry, input: Json): PendingManualCall;
-  pending(kind: 'question', entry: ToolEntry, input: Json, question: Question): PendingQuestion;
-  pending(kind: 'manual' | 'question', entry: ToolEntry, input: Json, question?: Question): PendingManualCall | PendingQuestion {
-    const { principal, conversationId } = this.#options;
-    const facts = { id: randomUUID(), callId: this.#call.id, toolName: entry.name, input, definitionDigest: entry.digest, principal, conversationId, createdAt: this.#clock.now() };
-    const promise = kind === 'manual' ? promiseOf(entry) : {};
-    const expiry = question?.timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + question.timeoutMs };
-    return cloneFrozen({ kind, ...facts, ...promise, ...question, ...expiry }) as PendingManualCall | PendingQuestion;
-  }
-
-  /** The outcome with the facts of the call; told as an event. */
-  settle(body: OutcomeBody): ToolOutcome {
-    this.#settled = true;
-    const durationMs = this.#clock.elapsed() - this.#startedAt;
-    const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }), ...(this.abandoned && { abandoned: true as const }) };
-    this.#listeners.tell({ type: 'call-settled', ...this.#facts(), status: body.status, ...(body.status === 'error' && { code: body.code }), ...facts });
-    return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...body });
-  }
-
-  #tellProgress(progress: unknown): void {
-    if (this.#settled) return; // A call that was given up has nothing more to say.
-    try {
-      this.#listeners.tell({ type: 'call-progress', ...this.#facts(), progress: cloneFrozen(progress) });
-    } catch {
-      // What is no plain data is not worth failing the call.
-    }
-  }
-
   /** The call's id, and whose call it is. */
   get owner(): Pick<CallFacts, 'callId' | 'principal' | 'conversationId'> {
     const { principal, conversationId } = this.#options;
     return { callId: this.#call.id, ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }) };
   }
 
-  #facts(): CallFacts {
-    return { ...this.owner, toolName: this.toolName, at: this.#clock.now() };
+  /** Goes on with a user's approval, of the arguments that were asked for or of others. */
+  useApproval(approval: Approval, input: unknown, edited: boolean): void {
+    this.#call = Object.freeze({ ...this.#call, input });
+    this.#options = { ...this.#options, approval };
+    if (edited) this.#told = undefined;
+  }
+
+  tell(event: CallEvent): void {
+    this.#frame.listeners.tell({ ...this.owner, toolName: this.toolName, at: this.#frame.clock.now(), ...event });
+  }
+
+  /** Tells the first decision over the call and its arguments, and a later one only if it says something else. */
+  tellDecision({ verdict, reason, rule, danger }: Decision): void {
+    if (this.#told?.danger === danger && verdict !== 'deny') return;
+    this.#told = { danger };
+    this.tell({ type: 'decision', verdict, reason, rule, danger });
+  }
+
+  /** Returns what the tool's work is told of its call. */
+  contextFor(definitionDigest: string, idempotencyKey: string | undefined): ToolContext {
+    const { context } = this.#options;
+    return { ...this.owner, definitionDigest, ...(context !== undefined && { context }), ...(idempotencyKey !== undefined && { idempotencyKey }), reportProgress: (progress) => this.#tellProgress(progress) };
+  }
+
+  pendingManual(entry: ToolEntry, input: Json): PendingManualCall {
+    return cloneFrozen({ kind: 'manual', ...this.#pendingFacts(entry, input), ...outputSchemaOf(entry) }) as PendingManualCall;
+  }
+
+  pendingQuestion(entry: ToolEntry, input: Json, question: Question): PendingQuestion {
+    const facts = this.#pendingFacts(entry, input);
+    const expiry = question.timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + question.timeoutMs };
+    return cloneFrozen({ kind: 'question', ...facts, ...question, ...expiry }) as PendingQuestion;
+  }
+
+  /** Returns the outcome with the facts of the call; told as an event. */
+  settle(body: OutcomeBody): ToolOutcome {
+    this.#settled = true;
+    const durationMs = this.#frame.clock.elapsed() - this.#startedAt;
+    const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }), ...(this.abandoned && { abandoned: true as const }) };
+    this.tell({ type: 'call-settled', status: body.status, ...(body.status === 'error' && { code: body.code }), ...facts });
+    return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...body });
+  }
+
+  #pendingFacts({ name, digest }: ToolEntry, input: Json) {
+    return { id: randomUUID(), ...this.owner, toolName: name, input, definitionDigest: digest, createdAt: this.#frame.clock.now() };
+  }
+
+  #tellProgress(progress: unknown): void {
+    if (this.#settled) return; // A call that was given up has nothing more to say.
+    try {
+      this.tell({ type: 'call-progress', progress: cloneFrozen(progress) });
+    } catch {
+      // What is no plain data is not worth failing the call.
+    }
   }
 }
 
-/** What the result of a call that is answered elsewhere must be like, where JSON Schema can say it. */
-function promiseOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
+/** Returns what the result of a call that is answered elsewhere must be like, where JSON Schema can say it. */
+function outputSchemaOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
   try {
     return outputSchema === undefined ? {} : { outputSchema: cloneFrozen(jsonSchemaOf(outputSchema, 'output')) as Json };
   } catch {
     return {};
+  }
+}
+
+// Calls and options are read once. What answers differently the second time would be judged as one thing and run as another.
+
+/** Calls that were read here: reading them again would give the same. */
+const READ = new WeakSet<object>();
+
+/** Returns a call as it is now; one that cannot be read has no name, so that no tool is its. */
+function copyCall(call: unknown): ToolCall {
+  try {
+    if (READ.has(call as object)) return call as ToolCall;
+    const { id, name, input } = call as Record<string, unknown>;
+    return readCall(typeof id === 'string' ? id : '', typeof name === 'string' ? name : '', input);
+  } catch {
+    return readCall('', '', undefined);
+  }
+}
+
+function readCall(id: string, name: string, input: unknown): ToolCall {
+  const read = Object.freeze({ id, name, input });
+  READ.add(read);
+  return read;
+}
+
+/**
+ * Returns a list of calls as they are now, their input included.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls with names.
+ */
+export function copyCalls(calls: unknown): readonly ToolCall[] {
+  let read: readonly ToolCall[] | undefined;
+  try {
+    read = Array.isArray(calls) ? Array.from(calls, copyCall) : undefined;
+  } catch {
+    // A hostile proxy.
+  }
+  if (read === undefined) throw Array.isArray(calls) ? refused('a list of calls', 'one that cannot be read') : invalidArgument('a list of calls', calls);
+  const position = read.findIndex(({ name }) => name === '');
+  if (position !== -1) throw refused('calls with the name of a tool', `none at position ${position}`, 'Give { id, name, input }.');
+  return read.map(({ id, name, input }) => readCall(id, name, inputAsIs(input)));
+}
+
+/** Input that cannot be copied is left as it is: it will be refused when its call is made. */
+function inputAsIs(input: unknown): unknown {
+  try {
+    return boundInput(input);
+  } catch {
+    return input;
+  }
+}
+
+type Kind = readonly [what: string, fits: (value: unknown) => boolean];
+const TEXT: Kind = ['a string', (value) => typeof value === 'string'];
+const TEXTS: Kind = ['a list of strings', (value) => Array.isArray(value) && value.every((each) => typeof each === 'string')];
+const FUNCTION: Kind = ['a function', (value) => typeof value === 'function'];
+const OPTIONS: Readonly<Record<keyof ExecuteOptions, Kind>> = {
+  principal: TEXT,
+  scopes: TEXTS,
+  flags: TEXTS,
+  persona: TEXT,
+  conversationId: TEXT,
+  mode: ['a mode of the policy', TEXT[1]],
+  policy: ['a policy with a decide method', (value) => typeof (value as Partial<Policy> | null)?.decide === 'function'],
+  approval: ['an approval', () => true],
+  signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
+  confirm: FUNCTION,
+  idempotencyKey: TEXT,
+  context: ['anything', () => true],
+  onStart: FUNCTION,
+};
+
+/**
+ * Returns the options of a call as they are now.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options: a misspelt `principal` would make a call nobody's.
+ */
+export function copyOptions(options: unknown): ExecuteOptions {
+  const read: Record<string, unknown> = {};
+  try {
+    for (const [option, value] of Object.entries(options as object)) {
+      if (!Object.hasOwn(OPTIONS, option)) throw new ToolError('INVALID_ARGUMENT', unknownOption(option, Object.keys(OPTIONS)));
+      if (value === undefined) continue;
+      const [what, fits] = OPTIONS[option as keyof ExecuteOptions];
+      if (!fits(value)) throw invalidArgument(`${option} as ${what}`, value);
+      read[option] = option === 'approval' ? copyApproval(value) : option === 'context' ? copyContext(value) : value;
+    }
+    if (typeof options !== 'object' || options === null) throw new TypeError();
+  } catch (error) {
+    throw error instanceof ToolError ? error : refused('the options of a call as an object', 'something else');
+  }
+  return read;
+}
+
+/** Returns a context as it is now. One that is not plain data stays the object it is, which can change: no answer is kept for it. */
+function copyContext(context: unknown): unknown {
+  try {
+    return isShownByJson(context) ? boundInput(context) : context;
+  } catch {
+    return context; // More than an input may hold.
+  }
+}
+
+/** What is no plain data was never granted. */
+function copyApproval(approval: unknown): Approval {
+  try {
+    return cloneFrozen(approval ?? {}) as Approval;
+  } catch {
+    return {} as Approval;
+  }
+}
+
+/**
+ * Returns the options of several calls as they are now.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` as `copyOptions` does.
+ */
+export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[]; readonly onOutcome: ExecuteAllOptions['onOutcome'] } {
+  if (!isPlainObject(options)) throw invalidArgument('the options of calls as an object', options);
+  const { approvals = [], onOutcome, ...others } = options;
+  if (onOutcome !== undefined && typeof onOutcome !== 'function') throw invalidArgument('onOutcome as a function', onOutcome);
+  for (const alone of ['approval', 'idempotencyKey']) {
+    if (Object.hasOwn(others, alone)) throw refused(`no ${alone} for several calls`, 'one', 'Give approvals, a list: each finds its call.');
+  }
+  if (!(Array.isArray(approvals) && approvals.every(isPlainObject))) throw invalidArgument('approvals as a list of approvals', approvals);
+  return { ...copyOptions(others), approvals: approvals.map(copyApproval), onOutcome: onOutcome as ExecuteAllOptions['onOutcome'] };
+}
+
+function refused(expected: string, got: string, advice?: string): ToolError {
+  return new ToolError('INVALID_ARGUMENT', expectedGot(expected, got, advice));
+}
+
+/** What the formats of model APIs call the input. */
+const MISNOMERS = ['arguments', 'args', 'parameters'];
+
+/** @throws ToolError `INVALID_INPUT` for a call whose input has another name: it would run with no arguments at all. */
+function assertNoMisnomer(call: unknown): void {
+  const misnomer = misnomerIn(call);
+  if (misnomer !== undefined) throw new ToolError('INVALID_INPUT', expectedGot('the arguments of a call as its input', misnomer, 'Give { id, name, input }, with input as an object and not as text.'));
+}
+
+function misnomerIn(call: unknown): string | undefined {
+  try {
+    if (Object.hasOwn(call as object, 'input') || !isPlainObject(call)) return undefined;
+    return MISNOMERS.find((field) => Object.hasOwn(call, field));
+  } catch {
+    return undefined; // No object, or a hostile proxy; it has no name either.
   }
 }

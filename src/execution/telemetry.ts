@@ -1,12 +1,41 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
-import { ToolError } from '../core/errors.js';
 import { systemClock, type Clock } from '../core/clock.js';
-import type { Telemetry } from './executor-options.js';
-import type { ToolOutcome } from '../safety/calls.js';
+import { ToolError } from '../core/errors.js';
+import type { ToolCall, ToolOutcome } from '../safety/calls.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ExecutorFrame, Telemetry } from './executor-options.js';
+import { withDeadline } from './run/with-deadline.js';
 
-export interface OpenTelemetryOptions {
-  /** For the metric; spans have the SDK's own time. */
-  readonly clock?: Clock;
+/** How long telemetry may take before the call begins and after it has ended, within the time of the call. */
+const WATCHER_MS = 250;
+/** Which part of the time of a call it may take before: the rest is the tool's. */
+const WATCHER_SHARE = 0.1;
+
+/**
+ * Carries a call out with telemetry around it, once.
+ *
+ * What watches a call must not be able to lose its outcome, or the caller would make the call again: telemetry that throws,
+ * does not begin the call or does not end is left alone.
+ *
+ * @param settle carries the call out, and is told how much of its time has passed.
+ */
+export async function observeCall({ clock, timeoutMs: defaultMs }: ExecutorFrame, telemetry: Telemetry, call: ToolCall, entry: ToolEntry | undefined, settle: (passedMs: number) => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  const timeoutMs = entry?.timeoutMs ?? defaultMs;
+  const startedAt = clock.elapsed();
+  let settled: Promise<ToolOutcome> | undefined;
+  let tellBegun!: () => void;
+  const begun = new Promise<void>((resolve) => (tellBegun = resolve));
+  const passedMs = () => clock.elapsed() - startedAt;
+  const run = () => {
+    tellBegun();
+    return (settled ??= settle(passedMs()));
+  };
+  const wait = (until: Promise<unknown>, mostMs: number) => withDeadline(() => until, { clock, timeoutMs: Math.min(WATCHER_MS, mostMs) });
+  const around = Promise.resolve().then(() => telemetry.around(call, entry, run)).catch(() => undefined);
+  await wait(Promise.race([begun, around]), timeoutMs * WATCHER_SHARE);
+  const outcome = await run();
+  await wait(around, Math.max(0, timeoutMs - passedMs()));
+  return outcome;
 }
 
 /** The name under which spans and metrics are recorded. */
@@ -15,7 +44,7 @@ const SCOPE = 'tooldex';
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
 /**
- * Telemetry that records every call as a span `execute_tool <tool>` and in the histogram `gen_ai.execute_tool.duration`.
+ * Makes telemetry that records every call as a span `execute_tool <tool>` and in the histogram `gen_ai.execute_tool.duration`.
  *
  * Names are those of the OpenTelemetry semantic conventions for generative AI; what has none there begins with `tooldex.`.
  * Arguments and results are not recorded: they may be private. Spans that a tool starts itself are children of its call's.
@@ -25,9 +54,10 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
  * const executor = new ToolExecutor({ registry, telemetry: await openTelemetry() });
  * ```
  *
+ * @param options.clock measures for the metric; spans have the SDK's own time.
  * @throws ToolError `MISSING_PACKAGE` when `@opentelemetry/api` is not installed.
  */
-export async function openTelemetry({ clock = systemClock }: OpenTelemetryOptions = {}): Promise<Telemetry> {
+export async function openTelemetry({ clock = systemClock }: { readonly clock?: Clock } = {}): Promise<Telemetry> {
   const { metrics, SpanKind, SpanStatusCode, trace } = await importApi();
   const tracer = trace.getTracer(SCOPE);
   const duration = metrics.getMeter(SCOPE).createHistogram('gen_ai.execute_tool.duration', {
@@ -71,6 +101,6 @@ async function importApi(): Promise<typeof OpenTelemetryApi> {
   try {
     return await import('@opentelemetry/api');
   } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', 'Expected the package @opentelemetry/api, found it not installed; run npm install @opentelemetry/api', { cause });
+    throw new ToolError('MISSING_PACKAGE', 'Expected the package @opentelemetry/api, got none. Run npm install @opentelemetry/api.', { cause });
   }
 }

@@ -1,26 +1,13 @@
-import type { Clock } from '../../core/clock.js';
-import { AccessMode, ExecutionCategory } from '../../core/enums.js';
-import { isToolError } from '../../core/errors.js';
-import { cloneFrozen, digestOf, isShownByJson, type Json } from '../../core/plain-data.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import type { StateStore } from '../../state/state-store.js';
-import { boundInput } from '../../tool/input/bound-input.js';
-import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
-import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
-import { Generations, isSameStamp, type Stamp } from './generations.js';
-
-export interface ResultCacheOptions {
-  /** Where answers are shared with other processes; without it they stay in this one. */
-  readonly store?: StateStore | undefined;
-  readonly clock: Clock;
-  /** Where tools are found that others invalidate by an alias. */
-  readonly registry: Pick<ToolMetadataRegistry, 'get'>;
-  /** Answers kept at most. */
-  readonly maxEntries: number;
-  /** Characters of JSON kept at most, of all answers together. */
-  readonly maxSize: number;
-}
+import { AccessMode, ExecutionCategory } from '../core/enums.js';
+import { isToolError } from '../core/errors.js';
+import { cloneFrozen, digestOf, isShownByJson, type Json } from '../core/plain-data.js';
+import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { StateStore } from '../state/state-store.js';
+import { boundInput } from '../tool/input/bound-input.js';
+import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
+import type { ToolContext } from '../tool/metadata/tool-options.js';
+import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
+import type { ExecutorFrame } from './executor-options.js';
 
 interface Kept {
   readonly value: Json;
@@ -30,19 +17,19 @@ interface Kept {
   readonly until: number;
 }
 
-/** What work under the cache gave: `keep` says whether it is an answer, and not a failure. */
+/** The end of work under the cache: with `keep` it is an answer, and not a failure. */
 export interface Worked<T> {
   readonly result: T;
   readonly keep: boolean;
   readonly value: unknown;
-  /** Whether it ended because its caller gave it up. */
+  /** It ended because its caller gave it up. */
   readonly aborted: boolean;
 }
 
 /** Answers above this are not kept: one would push out hundreds of others. 1 MiB is also the most a store takes. */
 const LARGEST = 2 ** 20;
 
-/** Whether answers of a tool may be kept: it asks for it, and declares itself that it only reads. */
+/** Returns true if answers of a tool may be kept: it asks for it, and declares itself that it only reads. */
 export function isCacheable(entry: ToolEntry): boolean {
   return entry.cacheTtlMs !== undefined && entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode');
 }
@@ -58,19 +45,19 @@ export class ResultCache {
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Map<string, Promise<Worked<unknown>>>();
   readonly #generations: Generations;
-  readonly #options: ResultCacheOptions;
+  readonly #frame: ExecutorFrame;
   /** Two definitions may declare the same and work differently. */
   readonly #definitions = new WeakMap<ToolDefinition, number>();
   #definitionCount = 0;
   readonly #firstDefinitions = new Map<string, { readonly declared: string; readonly definition: ToolDefinition }>();
   #size = 0;
 
-  constructor(options: ResultCacheOptions) {
-    this.#options = options;
-    this.#generations = new Generations(options.store, EVERYTHING);
+  constructor(frame: ExecutorFrame) {
+    this.#frame = frame;
+    this.#generations = new Generations(frame.store);
   }
 
-  /** The kept answer, or the work's; `work` runs at most once among equal calls at the same time. */
+  /** Returns the kept answer, or the work's; `work` runs at most once among equal calls at the same time. */
   async answer<T>(entry: ToolEntry, input: Json, frame: Json, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly value: Json } | { readonly hit: false; readonly result: T }> {
     const digest = digestOf([entry.name, entry.digest, input, frame]);
     const key = `${this.#definitionId(entry)}:${digest}`;
@@ -103,7 +90,7 @@ export class ResultCache {
 
   /** Makes stale what a call of this tool may have changed. */
   async dropAfter(entry: ToolEntry): Promise<void> {
-    const scopes = scopesDroppedBy(entry, this.#options.registry);
+    const scopes = scopesDroppedBy(entry, this.#frame.registry);
     if (scopes.length > 0) await this.#generations.drop(scopes);
   }
 
@@ -129,7 +116,7 @@ export class ResultCache {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
     this.#forget(key, kept);
-    if (!isSameStamp(kept.stamp, stamp) || this.#options.clock.elapsed() >= kept.until) return undefined;
+    if (!isSameStamp(kept.stamp, stamp) || this.#frame.clock.elapsed() >= kept.until) return undefined;
     this.#remember(key, kept); // The last in a Map is the most recently used.
     return kept.value;
   }
@@ -143,9 +130,9 @@ export class ResultCache {
     const ttlMs = entry.cacheTtlMs!;
     const old = this.#kept.get(key);
     if (old !== undefined) this.#forget(key, old);
-    this.#remember(key, { value: json, size: text.length, stamp, until: this.#options.clock.elapsed() + ttlMs });
+    this.#remember(key, { value: json, size: text.length, stamp, until: this.#frame.clock.elapsed() + ttlMs });
     for (const [oldest, kept] of this.#kept) {
-      if (this.#kept.size <= this.#options.maxEntries && this.#size <= this.#options.maxSize) break;
+      if (this.#kept.size <= this.#frame.cacheEntries && this.#size <= this.#frame.cacheSize) break;
       this.#forget(oldest, kept);
     }
     await this.#keepShared(sharedKey, stamp, text, ttlMs);
@@ -162,7 +149,7 @@ export class ResultCache {
   }
 
   async #findShared(key: string | undefined, stamp: Stamp): Promise<Json | undefined> {
-    const { store } = this.#options;
+    const { store } = this.#frame;
     if (store === undefined || key === undefined || stamp.shared === undefined) return undefined;
     try {
       const text = await store.get(key);
@@ -174,7 +161,7 @@ export class ResultCache {
   }
 
   async #keepShared(key: string | undefined, stamp: Stamp, text: string, ttlMs: number): Promise<void> {
-    const { store } = this.#options;
+    const { store } = this.#frame;
     if (store === undefined || key === undefined || stamp.shared === undefined) return;
     try {
       const next = `{"stamp":${JSON.stringify(stamp.shared)},"value":${text}}`;
@@ -244,13 +231,13 @@ const EVERYTHING = '*';
 /** Answers of tools that name no category: every write may concern them. */
 const UNDECLARED = 'category:';
 
-/** What a cached answer of a tool belongs to; when one of these is dropped, the answer is. */
+/** Returns what a cached answer of a tool belongs to; when one of these is dropped, the answer is. */
 function scopesOf({ name, category }: ToolEntry): readonly string[] {
   return [EVERYTHING, `tool:${name}`, category === undefined ? UNDECLARED : `category:${category}`];
 }
 
 /**
- * What a call makes stale: what it declares in `invalidates`, otherwise its category; nothing for tools that only read.
+ * Returns what a call makes stale: what it declares in `invalidates`, otherwise its category; nothing for tools that only read.
  *
  * An execute or mixed call can change anything, and so can a write that says neither what it invalidates nor its category.
  */
@@ -261,4 +248,102 @@ function scopesDroppedBy(entry: ToolEntry, registry: Pick<ToolMetadataRegistry, 
   if (accessMode === AccessMode.READONLY) return [];
   if (invalidates.length > 0) return [UNDECLARED, ...invalidates.flatMap((name) => [`tool:${registry.get(name)?.name ?? name}`, `category:${normalizeLabel(name)}`])];
   return category === undefined ? [EVERYTHING] : [UNDECLARED, `category:${category}`];
+}
+
+/** Scopes whose step waits for the store to come back; more than that become one step of everything. */
+const MOST_WAITING = 1_000;
+
+/** The state of some scopes: as long as it is equal, nothing of them was dropped. */
+interface Stamp {
+  /** What this process dropped itself. */
+  readonly own: string;
+  /** What all processes dropped; `undefined` while that is not known, or not all of it was told. */
+  readonly shared: string | undefined;
+}
+
+function isSameStamp(a: Stamp, b: Stamp): boolean {
+  return a.own === b.own && a.shared === b.shared;
+}
+
+/**
+ * Numbers the states of scopes: answers are good as long as the numbers of their scopes stand.
+ *
+ * With a shared store the numbers are everybody's. When it cannot be reached, the process goes on with its own, and tells
+ * the store what was dropped meanwhile as soon as it answers again.
+ */
+class Generations {
+  readonly #own = new Map<string, number>();
+  readonly #store: StateStore | undefined;
+  readonly #waiting = new Set<string>();
+  readonly #stopListening: (() => void) | undefined;
+
+  constructor(store: StateStore | undefined) {
+    this.#store = store;
+    this.#stopListening = store?.onAvailability((available) => {
+      if (available) void this.#tellWaiting();
+    });
+  }
+
+  /** Returns the state of some scopes now. */
+  async stamp(scopes: readonly string[]): Promise<Stamp> {
+    if (this.#waiting.size > 0) await this.#tellWaiting();
+    const shared = this.#store === undefined || scopes.some((scope) => this.#waiting.has(scope)) ? [undefined] : await Promise.all([...scopes.map((scope) => this.#shared(scope)), this.#identity()]);
+    // Read last: what is dropped while the store is asked counts.
+    const own = scopes.map((scope) => this.#own.get(scope) ?? 0).join('.');
+    return { own, shared: shared.includes(undefined) ? undefined : shared.join('.') };
+  }
+
+  /** Makes all answers of some scopes stale. */
+  async drop(scopes: readonly string[]): Promise<void> {
+    for (const scope of scopes) this.#own.set(scope, (this.#own.get(scope) ?? 0) + 1);
+    await Promise.all(scopes.map((scope) => this.#tell(scope)));
+  }
+
+  close(): void {
+    this.#stopListening?.();
+  }
+
+  /** Returns the store's identity, asked for after the numbers: a store that restarted may have gone back to older ones, and to older answers with them. */
+  async #identity(): Promise<string | undefined> {
+    try {
+      return (await this.#store!.now()).identity;
+    } catch (error) {
+      // Otherwise the cache goes on alone.
+      return isToolError(error) && error.details['reason'] === 'no_identity' ? '' : undefined;
+    }
+  }
+
+  async #shared(scope: string): Promise<string | undefined> {
+    try {
+      const number = await this.#store!.get(storeKey(scope));
+      if (number !== undefined) return number;
+      return String((await this.#store!.increment(storeKey(scope), step())).value);
+    } catch {
+      return undefined; // The cache goes on alone.
+    }
+  }
+
+  async #tell(scope: string): Promise<void> {
+    if (this.#store === undefined) return;
+    try {
+      await this.#store.increment(storeKey(scope), step());
+      this.#waiting.delete(scope);
+    } catch {
+      if (this.#waiting.size < MOST_WAITING) this.#waiting.add(scope);
+      else this.#waiting.add(EVERYTHING);
+    }
+  }
+
+  async #tellWaiting(): Promise<void> {
+    await Promise.all([...this.#waiting].map((scope) => this.#tell(scope)));
+  }
+}
+
+/** Steps of a generation are random, so that numbers in a store that was emptied never meet the old ones. */
+function step(): number {
+  return crypto.getRandomValues(new Uint32Array(1))[0]! || 1;
+}
+
+function storeKey(scope: string): string {
+  return `cache-generation:${scope}`;
 }
