@@ -13,18 +13,18 @@ import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
 import type { ToolSource } from '../tool/find-definitions.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
-import { encodeValue, type Encode } from './encode-output.js';
-import type { LanguageModel, ModelStep, ToolChoice } from './model-step.js';
-import type { ChatMessage } from './thread.js';
+import { encodeValue } from './encode-output.js';
+import type { LanguageModel, ModelRequest, ModelStep } from './model-step.js';
+import type { ChatMessage, ToolOutput } from './thread.js';
 
-/** Which tools the model sees in a turn; `previous` is the selection of the turn before, whose tools should keep their place. */
+/** Selects the tools that the model sees in a turn; `previous` is the selection of the turn before, whose tools should keep their place. */
 export type SelectTools = (turn: { readonly index: number; readonly text: string; readonly messages: readonly ChatMessage[]; readonly previous: Selection | undefined }) => Selection | Promise<Selection>;
 
-/** What happens when a tool fails: the model reads the error, the run ends, or the model reads something else. */
-export type OnToolError = 'continue' | 'halt' | ((call: ToolCall, outcome: Extract<ToolOutcome, { status: 'error' }>) => ToolErrorDecision | Promise<ToolErrorDecision>);
+/** The effect of a tool's failure: the model reads the error, the run ends, or the model reads another value. */
 export type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unknown };
+type OnToolError = (call: ToolCall, outcome: Extract<ToolOutcome, { status: 'error' }>) => ToolErrorDecision | Promise<ToolErrorDecision>;
 
-/** What a chat runs on: a model, tools, and how they are used. It is given with every call; no session keeps it. */
+/** A model, tools, and how they are used. It is given with every call; no session keeps it. */
 export interface ChatEngine extends Omit<CallContext, 'mode'> {
   /** A model of the AI SDK, or a function that stands for one. */
   readonly model: LanguageModel | ModelStep;
@@ -32,29 +32,29 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
   readonly executor?: ToolExecutor;
   /** The tools, when no executor is given: a registry, or what can be registered in one. */
   readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
-  /** What the model is told before the messages. */
+  /** The instructions that the model reads before the messages. */
   readonly system?: string;
-  /** `manual` runs no tool: every call waits for the program. @default 'auto' */
+  /** `manual` runs no tool: every call is left to the program. @default 'auto' */
   readonly mode?: 'auto' | 'manual';
   /** The policy's mode, see `CallContext`; a chat has a mode of its own. */
   readonly policyMode?: CallContext['mode'];
-  /** How often the model is asked in one run. @default 8 */
+  /** The number of times that the model is asked in one run. @default 8 */
   readonly maxTurns?: number;
   /** Ends the run after a turn whose calls are settled; what it throws, the chat throws. */
   readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
-  /** Which tools the model sees: what is asked of `selectTools` beside the text, or a function. @default all that are available */
+  /** The tools that the model sees: what is asked of `selectTools` beside the text, or a function. @default all that are available */
   readonly selectTools?: Omit<SelectionRequest, 'text' | 'previous'> | SelectTools;
   /**
-   * Whether the model is offered a tool that finds and explains others, within the limits of `selectTools`; what it finds may
+   * Offers the model a tool that finds and explains others, within the limits of `selectTools`; what it finds may
    * be called. @default when tools are shown in short, or not all of them; not when a function selects
    */
   readonly toolSearch?: boolean;
   /** @default 'auto' */
-  readonly toolChoice?: ToolChoice;
-  /** @default 'continue' */
-  readonly onToolError?: OnToolError;
-  /** Makes what the model reads of a result. @default text as it is, all else as JSON */
-  readonly encode?: Encode;
+  readonly toolChoice?: ModelRequest['toolChoice'];
+  /** Decides over a call that failed. @default 'continue' */
+  readonly onToolError?: 'continue' | 'halt' | OnToolError;
+  /** Makes what the model reads of a result; it throws for values it cannot make text or data of. @default text as it is, all else as JSON */
+  readonly encode?: (value: unknown) => ToolOutput;
   /** Handed to the tools' work as `context.context`. */
   readonly context?: unknown;
   /** Options of the AI SDK's own calls: temperature, maxOutputTokens, maxRetries, providerOptions, headers… */
@@ -68,7 +68,7 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
 export interface ChatOptions extends ChatEngine {
   /** The thread so far, in the AI SDK's shape. Every call in it needs a result, or an approval in `approvals`. */
   readonly messages?: readonly ChatMessage[];
-  /** What the user says, after `messages`. */
+  /** The user's next message, after `messages`. */
   readonly prompt?: string;
   /** Approvals of calls that the thread leaves open, made with the executor's `approve`: these run first. */
   readonly approvals?: readonly Approval[];
@@ -76,25 +76,26 @@ export interface ChatOptions extends ChatEngine {
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const texts = z.array(z.string()).optional();
-/** Tools given past the chat would be run by the SDK, without policy and approval. */
+/** Options that the chat gives itself: tools given past it would be run by the SDK, without policy and approval. */
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['model', 'system', 'instructions', 'prompt', 'messages', 'tools', 'toolChoice', 'activeTools', 'experimental_activeTools', 'stopWhen', 'prepareStep', 'experimental_prepareStep', 'abortSignal']);
 const schema = z.strictObject({
-  model: z.custom<LanguageModel | ModelStep>((value) => isFunction(value) || typeof value === 'string' || (typeof value === 'object' && value !== null && 'doGenerate' in value), "a model of the AI SDK, or a function"),
-  executor: z.custom<ToolExecutor>((value) => typeof value === 'object' && value !== null && 'executeAll' in value && 'registry' in value, 'a ToolExecutor').optional(),
-  tools: z.custom<NonNullable<ChatEngine['tools']>>((value) => typeof value === 'object' && value !== null && Symbol.iterator in value, 'a ToolMetadataRegistry or a list of tools').optional(),
+  model: z.custom<LanguageModel | ModelStep>((value) => isFunction(value) || typeof value === 'string' || (isObject(value) && 'doGenerate' in value), 'a model of the AI SDK, or a function'),
+  executor: z.custom<ToolExecutor>((value) => isObject(value) && 'executeAll' in value && 'registry' in value, 'a ToolExecutor').optional(),
+  tools: z.custom<NonNullable<ChatEngine['tools']>>((value) => isObject(value) && Symbol.iterator in value, 'a ToolMetadataRegistry or a list of tools').optional(),
   system: z.string().optional(),
   mode: z.enum(['auto', 'manual'], { error: '"auto" or "manual"' }).default('auto'),
   policyMode: z.enum(POLICY_MODES).optional(),
   maxTurns: wholeBetween(1).default(8),
   haltWhen: aFunction<NonNullable<ChatEngine['haltWhen']>>().optional(),
-  selectTools: z.custom<NonNullable<ChatEngine['selectTools']>>((value) => isFunction(value) || (typeof value === 'object' && value !== null), 'options of selectTools, or a function').optional(),
+  selectTools: z.custom<NonNullable<ChatEngine['selectTools']>>((value) => isFunction(value) || isObject(value), 'options of selectTools, or a function').optional(),
   toolSearch: z.boolean().optional(),
   toolChoice: z.union([z.enum(['auto', 'none', 'required']), z.strictObject({ toolName: z.string() })]).default('auto'),
-  onToolError: z.union([z.enum(['continue', 'halt']), aFunction<Exclude<OnToolError, string>>()], { error: '"continue", "halt" or a function' }).default('continue'),
-  encode: aFunction<Encode>().default(() => encodeValue),
+  onToolError: z.union([z.enum(['continue', 'halt']), aFunction<OnToolError>()], { error: '"continue", "halt" or a function' }).default('continue'),
+  encode: aFunction<NonNullable<ChatEngine['encode']>>().default(() => encodeValue),
   context: z.unknown().optional(),
-  modelOptions: z.record(z.string().refine((option) => !OWN_OPTIONS.has(option), 'an option that is not the own of the chat'), z.unknown()).default({}),
+  modelOptions: z.record(z.string().refine((option) => !OWN_OPTIONS.has(option), 'an option that the chat does not set itself'), z.unknown()).default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
   clock: clock().default(systemClock),
   principal: z.string().optional(),
@@ -123,7 +124,7 @@ export function checkEngine(engine: ChatEngine): CheckedEngine {
   return withExecutor(checkOptions(schema, engine ?? null, WHAT));
 }
 
-/** Checks the options of a chat of one run: an engine, and what it is run on. Messages are read later. @throws as `checkEngine` does */
+/** Checks the options of a chat of one run: an engine, and its thread. Messages are read later. @throws as `checkEngine` does */
 export function checkChatOptions(options: ChatOptions) {
   const { messages = [], prompt, approvals, signal, ...engine } = checkOptions(chatSchema, options ?? null, WHAT);
   return { messages, prompt, approvals, signal, engine: withExecutor(engine) };
@@ -138,23 +139,17 @@ function withExecutor({ executor: given, tools, ...checked }: z.output<typeof sc
 /**
  * Executors of tools that were given without one: what they remember, such as calls that ran, lasts as long as the tools.
  *
- * They keep no answers: runs with the same tools may be of different people, told apart by nothing but `context`.
+ * They keep no answers: runs with the same tools may be for different users, told apart by nothing but `context`.
  */
 const executors = new WeakMap<object, { readonly tools: readonly ToolSource[]; readonly executor: ToolExecutor }>();
 
-function executorOf(tools: ChatEngine['tools'] = []): ToolExecutor {
-  if (!Array.isArray(tools) && !isRegistry(tools)) return newExecutor(tools);
-  const list = Array.isArray(tools) ? (tools as readonly ToolSource[]) : [];
+function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
+  const list = isRegistry(tools) ? [] : [...tools];
   const known = executors.get(tools);
   if (known !== undefined && known.tools.length === list.length && known.tools.every((tool, at) => tool === list[at])) return known.executor;
-  const executor = newExecutor(tools as ToolMetadataRegistry | Iterable<ToolSource>);
-  executors.set(tools, { tools: Object.freeze([...list]), executor });
+  const registry = isRegistry(tools) ? tools : new ToolMetadataRegistry();
+  if (!isRegistry(tools)) registry.registerAll(list);
+  const executor = new ToolExecutor({ registry, cacheEntries: 0 });
+  if (isRegistry(tools) || Array.isArray(tools)) executors.set(tools, { tools: list, executor });
   return executor;
-}
-
-function newExecutor(tools: ToolMetadataRegistry | Iterable<ToolSource>): ToolExecutor {
-  if (isRegistry(tools)) return new ToolExecutor({ registry: tools, cacheEntries: 0 });
-  const registry = new ToolMetadataRegistry();
-  registry.registerAll(tools);
-  return new ToolExecutor({ registry, cacheEntries: 0 });
 }

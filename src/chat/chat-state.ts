@@ -3,27 +3,19 @@ import type { Pending, PendingApproval } from '../safety/calls.js';
 import type { SchemaLevel } from '../tool/render/render-tool.js';
 import type { AssistantMessage, ChatMessage, ToolCallPart, ToolMessage, ToolOutput, ToolResultPart } from './thread.js';
 
-/** A call that was started, and of which nobody knows whether it had its effect: the process that ran it is gone. */
-export interface UncertainCall {
-  readonly kind: 'uncertain';
-  readonly callId: string;
-  readonly toolName: string;
-  readonly input: Json;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-}
+/** Anything that a chat waits for; `uncertain` is a call that was started by a process that is gone, so that nobody knows whether it had its effect. */
+export type ChatPending =
+  | Pending
+  | { readonly kind: 'uncertain'; readonly callId: string; readonly toolName: string; readonly input: Json; /** Milliseconds since 1970. */ readonly startedAt: number };
 
-/** Something a chat waits for. */
-export type ChatPending = Pending | UncertainCall;
-
-/** How far one call of the open turn is; `input` are other arguments than the model's, where a person changed them. */
+/** The progress of one call of the open turn; `input` are other arguments than the model's, where the user changed them. */
 export type CallProgress =
-  /** `rerunOf` is when it was started before, if somebody lets it run again. */
+  /** `rerunOf` is when it was started before, if it may run again. */
   | { readonly state: 'not_started'; readonly input?: Json; readonly rerunOf?: number }
   /** Its outcome is not known: it runs, or the process that ran it is gone. */
   | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
   | { readonly state: 'waiting'; readonly pending: Pending }
-  /** A person said yes; it runs when the chat goes on. */
+  /** It runs when the chat goes on. */
   | { readonly state: 'approved'; readonly pending: PendingApproval; readonly input?: Json }
   | { readonly state: 'settled'; readonly output: ToolOutput; readonly input?: Json };
 
@@ -35,14 +27,14 @@ export interface CallRecord {
   readonly progress: CallProgress;
 }
 
-/** Why a turn is the last, whatever else its calls answer. */
+/** The reason why a turn is the last, whatever else its calls answer. */
 export type TurnEnd =
   | { readonly reason: 'halt'; readonly haltedReason: string; readonly callId: string; readonly value: Json }
   | { readonly reason: 'tool_error'; readonly callId: string; readonly error: string };
 
 /** A turn whose calls are not all settled. Its messages join the thread when they are. */
 export interface OpenTurn {
-  /** Which answer of the model it is, counted from 0 in this run. */
+  /** The position of this answer of the model, counted from 0 in this run. */
   readonly index: number;
   readonly message: AssistantMessage;
   readonly calls: readonly CallRecord[];
@@ -51,7 +43,7 @@ export interface OpenTurn {
   readonly end?: TurnEnd;
 }
 
-/** How a run ended. */
+/** The end of a run. */
 export type ChatEnd =
   | { readonly reason: 'completed'; readonly finishReason: string }
   | TurnEnd
@@ -60,12 +52,12 @@ export type ChatEnd =
   | { readonly reason: 'cancelled' }
   | { readonly reason: 'error'; readonly error: { readonly code: string; readonly message: string } };
 
-/** Everything that a chat is between two moments: plain data. */
+/** Everything that a chat is between two steps: plain data. */
 export interface ChatState {
   /** The closed turns: a model accepts them at any time. */
   readonly messages: readonly ChatMessage[];
   readonly openTurn?: OpenTurn;
-  /** How the last run ended; missing while one is under way, or waits. */
+  /** The end of the last run; missing while one is under way, or has pending calls. */
   readonly end?: ChatEnd;
   /** The tools that the model was shown last, in their order: later turns keep it, so that prompts stay cached. */
   readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
@@ -76,14 +68,14 @@ export const NO_CHAT: ChatState = Object.freeze({ messages: Object.freeze([]), o
 /** Positions of calls by their ids: those of one message stay where they are, however often a state with them is made. */
 const positions = new WeakMap<AssistantMessage, ReadonlyMap<string, number>>();
 
-/** The position of a call in the open turn; -1 when it has none of this id. */
+/** Returns the position of a call in the open turn; -1 for an unknown id. */
 export function positionOf({ message, calls }: OpenTurn, callId: string): number {
   let known = positions.get(message);
   if (known?.size !== calls.length) positions.set(message, (known = new Map(calls.map((call, at) => [call.callId, at]))));
   return known.get(callId) ?? -1;
 }
 
-/** The state in which a call of the open turn is another than before. */
+/** Returns the state with other progress of one call of the open turn. */
 export function withCall(state: ChatState, callId: string, progress: CallProgress): ChatState {
   const { openTurn } = state;
   const at = openTurn === undefined ? -1 : positionOf(openTurn, callId);
@@ -94,12 +86,23 @@ export function withCall(state: ChatState, callId: string, progress: CallProgres
   return Object.freeze({ ...state, openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(calls) }) });
 }
 
-/** The arguments with which a call is run, or was started. */
-export function argumentsOf({ input, progress }: CallRecord): Json {
-  return 'input' in progress && progress.input !== undefined ? progress.input : input;
+/** Returns the record of a call that an answer of the model makes. */
+export function callRecord({ toolCallId, toolName, input }: ToolCallPart, progress: CallProgress): CallRecord {
+  return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progress) });
 }
 
-/** What the open turn waits for, in the order of its calls. */
+/** Returns the arguments that the user gave instead of the model's. */
+export function editedInput({ progress }: CallRecord): { readonly input?: Json } {
+  return 'input' in progress && progress.input !== undefined ? { input: progress.input } : {};
+}
+
+/** Returns the arguments with which a call is run, or was started. */
+export function argumentsOf(call: CallRecord): Json {
+  const { input = call.input } = editedInput(call);
+  return input;
+}
+
+/** Returns what the open turn waits for, in the order of its calls. */
 export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
   return (openTurn?.calls ?? []).flatMap((call): readonly ChatPending[] => {
     const { callId, toolName, progress } = call;
@@ -109,22 +112,15 @@ export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
   });
 }
 
-/** The results of a turn that are there, as one message in the order of the calls; `undefined` when there is none. */
-export function resultsOf({ calls }: OpenTurn): ToolMessage | undefined {
-  const content = calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] => (progress.state === 'settled' ? [{ type: 'tool-result', toolCallId: callId, toolName, output: progress.output }] : []));
-  return content.length === 0 ? undefined : Object.freeze({ role: 'tool', content: Object.freeze(content.map((part) => Object.freeze(part))) });
-}
-
-/** The messages of a turn as far as they go. */
+/** Returns the messages of a turn: the model's, and one with the results that are there, in the order of the calls. */
 export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMessage)[] {
-  const results = resultsOf(turn);
-  const message = asRun(turn);
-  return results === undefined ? [message] : [message, results];
+  const results = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] => (progress.state === 'settled' ? [Object.freeze({ type: 'tool-result', toolCallId: callId, toolName, output: progress.output })] : []));
+  return results.length === 0 ? [asRun(turn)] : [asRun(turn), Object.freeze({ role: 'tool', content: Object.freeze(results) })];
 }
 
-/** The model's message, with the arguments that calls were run with: it would take the results for those of its own. */
+/** Returns the model's message with the arguments that its calls were run with: the model would take the results for those of its own. */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
-  const changed = new Map(calls.flatMap(({ callId, progress }) => (progress.state === 'settled' && progress.input !== undefined ? [[callId, progress.input] as const] : [])));
+  const changed = new Map(calls.flatMap((call) => (call.progress.state === 'settled' && call.progress.input !== undefined ? [[call.callId, call.progress.input] as const] : [])));
   if (changed.size === 0 || typeof message.content === 'string') return message;
   const content = message.content.map((part) => {
     const input = part.type === 'tool-call' ? changed.get((part as ToolCallPart).toolCallId) : undefined;
@@ -133,12 +129,12 @@ function asRun({ message, calls }: OpenTurn): AssistantMessage {
   return Object.freeze({ ...message, content: Object.freeze(content) });
 }
 
-/** Whether every call of the open turn has its result. */
+/** Returns true when every call of the open turn has its result. */
 export function isSettled({ calls }: OpenTurn): boolean {
   return calls.every(({ progress }) => progress.state === 'settled');
 }
 
-/** Lets the messages of a settled turn join the thread; other states stay as they are. */
+/** Returns the state in which the messages of a settled turn have joined the thread; other states stay as they are. */
 export function closeTurn(state: ChatState): ChatState {
   const { openTurn, ...rest } = state;
   if (openTurn === undefined || !isSettled(openTurn)) return state;

@@ -9,18 +9,18 @@ import type { Approval } from '../safety/approvals.js';
 import type { PendingManualCall } from '../safety/calls.js';
 import { askModel, modelStepOf, type Answer } from './ask-model.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
-import { resultOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
+import { resultOf, turnOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
 import { ChatRun } from './chat-run.js';
-import { argumentsOf, closeTurn, isSettled, NO_CHAT, withCall, type CallProgress, type CallRecord, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
+import { argumentsOf, callRecord, closeTurn, isSettled, NO_CHAT, withCall, type CallProgress, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
 import { errorOutput } from './encode-output.js';
 import type { ModelStep } from './model-step.js';
 import { runCalls } from './run-calls.js';
-import { assertAnswered, callsIn, readThread, textOf, type AssistantMessage, type ChatMessage, type ToolCallPart } from './thread.js';
+import { assertAnswered, callsIn, ownCallsIn, readThread, type ChatMessage } from './thread.js';
 
 /**
  * Lets a model and tools take turns until the model has answered, or until somebody else is needed.
  *
- * It resolves for whatever model and tools do wrong: `haltedReason` says why it stands still, `pending` what it waits for.
+ * It resolves for whatever model and tools do wrong: `haltedReason` says why it stopped, `pending` what it waits for.
  * To go on, append a tool message with the missing results and ask again; or use a `Session`, which keeps all of it.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options and messages, `OPEN_TOOL_CALLS` for calls without result,
@@ -33,7 +33,7 @@ export async function chat(options: ChatOptions): Promise<ChatResult> {
 }
 
 /**
- * The same as `chat`, telling what happens when it happens; the last event is `chat-completed` with the result.
+ * Does the same as `chat`, and tells what happens when it happens; the last event is `chat-completed` with the result.
  *
  * Leaving the loop over the events gives the chat up.
  *
@@ -48,7 +48,7 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
     const { messages, prompt, approvals, engine } = checkChatOptions(options);
     const thread = prompt === undefined || !Array.isArray(messages) ? messages : [...(messages as readonly ChatMessage[]), { role: 'user', content: prompt }];
     const state = stateOf(thread, approvals);
-    // Approvals belong to the conversation in which they were asked for, also when it was given no name.
+    // Approvals belong to the conversation for which they were given, also when it has no name.
     const approvedIn = approvals.find(({ conversationId }) => typeof conversationId === 'string')?.conversationId ?? undefined;
     const run = new ChatRun(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? approvedIn ?? randomUUID() });
     await runChat(run, await modelStepOf(engine));
@@ -56,6 +56,58 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
   });
 }
 
+type Work = (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Returns the events of some work, in the order in which they are told.
+ *
+ * The work begins when the first event is asked for, and does not wait for its reader. When the reader leaves, the
+ * work's signal fires, and the generator ends when the work has.
+ */
+function eventStream(signal: AbortSignal | undefined, work: Work): AsyncGenerator<ChatEvent, void> {
+  const reader = new AbortController();
+  const events = readEvents(signal, reader, work);
+  // A generator itself hears of it at its next event, which a model that hangs never tells; a web stream leaves in between.
+  const leave = events.return.bind(events);
+  return Object.assign(events, {
+    return: (value: void | PromiseLike<void>) => {
+      reader.abort();
+      return leave(value);
+    },
+  });
+}
+
+async function* readEvents(signal: AbortSignal | undefined, reader: AbortController, work: Work): AsyncGenerator<ChatEvent, void> {
+  const told: ChatEvent[] = [];
+  const stopListening = onAbort(signal, () => reader.abort());
+  if (signal?.aborted === true) reader.abort();
+  let wake = () => {};
+  let ended = false;
+  const tell = (event: ChatEvent) => {
+    told.push(event);
+    wake();
+  };
+  const working = work(tell, reader.signal).finally(() => {
+    ended = true;
+    wake();
+  });
+  working.catch(() => undefined);
+  try {
+    for (;;) {
+      const next = told.shift();
+      if (next !== undefined) yield next;
+      else if (ended) break;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+    await working;
+  } finally {
+    stopListening();
+    reader.abort();
+    await working.catch(() => undefined);
+  }
+}
+
+/** Returns the state with which a chat of messages begins; its last turn is open where the approvals are of its calls. */
 function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
   const thread = readThread(given);
   const { messages } = thread;
@@ -67,26 +119,19 @@ function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
   const isLast = message?.role === 'assistant' && messages.slice(at + 1).every(({ role }) => role === 'tool');
   const runnable = new Set(isLast ? callsIn(message).flatMap(({ toolCallId }) => (approved.has(toolCallId) ? [toolCallId] : [])) : []);
   // An earlier turn may have used the same id.
-  const open = thread.open.filter((call) => !runnable.has(call.toolCallId) || thread.open.findLast(({ toolCallId }) => toolCallId === call.toolCallId) !== call);
-  assertAnswered({ messages, open });
+  assertAnswered(thread.open.filter((call) => !runnable.has(call.toolCallId) || thread.open.findLast(({ toolCallId }) => toolCallId === call.toolCallId) !== call));
   if (thread.open.length === 0 || !isLast) return Object.freeze({ ...NO_CHAT, messages });
-  return Object.freeze({ ...NO_CHAT, messages: Object.freeze(messages.slice(0, at)), openTurn: openTurnOf(message, messages[at + 1]) });
-}
-
-/** The last turn of a thread, some of whose calls are still to be run. */
-function openTurnOf(message: AssistantMessage, results: ChatMessage | undefined): OpenTurn {
+  const results = messages[at + 1];
   const outputs = new Map(results?.role === 'tool' ? results.content.map(({ toolCallId, output }) => [toolCallId, output]) : []);
-  const progressOf = (callId: string): CallProgress => {
-    const output = outputs.get(callId);
-    return output === undefined ? { state: 'not_started' } : { state: 'settled', output };
-  };
-  const calls = callsIn(message)
-    .filter(({ providerExecuted }) => providerExecuted !== true)
-    .map(({ toolCallId, toolName, input }) => Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progressOf(toolCallId)) }));
-  return Object.freeze({ index: 0, message, calls: Object.freeze(calls), tools: Object.freeze([]) });
+  const calls = ownCallsIn(message).map((call) => {
+    const output = outputs.get(call.toolCallId);
+    return callRecord(call, output === undefined ? { state: 'not_started' } : { state: 'settled', output });
+  });
+  const openTurn: OpenTurn = Object.freeze({ index: 0, message, calls: Object.freeze(calls), tools: Object.freeze([]) });
+  return Object.freeze({ ...NO_CHAT, messages: Object.freeze(messages.slice(0, at)), openTurn });
 }
 
-/** Without a session nobody remembers how far a call was: when a chat is given up, the thread says so in the place of results. */
+/** Returns the state of a chat that was given up with the progress of its calls as their results: without a session nothing else remembers it. */
 function withoutHalfDone(state: ChatState): ChatState {
   const { openTurn } = state;
   if (openTurn === undefined || state.end?.reason !== 'cancelled') return state;
@@ -107,12 +152,13 @@ function withoutHalfDone(state: ChatState): ChatState {
  * @throws what `haltWhen`, `selectTools` and the keeping of the state throw.
  */
 export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
-  const { maxTurns, haltWhen } = run.engine;
-  await reopen(run);
-  const first = run.state.openTurn === undefined ? 0 : run.state.openTurn.index + 1;
+  const { maxTurns, haltWhen, mode } = run.engine;
+  const { end: before, ...open } = run.state;
+  if (before !== undefined) await run.save(Object.freeze(open)); // A run that goes on has not ended.
+  const first = open.openTurn === undefined ? 0 : open.openTurn.index + 1;
   for (let asked = 0; ; asked += 1) {
     if (run.state.openTurn !== undefined) {
-      await (run.engine.mode === 'manual' ? holdCalls(run, run.state.openTurn) : runCalls(run));
+      await (mode === 'manual' ? leaveCalls(run, run.state.openTurn) : runCalls(run));
       const { openTurn } = run.state;
       const turn = noteTurn(run, openTurn);
       if (isSettled(openTurn)) await run.save(closeTurn(run.state));
@@ -128,12 +174,12 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
   }
 }
 
-/** Whether the caller gave up calls that would have run; to others somebody else gives their results. */
+/** Returns true when the caller gave up calls that would have run; pending ones get their results from elsewhere. */
 function isGivenUp({ isCancelled }: ChatRun, { calls }: OpenTurn): boolean {
   return isCancelled && calls.some(({ progress }) => progress.state !== 'waiting' && progress.state !== 'settled');
 }
 
-/** What a function of the caller's says; `undefined` when the caller gives up before, also if the function never ends. */
+/** Returns what a function of the caller says; `undefined` when the caller gives up before, also if the function never ends. */
 async function orGivenUp<T>(run: ChatRun, ask: () => T | Promise<T>, name: string): Promise<T | undefined> {
   try {
     return await untilAborted(Promise.resolve(ask()), run.signal, name);
@@ -143,28 +189,21 @@ async function orGivenUp<T>(run: ChatRun, ask: () => T | Promise<T>, name: strin
   }
 }
 
-/** A run that goes on has not ended. */
-async function reopen(run: ChatRun): Promise<void> {
-  if (run.state.end === undefined) return;
-  const { end: _end, ...open } = run.state;
-  await run.save(Object.freeze(open));
-}
-
 async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
   await run.save(Object.freeze({ ...run.state, end: Object.freeze(ended) }));
 }
 
-/** Asks the model. @returns how the run ends; `undefined` when the model made calls, which are the open turn then. */
+/** Asks the model. @returns the end of the run; `undefined` when the model made calls, which are the open turn then. */
 async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
-  const { messages } = run.state;
-  if (messages.at(-1)?.role === 'user') run.engine.executor.resetRepeats(run.conversationId);
-  const offer = await orGivenUp(run, () => run.offers.next(run.state, messages, index), 'selectTools');
+  const { engine: { executor, registry }, options: { conversationId }, state: { messages } } = run;
+  if (messages.at(-1)?.role === 'user') executor.resetRepeats(conversationId);
+  const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');
   if (offer === undefined) return { reason: 'cancelled' };
   const offered = Object.freeze(offer.tools.map(({ toolName, level }) => Object.freeze({ toolName, level })));
   run.tell({ type: 'turn-started', turn: index, tools: offered.map(({ toolName }) => toolName) });
   let answer: Answer;
   try {
-    answer = await askModel(run, model, offer, messages, index);
+    answer = await askModel(run, model, offer, index);
   } catch (error) {
     run.throwIfFailed();
     if (run.isCancelled) return { reason: 'cancelled' };
@@ -172,35 +211,32 @@ async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   }
   const { message, finishReason, usage } = answer;
   run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });
-  run.turns.push(turnOf({ index, message, calls: [], tools: [] }, finishReason, usage));
-  const calls = callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
+  const turn = turnOf({ index, message, calls: [] }, finishReason, usage);
+  run.turns.push(turn);
+  const calls = ownCallsIn(message);
   if (calls.length === 0) {
-    // Services refuse messages without content.
-    const isEmpty = message.content.length === 0;
     const completed = Object.freeze({ reason: 'completed' as const, finishReason });
+    // Services refuse messages without content.
+    const thread = message.content.length === 0 ? messages : Object.freeze([...messages, message]);
     // Answer and end in one: a process that ends in between would ask the model for an answer to its own.
-    await run.save(Object.freeze({ ...run.state, offered, messages: isEmpty ? messages : Object.freeze([...messages, message]), end: completed }));
-    run.tell({ type: 'turn-completed', turn: run.turns.at(-1)! });
+    await run.save(Object.freeze({ ...run.state, offered, messages: thread, end: completed }));
+    run.tell({ type: 'turn-completed', turn });
     return completed;
   }
-  const entries = new Set(calls.flatMap(({ toolName }) => run.engine.registry.get(toolName) ?? []));
+  const entries = new Set(calls.flatMap(({ toolName }) => registry.get(toolName) ?? []));
   const tools = Object.freeze([...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })));
-  const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => recordOf(call, finishReason))), tools });
+  const progress: CallProgress = CUT_OFF.has(finishReason) ? { state: 'settled', output: errorOutput(`Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`) } : { state: 'not_started' };
+  const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => callRecord(call, progress))), tools });
   await run.save(Object.freeze({ ...run.state, offered, openTurn }));
   return undefined;
 }
 
-/** Finish reasons of answers that somebody cut off; calls in them may be cut off too. */
+/** Finish reasons of answers that were cut off; calls in them may be cut off too. */
 const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
-function recordOf({ toolCallId, toolName, input }: ToolCallPart, finishReason: string): CallRecord {
-  const progress: CallProgress = CUT_OFF.has(finishReason) ? { state: 'settled', output: errorOutput(`Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`) } : { state: 'not_started' };
-  return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progress) });
-}
-
-/** In the mode `manual` every call that would run waits for the program, whatever its tool or a person says. */
-async function holdCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<void> {
-  const { engine, conversationId } = run;
+/** Leaves every call that would run to the program, whatever its tool or an approval says: the mode `manual`. */
+async function leaveCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<void> {
+  const { engine: { registry, principal, clock }, options: { conversationId } } = run;
   let state: ChatState = run.state;
   for (const call of calls) {
     if (call.progress.state !== 'not_started' && call.progress.state !== 'approved') continue;
@@ -211,10 +247,10 @@ async function holdCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<void
       callId,
       toolName,
       input: argumentsOf(call),
-      definitionDigest: engine.registry.get(toolName)?.digest ?? '',
+      definitionDigest: registry.get(toolName)?.digest ?? '',
       conversationId,
-      ...(engine.principal !== undefined && { principal: engine.principal }),
-      createdAt: engine.clock.now(),
+      ...(principal !== undefined && { principal }),
+      createdAt: clock.now(),
     });
     state = withCall(state, callId, { state: 'waiting', pending });
     run.tell({ type: 'tool-pending', turn: index, callId, toolName, pending });
@@ -224,75 +260,8 @@ async function holdCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<void
 
 /** Brings the last turn that is told about up to what its calls answered. */
 function noteTurn(run: ChatRun, openTurn: OpenTurn): ChatTurn {
-  const last = run.turns.at(-1);
-  const isNew = last?.message !== openTurn.message;
-  const turn = isNew ? turnOf(openTurn, 'tool-calls', undefined) : turnOf(openTurn, last.finishReason, last.usage);
-  run.turns[isNew ? run.turns.length : run.turns.length - 1] = turn;
+  const last = run.turns.at(-1)?.message === openTurn.message ? run.turns.pop() : undefined;
+  const turn = turnOf(openTurn, last?.finishReason ?? 'tool-calls', last?.usage);
+  run.turns.push(turn);
   return turn;
-}
-
-function turnOf({ index, message, calls }: OpenTurn, finishReason: string, usage: ChatTurn['usage']): ChatTurn {
-  const toolCalls = Object.freeze(callsIn(message));
-  const manual = new Set(calls.flatMap(({ callId, progress }) => (progress.state === 'waiting' && progress.pending.kind === 'manual' ? [callId] : [])));
-  return Object.freeze({
-    index,
-    message,
-    text: textOf(message),
-    toolCalls,
-    toolResults: Object.freeze(calls.flatMap(({ callId, toolName, progress }) => (progress.state === 'settled' ? [Object.freeze({ callId, toolName, output: progress.output })] : []))),
-    manualToolCalls: Object.freeze(toolCalls.filter(({ toolCallId }) => manual.has(toolCallId))),
-    finishReason,
-    ...(usage && { usage }),
-  });
-}
-
-/**
- * The events of some work, in the order in which they are told.
- *
- * The work begins when the first event is asked for, and does not wait for who reads them. When the reader leaves, the
- * work's signal fires, and the generator ends when the work has.
- */
-export function eventStream(signal: AbortSignal | undefined, work: Work): AsyncGenerator<ChatEvent, void> {
-  const reader = new AbortController();
-  const events = readEvents(signal, reader, work);
-  // A generator itself hears of it at its next event, which a model that hangs never tells; a web stream leaves in between.
-  const leave = events.return.bind(events);
-  return Object.assign(events, {
-    return: (value: void | PromiseLike<void>) => {
-      reader.abort();
-      return leave(value);
-    },
-  });
-}
-
-type Work = (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
-
-async function* readEvents(signal: AbortSignal | undefined, reader: AbortController, work: Work): AsyncGenerator<ChatEvent, void> {
-  const waiting: ChatEvent[] = [];
-  const stopListening = onAbort(signal, () => reader.abort());
-  if (signal?.aborted === true) reader.abort();
-  let wake = () => {};
-  let ended = false;
-  const tell = (event: ChatEvent) => {
-    waiting.push(event);
-    wake();
-  };
-  const working = work(tell, reader.signal).finally(() => {
-    ended = true;
-    wake();
-  });
-  working.catch(() => undefined);
-  try {
-    for (;;) {
-      const next = waiting.shift();
-      if (next !== undefined) yield next;
-      else if (ended) break;
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-    await working;
-  } finally {
-    stopListening();
-    reader.abort();
-    await working.catch(() => undefined);
-  }
 }

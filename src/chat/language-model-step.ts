@@ -2,12 +2,13 @@ import type * as Sdk from 'ai';
 import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolSet } from 'ai';
 import { base64Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 import { isPlainObject, type Json } from '../core/plain-data.js';
 import type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelUsage } from './model-step.js';
-import type { AssistantMessage, ChatMessage } from './thread.js';
+import { withUniqueIds, type AssistantMessage, type ChatMessage } from './thread.js';
 
 /**
- * Asks a model of the AI SDK, through the SDK's own `generateText` and `streamText`: it converts older models, repeats
+ * Returns the step of a model of the AI SDK, through the SDK's own `generateText` and `streamText`: it converts older models, repeats
  * failed requests and reads the answer. The tools it is given run nothing.
  *
  * @param options the SDK's options for each request, such as `temperature` and `maxRetries`.
@@ -29,8 +30,8 @@ export async function languageModelStep(model: LanguageModel, options: Readonly<
       promised.catch(() => undefined);
       for await (const part of result.fullStream) {
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') yield { type: part.type, text: part.text };
-        else if (part.type === 'error') throw part.error instanceof Error ? part.error : new ToolError('MODEL_FAILED', 'Expected an answer of the model, found an error in the stream', { cause: part.error });
-        else if (part.type === 'abort') throw new ToolError('ABORTED', 'Expected the answer of the model, found that the caller has given the chat up');
+        else if (part.type === 'error') throw part.error instanceof Error ? part.error : new ToolError('MODEL_FAILED', expectedGot('an answer of the model', 'an error in the stream'), { cause: part.error });
+        else if (part.type === 'abort') throw new ToolError('ABORTED', expectedGot('an answer of the model', 'the abort of the chat by its caller'));
       }
       const [response, toolCalls, finishReason, usage] = await promised;
       yield answerOf({ response, toolCalls, finishReason, usage });
@@ -45,23 +46,23 @@ async function importSdk(): Promise<typeof Sdk> {
   try {
     return await import('ai');
   } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', 'Expected the package ai, found it not installed; run npm install ai, or give a function as the model', { details: { package: 'ai' }, cause });
+    throw new ToolError('MISSING_PACKAGE', expectedGot('the package ai', 'no such package', 'Run npm install ai, or give a function as the model.'), { details: { package: 'ai' }, cause });
   }
 }
 
-/** By name, whatever the names are. */
+/** Returns the tools as a null-safe record: names may be any, also `__proto__`. */
 function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
   return Object.fromEntries(tools.map(({ name, description, inputSchema }) => [name, { description, inputSchema: ai.jsonSchema(inputSchema as JSONSchema7) }]));
 }
 
-/** Newer versions of the SDK take instructions only apart from the messages. */
+/** Returns instructions apart from the messages: newer versions of the SDK take them only so. */
 function withSystem({ system, messages }: ModelRequest): { readonly system: string | undefined; readonly messages: ModelMessage[] } {
   const texts = [...(system === undefined ? [] : [system]), ...messages.flatMap((message) => (message.role === 'system' ? [message.content] : []))];
   const others = messages.filter(({ role }) => role !== 'system').map(sendable);
   return { system: texts.length === 0 ? undefined : texts.join('\n\n'), messages: others as unknown as ModelMessage[] };
 }
 
-/** Services refuse arguments that are no object; the result of such a call says what was wrong with them. */
+/** Returns a message that services accept: they refuse arguments that are no object; the result of such a call says what was wrong with them. */
 function sendable(message: ChatMessage): ChatMessage {
   if (message.role !== 'assistant' || typeof message.content === 'string') return message;
   return { ...message, content: message.content.map((part) => (part.type === 'tool-call' && !isPlainObject(part['input' as never]) ? { ...part, input: {} } : part)) };
@@ -71,10 +72,10 @@ interface SdkAnswer {
   readonly response: { readonly messages: readonly unknown[] };
   readonly toolCalls: readonly { readonly input: unknown }[];
   readonly finishReason: string;
-  readonly usage: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly totalTokens?: number | undefined };
+  readonly usage: { readonly [Field in keyof ModelUsage]: number | undefined };
 }
 
-function answerOf({ response, toolCalls, finishReason, usage }: SdkAnswer): ModelPart {
+function answerOf({ response, toolCalls, finishReason, usage: { inputTokens, outputTokens, totalTokens } }: SdkAnswer): ModelPart {
   const message = (response.messages as readonly ChatMessage[]).find((each): each is AssistantMessage => each.role === 'assistant') ?? { role: 'assistant', content: [] };
   // The SDK writes empty arguments where the model wrote no JSON: a tool without parameters would run. What the model wrote is refused.
   // Both are in the order of the answer; ids may be missing, or double.
@@ -83,10 +84,11 @@ function answerOf({ response, toolCalls, finishReason, usage }: SdkAnswer): Mode
     typeof message.content === 'string'
       ? [{ type: 'text' as const, text: message.content }]
       : message.content.map((part) => (part.type === 'tool-call' && written.length > 0 ? { ...part, input: written.shift() ?? null } : part));
-  return { type: 'answer', message: plain({ ...message, content }), finishReason, usage: usageOf(usage) };
+  const usage = { ...(inputTokens !== undefined && { inputTokens }), ...(outputTokens !== undefined && { outputTokens }), ...(totalTokens !== undefined && { totalTokens }) };
+  return { type: 'answer', message: plain({ ...message, content }), finishReason, usage };
 }
 
-/** The message as plain data: bytes of generated files as base64. */
+/** Returns the message as plain data: bytes of generated files as base64. */
 function plain(message: unknown): AssistantMessage {
   const bytes = function (this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
     const original = this[key]; // Before its toJSON, which lists the bytes of a Buffer as numbers.
@@ -95,19 +97,13 @@ function plain(message: unknown): AssistantMessage {
   return JSON.parse(JSON.stringify(message, bytes)) as AssistantMessage;
 }
 
-function usageOf({ inputTokens, outputTokens, totalTokens }: SdkAnswer['usage']): ModelUsage {
-  return { ...(inputTokens !== undefined && { inputTokens }), ...(outputTokens !== undefined && { outputTokens }), ...(totalTokens !== undefined && { totalTokens }) };
-}
-
-type ModelObject = Exclude<LanguageModel, string>;
-
 /**
- * The model, giving the calls of a whole answer different ids.
+ * Returns the model, which gives the calls of a whole answer different ids.
  *
  * The SDK's `generateText` finds calls by their id: of two calls with the same one, or none, both would have the arguments
  * of the first. Its `streamText` does not.
  */
-export function withDistinctCalls(model: ModelObject): ModelObject {
+function withDistinctCalls(model: Exclude<LanguageModel, string>): Exclude<LanguageModel, string> {
   const generate = model.doGenerate as (...args: unknown[]) => Promise<unknown>;
   return {
     specificationVersion: model.specificationVersion,
@@ -116,22 +112,7 @@ export function withDistinctCalls(model: ModelObject): ModelObject {
     get supportedUrls() {
       return (model as { readonly supportedUrls?: unknown }).supportedUrls;
     },
-    doGenerate: async (...args: unknown[]) => mended(await generate.apply(model, args)),
+    doGenerate: async (...args: unknown[]) => withUniqueIds(await generate.apply(model, args), new Set()),
     doStream: (...args: never[]) => model.doStream(...args),
-  } as ModelObject;
-}
-
-function mended(result: unknown): unknown {
-  if (!isPlainObject(result) || !Array.isArray(result['content'])) return result;
-  const taken = new Set<unknown>();
-  const content = result['content'].map((part: unknown) => {
-    // What a service ran itself has a result with the same id.
-    if (!isPlainObject(part) || part['type'] !== 'tool-call' || part['providerExecuted'] === true) return part;
-    const base = typeof part['toolCallId'] === 'string' && part['toolCallId'] !== '' ? part['toolCallId'] : 'call';
-    let toolCallId = base;
-    for (let copy = 2; taken.has(toolCallId); copy += 1) toolCallId = `${base}-${copy}`;
-    taken.add(toolCallId);
-    return { ...part, toolCallId };
-  });
-  return { ...result, content };
+  } as Exclude<LanguageModel, string>;
 }

@@ -1,4 +1,5 @@
 import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 import type { Json } from '../core/plain-data.js';
 import type { JsonSchema } from '../tool/schema/standard-schema.js';
 import type { AssistantMessage, ChatMessage } from './thread.js';
@@ -14,24 +15,16 @@ export type LanguageModel =
       readonly doStream: (...args: never[]) => unknown;
     };
 
-/** A tool as a model is shown it, under the name that its service allows. */
-export interface ModelTool {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: JsonSchema;
-}
-
-/** Whether the model must call a tool, may, must not, or must call a certain one. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly toolName: string };
-
-/** What is asked of a model: one answer. */
+/** A request to a model for one answer. */
 export interface ModelRequest {
   readonly system?: string;
   /** Every call in them has its result. Tools have the names of `tools`. */
   readonly messages: readonly ChatMessage[];
-  readonly tools: readonly ModelTool[];
-  readonly toolChoice: ToolChoice;
-  /** Whether somebody watches the text as it comes. */
+  /** The tools, under names that the model's service allows. */
+  readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema: JsonSchema }[];
+  /** The model must call a tool, may, must not, or must call a certain one. */
+  readonly toolChoice: 'auto' | 'none' | 'required' | { readonly toolName: string };
+  /** `true` when the text is read as it comes. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
 }
@@ -42,7 +35,7 @@ export interface ModelUsage {
   readonly totalTokens?: number;
 }
 
-/** What comes of one answer of a model: pieces of text, and at the end the whole. */
+/** A part of one answer of a model: pieces of text, and at the end the whole. */
 export type ModelPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
@@ -55,29 +48,19 @@ export type ModelPart =
  */
 export type ModelStep = (request: ModelRequest) => AsyncIterable<ModelPart>;
 
-/** One answer of a script: text, calls or both; or the error that the model fails with. */
+export type ScriptedCall = { readonly id?: string; readonly name: string; readonly input?: Json };
+
+/** One answer of a script: text, calls or both; or the error that the model fails with. Ids of calls are `call-1`, `call-2`… by default. */
 export type ScriptedAnswer =
   | string
   | { readonly text?: string; readonly calls?: readonly ScriptedCall[]; readonly finishReason?: string }
   | { readonly error: Error }
   | ((request: ModelRequest) => Exclude<ScriptedAnswer, (...args: never[]) => unknown>);
 
-export interface ScriptedCall {
-  /** @default `call-1`, `call-2`… through the whole script */
-  readonly id?: string;
-  readonly name: string;
-  readonly input?: Json;
-}
-
-/** A scripted model, and what it was asked. */
-export interface ScriptedModel extends ModelStep {
-  readonly requests: readonly ModelRequest[];
-}
-
 /**
- * A model that gives prepared answers, one after the other: for tests, examples, and trials without a key.
+ * Returns a model that gives prepared answers, one after the other: for tests, examples, and trials without a key.
  *
- * Each answer may be a function of the request. An answer that is asked for after the last is an error.
+ * Each answer may be a function of the request. An answer that is asked for after the last is an error. `requests` are what it was asked.
  *
  * ```ts
  * import { chat, scriptedModel } from 'tooldex/chat';
@@ -86,13 +69,13 @@ export interface ScriptedModel extends ModelStep {
  * result.text; // → 'Hello!'
  * ```
  */
-export function scriptedModel(answers: readonly ScriptedAnswer[]): ScriptedModel {
+export function scriptedModel(answers: readonly ScriptedAnswer[]): ModelStep & { readonly requests: readonly ModelRequest[] } {
   const requests: ModelRequest[] = [];
   let calls = 0;
   const step = async function* (request: ModelRequest): AsyncGenerator<ModelPart> {
     requests.push(request);
     const scripted = answers[requests.length - 1];
-    if (scripted === undefined) throw new ToolError('MODEL_FAILED', `Expected at most ${answers.length} questions, found one more; the script of the model is too short`);
+    if (scripted === undefined) throw new ToolError('MODEL_FAILED', expectedGot(`at most ${answers.length} requests`, 'one more', 'Write more answers into the script of the model.'));
     const answer = typeof scripted === 'function' ? scripted(request) : scripted;
     if (typeof answer === 'object' && 'error' in answer) throw answer.error;
     const { text = '', calls: asked = [], finishReason = asked.length > 0 ? 'tool-calls' : 'stop' } = typeof answer === 'string' ? { text: answer } : answer;

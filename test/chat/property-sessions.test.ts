@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Session, SessionStore, type ChatPending, type Decided, type ToolOutput } from '../../src/chat.js';
+import { Session, SessionStore, type ChatPending, type DecisionResult, type ToolOutput } from '../../src/chat.js';
 import { isToolError, type ToolExecutor } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { seededRandom } from '../../src/testing.js';
@@ -115,7 +115,7 @@ async function play(script: Script, seed: number, { shared = new MemoryStateStor
     return once.session;
   }
 
-  function decisionOn(pending: ChatPending): (on: Session) => Decided {
+  function decisionOn(pending: ChatPending): (on: Session) => DecisionResult {
     const { callId } = pending;
     if (chance(0.15)) return (on) => on.deny(callId, 'not now');
     switch (pending.kind) {
@@ -193,7 +193,7 @@ function assertResult(script: Script, id: string, output: ToolOutput, byHand: Re
     invalid: [expect.stringContaining('of')],
   };
   const said = byHand.has(id) ? [{ by: 'hand', callId: id }] : [];
-  const denied = output.type === 'execution-denied' || (output.type === 'error-text' && output.value.includes('a person decided not to run it again'));
+  const denied = output.type === 'execution-denied' || (output.type === 'error-text' && output.value.includes('the user decided not to run it again'));
   if (denied) return;
   expect('value' in output && [...expected[kindOf(script, id)], ...said].some((each) => matches(output.value, each)), `${id} ${kindOf(script, id)} ${JSON.stringify(output)}`).toBe(true);
 }

@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import { SessionStore, type Decided, type Session } from '../../src/chat.js';
+import { SessionStore, type DecisionResult, type Session } from '../../src/chat.js';
 import { isToolError } from '../../src/index.js';
 import { RedisStateStore } from '../../src/state.js';
 import { newExecutor, scriptOf, World, type Script } from './session-world.js';
@@ -47,7 +47,7 @@ async function step(from: Session): Promise<Session> {
   return session;
 }
 
-function sessionOf(decided: Decided): Session {
+function sessionOf(decided: DecisionResult): Session {
   if (!decided.ok) throw decided.error;
   return decided.session;
 }

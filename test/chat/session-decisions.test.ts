@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { scriptedModel, Session, type Decided } from '../../src/chat.js';
+import { scriptedModel, Session, type DecisionResult } from '../../src/chat.js';
 import { AccessMode, askUser, defineTool, fail, halt, ok, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
 import { call, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
 
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
-const codeIn = (decided: Decided): string => (decided.ok ? (decided.applied ? 'applied' : 'no change') : decided.error.code);
+const codeIn = (decided: DecisionResult): string => (decided.ok ? (decided.applied ? 'applied' : 'no change') : decided.error.code);
 
-function sessionOf(decided: Decided): Session {
+function sessionOf(decided: DecisionResult): Session {
   if (!decided.ok) throw decided.error;
   return decided.session;
 }
@@ -49,7 +49,7 @@ describe('calls that wait', () => {
 
   it('take the same decision twice as one, and no other, also when their turn is closed', async () => {
     const { engine, session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose'], ['d', 'pay']);
-    const decide: Readonly<Record<string, (on: Session) => Decided>> = {
+    const decide: Readonly<Record<string, (on: Session) => DecisionResult>> = {
       m: (on) => on.submitToolResult('m', { b: 1, a: [2] }),
       p: (on) => on.approve('p'),
       q: (on) => on.answer('q', 'red'),
@@ -189,9 +189,9 @@ describe('a no', () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
     const { session: last } = await sessionOf(sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q')).continue(engine);
     expect(resultsIn(last.messages).map(([, output]) => output)).toEqual([
-      { type: 'execution-denied', reason: 'a person said no to this call' },
+      { type: 'execution-denied', reason: 'the user denied this call' },
       { type: 'execution-denied', reason: 'not here' },
-      { type: 'execution-denied', reason: 'a person said no to this call' },
+      { type: 'execution-denied', reason: 'the user denied this call' },
     ]);
     expect([...world.starts.keys()]).toEqual(['q']);
   });

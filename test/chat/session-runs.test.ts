@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { scriptedModel, Session, SessionStore, type ChatEngine, type Ran } from '../../src/chat.js';
+import { scriptedModel, Session, SessionStore, type ChatEngine, type RunResult } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock, seededRandom } from '../../src/testing.js';
@@ -39,7 +39,7 @@ describe('a run that is given up', () => {
       };
       const { engine } = newCase([mixed, 'done', 'done'], { onEvent: next }, world);
       let session = Session.create({ id: 's' });
-      const go = async (work: () => Promise<Ran>) => {
+      const go = async (work: () => Promise<RunResult>) => {
         ({ session } = await work());
         assertSendable(session.messages);
         return session;
@@ -137,7 +137,7 @@ describe('a call that was begun by a process that is gone', () => {
   it('reads as unknown when a person leaves it so', async () => {
     const { session, engine } = await uncertain('auto');
     const last = await finish((await session.deny('c', 'looked at it').session.continue(engine)).session, engine);
-    expect(resultsIn(last.messages)[0]).toEqual(['c', { type: 'error-text', value: 'Whether the call had its effect is not known; a person decided not to run it again: looked at it' }]);
+    expect(resultsIn(last.messages)[0]).toEqual(['c', { type: 'error-text', value: 'Whether the call had its effect is not known; the user decided not to run it again: looked at it' }]);
   });
 
   it('runs again by itself when its tool is idempotent', async () => {

@@ -49,7 +49,7 @@ describe('a session', () => {
       const error: unknown = await session.start(engine, 'x').catch((thrown: unknown) => thrown);
       return (error as Error).message;
     };
-    expect(await way('awaiting_tools')).toMatch(/^Expected the status idle or completed to start, found awaiting_tools; .*submitToolResult/);
+    expect(await way('awaiting_tools')).toMatch(/^Expected the status idle or completed to start, got awaiting_tools\. .*submitToolResult/);
     expect(await way('awaiting_user')).toMatch(/answer|reply/);
     expect(await way('awaiting_approval')).toMatch(/approve\(callId\) or deny/);
     expect(await way('error')).toMatch(/retry/);

@@ -1,7 +1,8 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { modelMessageSchema } from 'ai';
 import { callsIn, isOwnCall } from './session-thread.js';
-import type { ChatMessage, ModelStep, ScriptedCall } from '../../src/chat.js';
+import type { ChatMessage, ModelStep } from '../../src/chat.js';
+import type { ScriptedCall } from '../../src/chat/model-step.js';
 import { AccessMode, askUser, DangerLevel, defineTool, fail, halt, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
 
 /** What a call of a script does. */

@@ -195,7 +195,7 @@ describe('a snapshot', () => {
     expect(message({ ...whole, version: 2 })).toContain('it was made by a newer tooldex');
     for (const version of ['1', null, 1.5, -1, NaN, {}, undefined]) expect(codeOf({ ...whole, version })).toBe('INVALID_SNAPSHOT');
     expect(message(older, { migrations: { 0: (snapshot: unknown) => snapshot } })).toContain('of a later version');
-    expect(message(older, { migrations: { 0: () => null } })).toContain('found null');
+    expect(message(older, { migrations: { 0: () => null } })).toContain('got null');
     expect(message(older, { migrations: { 0: () => ({ version: 1, format: 'tooldex.session', x: () => 1 }) } })).toContain('plain data');
     expect(message(older, { migrations: { 0: () => ({ version: 1 }) } })).toContain('format');
     expect(message(older, { migrations: { 0: () => { throw new Error('cannot'); } } })).toContain('cannot');

@@ -1,20 +1,14 @@
 import { z } from 'zod';
 import { randomUUID } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { aFunction, checkOptions, signal, withMethods } from '../../core/options.js';
-import { describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { checkOptions } from '../../core/options.js';
+import { digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import { NO_CHAT, pendingOf, type CallRecord, type ChatState } from '../chat-state.js';
-import { cloneMessage, readThread, type ChatMessage, type Thread } from '../thread.js';
-
-/** What a person or program decided about one call, so that the same decision twice is one. */
-export interface Resolution {
-  readonly callId: string;
-  /** SHA-256 of the decision. */
-  readonly digest: string;
-}
+import { cloneMessage, closedMessages, type ChatMessage } from '../thread.js';
 
 /** All that a session is: plain data. */
 export interface SessionData {
@@ -28,67 +22,62 @@ export interface SessionData {
   /** Handed to the tools' work as `context.context`, where the engine gives none. */
   readonly context?: Json;
   readonly chat: ChatState;
-  readonly resolutions: readonly Resolution[];
+  /** The decisions about calls, each with its SHA-256, so that the same decision twice counts once. */
+  readonly resolutions: readonly { readonly callId: string; readonly digest: string }[];
 }
 
 export type SessionStatus = 'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
 
 /**
- * Where a session stands; it follows from its data, so it cannot contradict them.
+ * Returns the status of a session; it follows from its data, so it cannot contradict them.
  *
- * Of several things that it waits for, a question counts before calls that somebody else answers, and these before
- * approvals: the order of the halted reasons.
+ * A pending question counts before manual calls, and these before approvals: the order of the halted reasons.
  */
 export function statusOf({ chat }: SessionData): SessionStatus {
-  const waiting = new Set(pendingOf(chat).map(({ kind }) => kind));
-  if (waiting.has('question')) return 'awaiting_user';
-  if (waiting.has('manual') || waiting.has('uncertain')) return 'awaiting_tools';
-  if (waiting.has('approval')) return 'awaiting_approval';
+  const kinds = new Set(pendingOf(chat).map(({ kind }) => kind));
+  if (kinds.has('question')) return 'awaiting_user';
+  if (kinds.has('manual') || kinds.has('uncertain')) return 'awaiting_tools';
+  if (kinds.has('approval')) return 'awaiting_approval';
   if (chat.openTurn !== undefined || chat.end === undefined) return 'idle';
   return chat.end.reason === 'error' || chat.end.reason === 'tool_error' ? 'error' : 'completed';
 }
 
-export interface NewSession {
+export type NewSession = {
   /** 1 to 128 letters, digits, dots, colons, underscores and hyphens. @default random */
   readonly id?: string;
-  /** What the tools' work is told as `context.context`: plain data, at most 48 levels deep. */
+  /** Data for the tools' work, which gets it as `context.context`: plain data, at most 48 levels deep. */
   readonly context?: unknown;
   /** A conversation so far; every call in it has its result. */
   readonly messages?: readonly ChatMessage[];
-}
+};
 
-/** @throws ToolError `INVALID_ARGUMENT` for what cannot be kept as JSON; `OPEN_TOOL_CALLS` for messages with open calls. */
+/** The schema of ids of sessions: what every store, file system and address takes. */
+export const sessionId = z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, '1 to 128 letters, digits, dots, colons, underscores and hyphens');
+const newSessionOptions = z.strictObject({ id: sessionId.optional(), context: z.unknown().optional(), messages: z.unknown().optional() });
+
+/** Returns the data of a new session. @throws ToolError `INVALID_ARGUMENT` for what cannot be kept as JSON; `OPEN_TOOL_CALLS` for messages with open calls. */
 export function newSessionData(options: NewSession): SessionData {
   const { id = randomUUID(), context, messages = [] } = checkOptions(newSessionOptions, options, 'options of a session');
   const chat = Object.freeze({ ...NO_CHAT, messages: closedMessages(messages) });
-  return Object.freeze({ id, origin: randomUUID(), rev: 0, ...(context !== undefined && { context: plainContext(context) }), chat, resolutions: Object.freeze([]) });
-}
-
-/** Messages that a model accepts. @throws ToolError `OPEN_TOOL_CALLS` for calls without result, and as `readThread` does. */
-export function closedMessages(given: unknown): Thread['messages'] {
-  const { messages, open } = readThread(given);
-  if (open.length > 0) throw new ToolError('OPEN_TOOL_CALLS', `Expected a result for every call of the messages, found none for ${describeValue(open[0]!.toolCallId)}`, { details: { callIds: open.map(({ toolCallId }) => toolCallId) } });
-  return messages;
+  const plain = cloneMessage((context ?? null) as Json, 'the context of a session', 'INVALID_ARGUMENT');
+  return Object.freeze({ id, origin: randomUUID(), rev: 0, ...(context !== undefined && { context: plain }), chat, resolutions: Object.freeze([]) });
 }
 
 /** @throws ToolError `INVALID_ARGUMENT`. */
 export function assertId(id: unknown): asserts id is string {
-  if (!sessionId.safeParse(id).success) throw new ToolError('INVALID_ARGUMENT', `Expected the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens, found ${describeValue(id)}`);
+  if (!sessionId.safeParse(id).success) throw invalidArgument('the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens', id);
 }
 
-function plainContext(context: unknown): Json {
-  try {
-    return cloneMessage(context) as Json;
-  } catch (error) {
-    throw new ToolError('INVALID_ARGUMENT', `Expected the context of a session as plain data, found ${error instanceof TypeError ? error.message : 'data that cannot be read'}`);
-  }
+/** Returns the data with another chat, one revision on. */
+export function withChat(data: SessionData, chat: ChatState): SessionData {
+  return Object.freeze({ ...data, rev: data.rev + 1, chat });
 }
 
 /**
- * The data as they must be taken when the store may have brought back an older state: nobody knows which calls that are
+ * Returns the data as they must be taken when the store may have brought back an older state: nobody knows which calls that are
  * not on record as started have been started since.
  *
- * Calls that were approved wait for approval again, and others that were to run are uncertain, as of `now`.
+ * Calls that were approved need approval again, and others that were to run are uncertain, as of `now`.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
   const { openTurn } = data.chat;
@@ -106,54 +95,17 @@ export function withDecisionsAskedAgain(data: SessionData, now: number): Session
   return Object.freeze({ ...withChat(data, chat), resolutions: Object.freeze(data.resolutions.filter(({ callId }) => !approved.has(callId))) });
 }
 
-/** The data with another chat, one revision on. */
-export function withChat(data: SessionData, chat: ChatState): SessionData {
-  return Object.freeze({ ...data, rev: data.rev + 1, chat });
-}
-
-/** Bytes of a key: as many as the digest that it makes. */
-const SHORTEST_KEY = 32;
-const ID = /^[A-Za-z0-9._:-]{1,128}$/;
-const SHORTEST_TTL_MS = 1;
-
-const isFunction = (value: unknown): boolean => typeof value === 'function';
-
-/** Ids of sessions: what every store, file system and address takes. */
-export const sessionId = z.string().regex(ID, '1 to 128 letters, digits, dots, colons, underscores and hyphens');
-
-type Migration = (snapshot: Readonly<Record<string, unknown>>) => unknown;
-const key = z.custom<Uint8Array>((value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `a key of at least ${SHORTEST_KEY} bytes`).optional();
-const reading = {
-  key,
-  migrations: z.custom<Readonly<Record<number, Migration>>>((value) => isPlainObject(value) && Object.values(value).every(isFunction), 'an object of functions by version').optional(),
-};
-
-export const newSessionOptions = z.strictObject({ id: sessionId.optional(), context: z.unknown().optional(), messages: z.unknown().optional() });
-export const signingOptions = z.strictObject({ key });
-export const readSnapshotOptions = z.strictObject(reading);
-export const sessionStoreOptions = z.strictObject({
-  ...reading,
-  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'expire', 'now', 'append', 'read'),
-  ttlMs: z.number().int().min(SHORTEST_TTL_MS).optional(),
-});
-export const runSessionOptions = z.strictObject({
-  signal: signal().optional(),
-  stream: z.boolean().default(false),
-  acceptChangedTools: z.boolean().default(false),
-  onCheckpoint: aFunction<(session: never) => void | Promise<void>>().optional(),
-});
-export const answerOptions = z.strictObject({ now: z.number().optional() });
-export const approvalOptions = z.strictObject({ input: z.unknown().optional(), pendingId: z.string().optional() });
-
-/** Which signed snapshot a session comes from: it is continued once among those who share the executor's store. */
+/** The signed snapshot that a session comes from: it is continued once among those who share the executor's store. */
 export interface Generation {
   readonly rev: number;
   /** Random; tells this reading of the snapshot from others. */
   readonly mark: string;
 }
 
-/** What a store knows of a session: from which of its signed snapshots on it was continued, by whom. */
-const recordKey = (origin: string) => `session-runs:${digestOf(origin)}`;
+/** The shape of what a store remembers of a session: the newest of its signed snapshots that was continued, and by whom. */
+const recordSchema = z.union([z.tuple([z.int().min(-1)]), z.tuple([z.int().min(-1), z.string()])]);
+/** A store that restarts, or is written by others, this often in the time of one read and write is in no state to be used. */
+const MOST_ATTEMPTS = 8;
 
 /**
  * Enters a run in the store that the executor shares with others.
@@ -163,42 +115,54 @@ const recordKey = (origin: string) => `session-runs:${digestOf(origin)}`;
  *
  * @returns the data with which the run goes on.
  * @throws ToolError `STALE_SESSION` for a signed snapshot that was continued before, or one of before it; `STATE_UNAVAILABLE` when that, or
- * decisions, depend on the store.
+ * decisions, depend on the store; `INVALID_SNAPSHOT` when the record was changed by something else.
  */
 export async function enterRun(store: StateStore | undefined, data: SessionData, generation: Generation | undefined, now: number): Promise<SessionData> {
-  const { id, origin, chat: { openTurn }, storeIdentity: before } = data;
   if (store === undefined) return data;
-  for (;;) {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
     try {
-      const { identity } = await store.now();
-      const record = await store.get(recordKey(origin));
-      const [continued = -1, mark] = record === undefined ? [] : (JSON.parse(record) as [number, string?]);
-      if (generation !== undefined && (continued > generation.rev || (continued === generation.rev && mark !== generation.mark))) {
-        throw new ToolError('STALE_SESSION', `Expected a snapshot of the session ${id} that was not continued before, got one that was. Continue the newest snapshot; one that is read without the key is not refused.`, { details: { id, rev: generation.rev } });
-      }
-      const next = generation === undefined ? (record ?? '[-1]') : JSON.stringify([generation.rev, generation.mark]);
-      if (next !== record && !(await store.compareAndSet(recordKey(origin), record, next, { identity }))) continue;
-      const approvedIn = openTurn?.calls.flatMap(({ progress }) => (progress.state === 'approved' ? [progress.pending.storeIdentity] : []))[0];
-      const known = before ?? approvedIn;
-      const isKnown = known === undefined || (known === identity && (before === undefined || record !== undefined));
-      return Object.freeze({ ...(isKnown ? data : withDecisionsAskedAgain(data, now)), storeIdentity: identity });
+      const entered = await tryToEnter(store, data, generation, now);
+      if (entered !== undefined) return entered;
     } catch (error) {
       if (isRestarted(error)) continue;
       // Nothing was decided or begun that the store would have to know of.
-      if (isToolError(error, 'STATE_UNAVAILABLE') && generation === undefined && openTurn === undefined) return data;
+      if (isToolError(error, 'STATE_UNAVAILABLE') && generation === undefined && data.chat.openTurn === undefined) return data;
       throw error;
     }
   }
+  throw new ToolError('STATE_UNAVAILABLE', expectedGot('a state store that stays the same for one read and write', `another state in each of ${MOST_ATTEMPTS} attempts`, 'Nothing was run. Look after the store, and continue again.'), { details: { id: data.id } });
 }
 
-/** A tool that is not what the model knew when it called it. */
-export interface ChangedTool {
-  readonly toolName: string;
-  /** `changed` is also what another tool answers to now: under this name, which may be an alias. */
-  readonly change: 'changed' | 'missing';
+/** @returns `undefined` when somebody else wrote the record in between. */
+async function tryToEnter(store: StateStore, data: SessionData, generation: Generation | undefined, now: number): Promise<SessionData | undefined> {
+  const { id, origin, chat: { openTurn }, storeIdentity: before } = data;
+  const key = `session-runs:${digestOf(origin)}`;
+  const { identity } = await store.now();
+  const record = await store.get(key);
+  const [continued, mark] = record === undefined ? [-1] : readRecord(record, id, key);
+  if (generation !== undefined && (continued > generation.rev || (continued === generation.rev && mark !== generation.mark))) {
+    throw new ToolError('STALE_SESSION', expectedGot(`a snapshot of the session ${id} that was not continued before`, 'one that was', 'Continue the newest snapshot; one that is read without the key is not refused.'), { details: { id, rev: generation.rev } });
+  }
+  const next = generation === undefined ? (record ?? '[-1]') : JSON.stringify([generation.rev, generation.mark]);
+  if (next !== record && !(await store.compareAndSet(key, record, next, { identity }))) return undefined;
+  const approvedIn = openTurn?.calls.flatMap(({ progress }) => (progress.state === 'approved' ? [progress.pending.storeIdentity] : []))[0];
+  const known = before ?? approvedIn;
+  const isKnown = known === undefined || (known === identity && (before === undefined || record !== undefined));
+  return Object.freeze({ ...(isKnown ? data : withDecisionsAskedAgain(data, now)), storeIdentity: identity });
 }
 
-/** Tools of calls of the open turn that are still to be run, and are declared otherwise now or missing. */
+function readRecord(record: string, id: string, key: string): z.output<typeof recordSchema> {
+  try {
+    return recordSchema.parse(JSON.parse(record));
+  } catch {
+    throw new ToolError('INVALID_SNAPSHOT', expectedGot(`the record of runs of the session ${id} as [revision, mark]`, 'other data, written by something else', 'Remove its key from the store: decisions that depend on it are asked again.'), { details: { id, key } });
+  }
+}
+
+/** A tool that is not what the model knew when it called it; `changed` is also what another tool answers to now: under this name, which may be an alias. */
+export type ChangedTool = { readonly toolName: string; readonly change: 'changed' | 'missing' };
+
+/** Returns the tools of calls of the open turn that are still to be run, and are declared otherwise now or missing. */
 export function changedTools({ openTurn }: ChatState, registry: ToolMetadataRegistry): readonly ChangedTool[] {
   const known = new Map((openTurn?.tools ?? []).map(({ toolName, digest }) => [toolName, digest]));
   const changes = new Map<string, ChangedTool>();
@@ -208,7 +172,7 @@ export function changedTools({ openTurn }: ChatState, registry: ToolMetadataRegi
     // By the name that was called: an alias may belong to another tool by now.
     const entry = registry.get(toolName);
     if (entry !== undefined) {
-      // A person may have been asked later than the model, about the tool as it was then.
+      // The user may have been asked later than the model, about the tool as it was then.
       const asked = 'pending' in progress ? progress.pending.definitionDigest : '';
       if (entry.digest !== (asked === '' ? known.get(entry.name) : asked)) note(entry.name, 'changed');
       continue;

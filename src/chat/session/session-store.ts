@@ -1,22 +1,29 @@
+import { z } from 'zod';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { checkOptions } from '../../core/options.js';
+import { expectedGot } from '../../core/issues.js';
+import { checkOptions, withMethods } from '../../core/options.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
-import { assertId, newSessionData, sessionStoreOptions, withDecisionsAskedAgain, type NewSession, type SessionData } from './session-data.js';
+import { assertId, newSessionData, withDecisionsAskedAgain, type NewSession, type SessionData } from './session-data.js';
 import { deltaOf, ITEM_LENGTH, SessionLogs, type LogEnd } from './session-log.js';
-import { Session, type SessionKeeper } from './session.js';
-import { readSnapshot, writeSnapshot, type ReadSnapshotOptions } from './snapshot.js';
+import { keptSession, type Keep, type Session } from './session.js';
+import { readingFields, readSnapshot, writeSnapshot, type ReadSnapshotOptions } from './snapshot.js';
 
-export interface SessionStoreOptions extends ReadSnapshotOptions {
+type SessionStoreOptions = ReadSnapshotOptions & {
   readonly store: StateStore;
-  /** How long a session lives after its last change, in milliseconds. @default for good */
+  /** The lifetime of a session after its last change, in milliseconds. @default for good */
   readonly ttlMs?: number;
-}
+};
 
+const sessionStoreOptions = z.strictObject({
+  ...readingFields,
+  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'expire', 'now', 'append', 'read'),
+  ttlMs: z.number().int().min(1).optional(),
+});
 const LOG_ID = /^[0-9a-f-]{36}$/;
 
-/** What a session was when it was kept or read last, and where. */
-interface Token {
+/** A session as it was kept or read last, and its place in the store. */
+interface Kept {
   readonly data: SessionData;
   /** The store's identity when the session was read: what is written now is bound to it. */
   readonly identity: string;
@@ -26,12 +33,12 @@ interface Token {
 }
 
 /**
- * Sessions in a shared store: each change is kept before the next begins, and of two processes that go on with the same
+ * A store of sessions that processes share: each change is kept before the next begins, and of two processes that go on with the same
  * session one wins.
  *
  * What is decided about a session is kept when it goes on, or by `save`. A session that was running when its process ended
- * opens as it was kept last: calls that had begun wait as uncertain. After a restart of the store, which may have brought
- * back an older state, calls that were approved or not begun wait for a decision again.
+ * opens as it was kept last: calls that had begun are uncertain. After a restart of the store, which may have brought
+ * back an older state, calls that were approved or not begun need a decision again.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -43,7 +50,7 @@ interface Token {
  * again?.messages.length; // → 2
  * ```
  */
-export class SessionStore implements SessionKeeper {
+export class SessionStore {
   readonly #store: StateStore;
   readonly #lifetime: { readonly ttlMs?: number };
   readonly #reading: ReadSnapshotOptions;
@@ -59,12 +66,12 @@ export class SessionStore implements SessionKeeper {
     this.#logs = new SessionLogs({ store, ttlMs, key: key && Uint8Array.from(key) });
   }
 
-  /** A new session that is kept from its first run on. @throws ToolError `INVALID_ARGUMENT` as `Session.create` does. */
+  /** Returns a new session that is kept from its first run on. @throws ToolError `INVALID_ARGUMENT` as `Session.create` does. */
   create(options: NewSession = {}): Session {
-    return Session.kept(newSessionData(options), this, undefined);
+    return keptSession(newSessionData(options), this.#keepAfter(undefined));
   }
 
-  /** A session as it was kept last; `undefined` when there is none. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
+  /** Opens a session as it was kept last; `undefined` for an unknown id. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
   async open(id: string): Promise<Session | undefined> {
     assertId(id);
     for (let before: string | undefined; ; ) {
@@ -72,8 +79,8 @@ export class SessionStore implements SessionKeeper {
       const { identity, time } = await this.#store.now();
       const head = await this.#store.get(headOf(id));
       if (head === undefined) return undefined;
-      const token = await this.#read(id, head, identity);
-      if (token !== undefined) return Session.kept(dataOf(token, time), this, token);
+      const kept = await this.#read(id, head, identity);
+      if (kept !== undefined) return keptSession(dataOf(kept, time), this.#keepAfter(kept));
       // A log goes when the session is written afresh: then there is another one. One that goes without that is lost.
       if (head === before) throw refused('the log of the session', 'none, or a part of it');
       before = head;
@@ -90,18 +97,22 @@ export class SessionStore implements SessionKeeper {
     }
   }
 
-  async keep(data: SessionData, token: unknown): Promise<unknown> {
-    const before = token as Token | undefined;
-    try {
-      return (await (before === undefined ? this.#begin(data) : this.#append(data, before))) ?? stale(data, before === undefined ? 'it is new to the store, got one of this id. Open it, or take another id.' : 'it was read, got one that was changed or deleted since. Open it again, and decide again.');
-    } catch (error) {
-      if (!isRestarted(error)) throw error;
-      return stale(data, 'it was read, got a store that restarted since. Open it again: calls that were approved and not run wait for approval again.', 'restarted');
-    }
+  /** Returns what keeps the next state of a session. @throws ToolError `STALE_SESSION` when somebody else kept it since. */
+  #keepAfter(before: Kept | undefined): Keep {
+    return async (data) => {
+      try {
+        const kept = await (before === undefined ? this.#begin(data) : this.#append(data, before));
+        if (kept !== undefined) return this.#keepAfter(kept);
+      } catch (error) {
+        if (!isRestarted(error)) throw error;
+        throw stale(data, 'it was read', 'a store that restarted since', 'Open it again: calls that were approved and not run need approval again.', 'restarted');
+      }
+      throw before === undefined ? stale(data, 'it is new to the store', 'one of this id', 'Open it, or take another id.') : stale(data, 'it was read', 'one that was changed or deleted since', 'Open it again, and decide again.');
+    };
   }
 
   /** @returns `undefined` when a log on the way is gone. */
-  async #read(id: string, head: string, identity: string): Promise<Token | undefined> {
+  async #read(id: string, head: string, identity: string): Promise<Kept | undefined> {
     const trail: string[] = [];
     for (let logId = head; ; ) {
       if (!LOG_ID.test(logId) || trail.includes(logId)) throw refused('the id of a log under the key of the session', 'something else');
@@ -117,7 +128,7 @@ export class SessionStore implements SessionKeeper {
     }
   }
 
-  async #begin(data: SessionData): Promise<Token | undefined> {
+  async #begin(data: SessionData): Promise<Kept | undefined> {
     const { identity } = await this.#store.now();
     const end = await this.#logs.begin(data.id, snapshotOf(data), identity);
     if (await this.#store.compareAndSet(headOf(data.id), undefined, end.logId, { ...this.#lifetime, identity })) return Object.freeze({ data, identity, end, trail: Object.freeze([end.logId]) });
@@ -125,7 +136,7 @@ export class SessionStore implements SessionKeeper {
     return undefined;
   }
 
-  async #append(data: SessionData, before: Token): Promise<Token | undefined> {
+  async #append(data: SessionData, before: Kept): Promise<Kept | undefined> {
     const { end, identity } = before;
     const { ttlMs } = this.#lifetime;
     if (ttlMs !== undefined && !(await this.#store.expire(headOf(data.id), ttlMs))) return undefined;
@@ -136,8 +147,8 @@ export class SessionStore implements SessionKeeper {
     return next && Object.freeze({ ...before, data, end: next });
   }
 
-  /** Writes a new log, and moves the old one to it in one step: whoever reads the session finds all of it, before and after. */
-  async #rewrite(data: SessionData, { identity, end, trail }: Token): Promise<Token | undefined> {
+  /** Writes a new log, and moves the old one to it in one step: every reader sees all of the session, before and after. */
+  async #rewrite(data: SessionData, { identity, end, trail }: Kept): Promise<Kept | undefined> {
     const { id } = data;
     const next = await this.#logs.begin(id, snapshotOf(data), identity);
     if (!(await this.#logs.move(id, end, next))) {
@@ -153,7 +164,7 @@ export class SessionStore implements SessionKeeper {
   /**
    * Lets the session's key name a new log instead of one of the trail.
    *
-   * @returns `false` when it names none of them: the session was deleted, or somebody else has gone on with it; `undefined`
+   * @returns `false` when it names none of them: the session was deleted, or another process has gone on with it; `undefined`
    * when the store does not answer, and readers find the new log by the trail.
    */
   async #name(id: string, trail: readonly string[], logId: string, identity: string): Promise<boolean | undefined> {
@@ -170,8 +181,8 @@ export class SessionStore implements SessionKeeper {
   }
 }
 
-/** The data as they were kept, or, after a restart, with decisions asked again: what is decided then counts in the store that is there now. */
-function dataOf({ data, identity, end }: Token, now: number): SessionData {
+/** Returns the data as they were kept, or, after a restart, with decisions asked again: what is decided then counts in the store that is there now. */
+function dataOf({ data, identity, end }: Kept, now: number): SessionData {
   if (identity === end.identity) return data;
   const asked = withDecisionsAskedAgain(data, now);
   return data.storeIdentity === end.identity ? Object.freeze({ ...asked, storeIdentity: identity }) : asked;
@@ -185,8 +196,8 @@ function snapshotOf(data: SessionData): string {
   return JSON.stringify(writeSnapshot(data));
 }
 
-function stale({ id, rev }: SessionData, expected: string, reason?: string): never {
-  throw new ToolError('STALE_SESSION', `Expected the session ${id} as ${expected}`, { details: { id, rev, ...(reason !== undefined && { reason }) } });
+function stale({ id, rev }: SessionData, expected: string, got: string, advice: string, reason?: string): ToolError {
+  return new ToolError('STALE_SESSION', expectedGot(`the session ${id} as ${expected}`, got, advice), { details: { id, rev, ...(reason !== undefined && { reason }) } });
 }
 
 function refused(expected: string, got: string): ToolError {

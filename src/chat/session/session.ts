@@ -1,39 +1,41 @@
+import { z } from 'zod';
 import { systemClock } from '../../core/clock.js';
 import { randomUUID } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { checkOptions } from '../../core/options.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { aFunction, checkOptions, signal } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { modelStepOf } from '../ask-model.js';
+import { runChat } from '../chat.js';
 import { checkEngine, type ChatEngine, type CheckedEngine } from '../chat-engine.js';
 import { haltedReason, resultOf, type ChatResult } from '../chat-result.js';
 import { ChatRun } from '../chat-run.js';
 import { closeTurn, pendingOf, type ChatPending, type ChatState } from '../chat-state.js';
-import { runChat } from '../chat.js';
 import { runnableCalls } from '../run-calls.js';
-import type { ChatMessage } from '../thread.js';
+import { closedMessages, type ChatMessage } from '../thread.js';
 import { expireQuestions, rerunCall, resolveCall, type CallDecision, type Resolved } from './resolve-call.js';
-import { answerOptions, approvalOptions, changedTools, closedMessages, enterRun, newSessionData, runSessionOptions, statusOf, withChat, type ChangedTool, type Generation, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
-import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot, type SignSnapshotOptions } from './snapshot.js';
+import { changedTools, enterRun, newSessionData, statusOf, withChat, type ChangedTool, type Generation, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
+import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot } from './snapshot.js';
 
-/** What a decision came to: the session after it, or why it is refused, which leaves the session as it was. */
-export type Decided =
-  | { readonly ok: true; readonly session: Session; /** Whether it changed anything. */ readonly applied: boolean }
+/** The session after a decision, or the reason why it is refused, which leaves the session as it was; `applied` is false for the same decision twice. */
+export type DecisionResult =
+  | { readonly ok: true; readonly session: Session; readonly applied: boolean }
   | { readonly ok: false; readonly session: Session; readonly error: ToolError };
 
-/** What a run came to. */
-export interface Ran {
+/** The session after a run, and the result of the run. */
+export interface RunResult {
   readonly session: Session;
   readonly result: ChatResult;
-  /** Why `reply` did not take the text as the answer to the question that waits: the session is as it was. */
+  /** The reason why `reply` did not take the text as the answer to the pending question: the session is as it was. */
   readonly refused?: ToolError;
 }
 
 export interface RunSessionOptions {
   readonly signal?: AbortSignal;
-  /** Whether events of text are told piece by piece. @default false */
+  /** Tells events of text piece by piece. @default false */
   readonly stream?: boolean;
-  /** Runs calls although their tools are declared otherwise than when the model made them; yeses to them are asked for again. @default false */
+  /** Runs calls although their tools are declared otherwise than when the model made them; they need approval again. @default false */
   readonly acceptChangedTools?: boolean;
   /**
    * Hears the session at every step of the run, and the run waits for it: no call begins before it was heard as begun.
@@ -42,33 +44,29 @@ export interface RunSessionOptions {
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }
 
-/** A yes to a call that waits for one. */
-export interface ApproveOptions {
-  /** Other arguments, when the person changed them. They are checked and judged like any: greater danger is asked about again. */
-  readonly input?: unknown;
-  /** The `id` of what the person was shown. A yes to something that was asked before is refused then. */
-  readonly pendingId?: string;
-}
+const runOptions = z.strictObject({
+  signal: signal.optional(),
+  stream: z.boolean().default(false),
+  acceptChangedTools: z.boolean().default(false),
+  onCheckpoint: aFunction<NonNullable<RunSessionOptions['onCheckpoint']>>().optional(),
+});
+const answerOptions = z.strictObject({ now: z.number().optional() });
+const approvalOptions = z.strictObject({ input: z.unknown().optional(), pendingId: z.string().optional() });
 
-/** Keeps sessions where other processes find them. */
-export interface SessionKeeper {
-  /** @param token what the last `keep` or reading of this session gave. @throws ToolError `STALE_SESSION` when somebody else kept it since. */
-  keep(data: SessionData, token: unknown): Promise<unknown>;
-}
+/** Keeps a session where other processes find it, and resolves to what keeps the next state. @throws ToolError `STALE_SESSION` when somebody else kept it since. */
+export type Keep = (data: SessionData) => Promise<Keep>;
 
-interface Kept {
-  readonly keeper: SessionKeeper;
-  readonly token: unknown;
-}
+/** Makes a session that is kept as it runs; for stores of sessions. */
+export let keptSession: (data: SessionData, keep: Keep) => Session;
 
 /**
  * A conversation with tools, as a value: every operation gives a new session and leaves this one as it is.
  *
- * Decisions about calls that wait (`submitToolResult`, `answer`, `approve`, `deny`) only put them on record, in any order
- * and in any process; `continue` goes on with the model when nothing waits any more. Data that do not fit come back as
+ * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) only put them on record, in any order
+ * and in any process; `continue` goes on with the model when nothing is pending any more. Data that do not fit come back as
  * `{ ok: false, error }`; an operation that the status does not allow throws `INVALID_STATE`.
  *
- * A value does not know what was done with it: who continues the same one twice runs its calls twice. Where that can
+ * A value does not know what was done with it: a program that continues the same one twice runs its calls twice. Where that can
  * happen, and where a process may end in the middle of a run, sessions belong into a `SessionStore`.
  *
  * ```ts
@@ -88,25 +86,29 @@ interface Kept {
  */
 export class Session {
   readonly #data: SessionData;
-  readonly #kept: Kept | undefined;
+  readonly #keep: Keep | undefined;
   readonly #generation: Generation | undefined;
 
-  private constructor(data: SessionData, kept?: Kept, generation?: Generation) {
+  static {
+    keptSession = (data, keep) => new Session(data, keep);
+  }
+
+  private constructor(data: SessionData, keep?: Keep, generation?: Generation) {
     this.#data = data;
-    this.#kept = kept;
+    this.#keep = keep;
     this.#generation = generation;
     Object.freeze(this);
   }
 
-  /** A new session. @throws ToolError `INVALID_ARGUMENT` for wrong ids, messages, and contexts that are no plain data. */
+  /** Returns a new session. @throws ToolError `INVALID_ARGUMENT` for wrong ids, messages, and contexts that are no plain data. */
   static create(options: NewSession = {}): Session {
     return new Session(newSessionData(options));
   }
 
   /**
-   * The session of a snapshot, whatever has become of the file since: everything in it is checked.
+   * Returns the session of a snapshot, whatever has become of the file since: everything in it is checked.
    *
-   * A call that the snapshot has as started is one whose outcome nobody knows; it waits to be told, or to be run again.
+   * A call that the snapshot has as started is one whose outcome nobody knows: it needs its result, or `rerun`.
    * One that is read with a key is continued once among all who share the executor's store; a second time is `STALE_SESSION`.
    *
    * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong.
@@ -116,16 +118,11 @@ export class Session {
     return new Session(data, undefined, options.key === undefined ? undefined : generationOf(data));
   }
 
-  /** A session that is kept by a keeper as it runs; used by stores of sessions. */
-  static kept(data: SessionData, keeper: SessionKeeper, token: unknown): Session {
-    return new Session(data, { keeper, token });
-  }
-
   get id(): string {
     return this.#data.id;
   }
 
-  /** How often the session has changed. */
+  /** The number of changes of the session. */
   get rev(): number {
     return this.#data.rev;
   }
@@ -143,31 +140,31 @@ export class Session {
     return this.#data.chat.messages;
   }
 
-  /** What the session waits for, in the order of the calls. */
+  /** Everything that the session waits for, in the order of the calls. */
   get pending(): readonly ChatPending[] {
     return pendingOf(this.#data.chat);
   }
 
-  /** Why it stands still; `undefined` before the first run and when it only needs `continue`. */
+  /** The reason why the last run stopped; `undefined` before the first run and when it only needs `continue`. */
   get haltedReason(): string | undefined {
     const { chat } = this.#data;
     return this.pending.length > 0 || chat.end !== undefined ? haltedReason(chat) : undefined;
   }
 
-  /** What went wrong, in the status `error`. */
+  /** The error, in the status `error`. */
   get error(): { readonly code: string; readonly message: string } | undefined {
     const { end } = this.#data.chat;
     if (end?.reason === 'error') return end.error;
     return end?.reason === 'tool_error' ? { code: 'EXECUTION_FAILED', message: end.error } : undefined;
   }
 
-  /** Tools of calls still to be run that are declared otherwise now, or missing. */
+  /** Returns the tools of calls still to be run that are declared otherwise now, or missing. */
   changedTools(registry: ToolMetadataRegistry): readonly ChangedTool[] {
     return changedTools(this.#data.chat, registry);
   }
 
-  /** The session as plain JSON; with a key of at least 32 bytes it is signed, and any change shows when it is read with the key. */
-  snapshot(options: SignSnapshotOptions = {}): SessionSnapshot {
+  /** Returns the session as plain JSON; with a key of at least 32 bytes it is signed, and any change shows when it is read with the key. */
+  snapshot(options: { readonly key?: Uint8Array } = {}): SessionSnapshot {
     return writeSnapshot(this.#data, options);
   }
 
@@ -175,15 +172,15 @@ export class Session {
     return this.snapshot();
   }
 
-  /** Gives the result of a call that somebody else answers, or whose outcome was not known: a value, `ok(value)` or `fail(message)`. */
-  submitToolResult(callId: string, result: unknown): Decided {
+  /** Gives the result of a manual call, or of one whose outcome was not known: a value, `ok(value)` or `fail(message)`. */
+  submitToolResult(callId: string, result: unknown): DecisionResult {
     return this.#decide([[callId, { kind: 'result', result }]]);
   }
 
   /** Gives several results; when one is refused, none is taken. */
-  submitToolResults(results: readonly { readonly callId: string; readonly result: unknown }[]): Decided {
+  submitToolResults(results: readonly { readonly callId: string; readonly result: unknown }[]): DecisionResult {
     const given: unknown = results;
-    if (!(Array.isArray(given) && given.every((each) => isPlainObject(each) && Object.hasOwn(each, 'result')))) throw new ToolError('INVALID_ARGUMENT', `Expected results as a list of { callId, result }, found ${describeValue(given)}`);
+    if (!(Array.isArray(given) && given.every((each) => isPlainObject(each) && Object.hasOwn(each, 'result')))) throw invalidArgument('results as a list of { callId, result }', given);
     return this.#decide(results.map(({ callId, result }) => [callId, { kind: 'result', result }]));
   }
 
@@ -192,53 +189,58 @@ export class Session {
    * or, where several may be taken, a list of them or a text with commas; anything else is refused unless others are allowed, and
    * so is an answer after the time of the question (`TIMEOUT`).
    *
-   * @param options `now`: when it was given, in milliseconds since 1970. @default by the clock of the system
+   * @param options `now`: the time of the answer, in milliseconds since 1970. @default by the clock of the system
    */
-  answer(callId: string, answer: string | readonly string[], options: { readonly now?: number } = {}): Decided {
+  answer(callId: string, answer: string | readonly string[], options: { readonly now?: number } = {}): DecisionResult {
     const { now = systemClock.now() } = checkOptions(answerOptions, options, 'options of an answer');
     return this.#decide([[callId, { kind: 'answer', answer, now }]]);
   }
 
   /** Ends the wait for the questions whose time is over at `now`, in milliseconds since 1970; `continue` does so by the engine's clock. */
-  expire(now: number): Decided {
-    if (!Number.isFinite(now)) throw new ToolError('INVALID_ARGUMENT', `Expected milliseconds since 1970, got ${describeValue(now)}`);
+  expire(now: number): DecisionResult {
+    if (!Number.isFinite(now)) throw invalidArgument('milliseconds since 1970', now);
     return this.#apply(() => expireQuestions(this.#data, now));
   }
 
-  /** Says yes to a call; it runs when the session goes on, if it is still what was shown. */
-  approve(callId: string, options: ApproveOptions = {}): Decided {
+  /**
+   * Approves a call; it runs when the session goes on, if it is still what was shown.
+   *
+   * @param options `input`: other arguments, when the user changed them; they are checked and judged like any, and need approval again where
+   * the danger is greater. `pendingId`: the `id` of what the user was shown; an approval of what was pending before is refused then.
+   */
+  approve(callId: string, options: { readonly input?: unknown; readonly pendingId?: string } = {}): DecisionResult {
     const { input, pendingId } = checkOptions(approvalOptions, options, 'options of an approval');
     return this.#decide([[callId, { kind: 'approve', ...(input !== undefined && { edited: { input } }), pendingId }]]);
   }
 
-  /** Says no to a call that waits, or that a run was given up before it began; the model reads the reason. */
-  deny(callId: string, reason?: string): Decided {
-    return this.#decide([[callId, reason === undefined ? { kind: 'deny' } : { kind: 'deny', reason }]]);
+  /** Denies a pending call, or one that a run left when it was given up; the model reads the reason. */
+  deny(callId: string, reason?: string): DecisionResult {
+    return this.#decide([[callId, { kind: 'deny', reason }]]);
   }
 
-  /** Lets a call run once more of which nobody knows whether it ran: its effect may happen twice. */
-  rerun(callId: string): Decided {
+  /** Runs a call once more of which nobody knows whether it ran: its effect may happen twice. */
+  rerun(callId: string): DecisionResult {
     return this.#apply(() => rerunCall(this.#data, callId));
   }
 
-  /** Begins, or goes on, with what the user says, or with messages. @throws ToolError `INVALID_STATE` while something waits. */
-  async start(engine: ChatEngine, input: string | readonly ChatMessage[], options: RunSessionOptions = {}): Promise<Ran> {
+  /** Begins, or goes on, with what the user says, or with messages. @throws ToolError `INVALID_STATE` while something is pending. */
+  async start(engine: ChatEngine, input: string | readonly ChatMessage[], options: RunSessionOptions = {}): Promise<RunResult> {
     this.#assertStatus('start', ['idle', 'completed']);
     return this.#say(engine, typeof input === 'string' ? [{ role: 'user', content: input }] : input, options);
   }
 
   /**
-   * Goes on with what the user says. Where the only thing that waits for the user is one question, this is its answer; one
-   * that the question does not take, or that comes too late, is `refused`, and the question waits as before.
+   * Goes on with what the user says. Where one question is pending for the user, this is its answer; one
+   * that the question does not take, or that comes too late, is `refused`, and the question is pending as before.
    *
-   * @throws ToolError `INVALID_STATE` when calls wait for somebody else, or several questions for an answer.
+   * @throws ToolError `INVALID_STATE` when calls are pending for somebody else, or several questions.
    */
-  async reply(engine: ChatEngine, text: string, options: RunSessionOptions = {}): Promise<Ran> {
-    if (typeof text !== 'string') throw new ToolError('INVALID_ARGUMENT', `Expected what the user says as text, found ${describeValue(text)}`);
+  async reply(engine: ChatEngine, text: string, options: RunSessionOptions = {}): Promise<RunResult> {
+    if (typeof text !== 'string') throw invalidArgument('what the user says as text', text);
     this.#assertStatus('reply', ['idle', 'completed', 'awaiting_user']);
     if (this.status !== 'awaiting_user') return this.#say(engine, [{ role: 'user', content: text }], options);
     const questions = this.pending.filter(({ kind }) => kind === 'question');
-    if (questions.length > 1) throw new ToolError('INVALID_STATE', `Expected one question that waits, found ${questions.length}; answer each by its call: answer(callId, text)`);
+    if (questions.length > 1) throw new ToolError('INVALID_STATE', expectedGot('one pending question', `${questions.length}`, 'Answer each by its call: answer(callId, text).'));
     const checked = checkEngine(engine);
     const { callId } = questions[0]!;
     const answered = this.answer(callId, text, { now: checked.clock.now() });
@@ -247,13 +249,13 @@ export class Session {
     return answered.session.#continue(checked, options);
   }
 
-  /** Goes on after decisions, or where a process left off. @throws ToolError `INVALID_STATE` while something waits. */
-  async continue(engine: ChatEngine, options: RunSessionOptions = {}): Promise<Ran> {
+  /** Goes on after decisions, or where a process left off. @throws ToolError `INVALID_STATE` while something is pending. */
+  async continue(engine: ChatEngine, options: RunSessionOptions = {}): Promise<RunResult> {
     return this.#continue(checkEngine(engine), options);
   }
 
-  async #continue(checked: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
-    const { session, applied } = this.expire(checked.clock.now()) as Extract<Decided, { ok: true }>;
+  async #continue(checked: CheckedEngine, options: RunSessionOptions): Promise<RunResult> {
+    const { session, applied } = this.expire(checked.clock.now()) as Extract<DecisionResult, { ok: true }>;
     if (applied) return (await session.save()).#continue(checked, options);
     const runnable = new Set(this.status === 'awaiting_tools' ? runnableCalls(this.#data.chat, checked.registry).map(({ callId }) => callId) : []);
     const onlyRepeatable = runnable.size > 0 && this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.has(callId));
@@ -261,44 +263,42 @@ export class Session {
     const { chat } = this.#data;
     // A second request to go on, such as a webhook that is delivered twice: the model has answered already.
     if (chat.end?.reason === 'completed' && this.messages.at(-1)?.role === 'assistant') return { session: this, result: resultOf(chat, checked.mode, []) };
-    if (this.messages.length === 0 && this.#data.chat.openTurn === undefined) throw new ToolError('INVALID_STATE', 'Expected a conversation to continue, found one without messages; start(engine, text)');
+    if (this.messages.length === 0 && this.#data.chat.openTurn === undefined) throw new ToolError('INVALID_STATE', expectedGot('a conversation to continue', 'one without messages', 'Begin with start(engine, text).'));
     return this.#run(this.#data.chat, checked, options);
   }
 
   /** Goes on after an error. @throws ToolError `INVALID_STATE` in any other status. */
-  async retry(engine: ChatEngine, options: RunSessionOptions = {}): Promise<Ran> {
+  async retry(engine: ChatEngine, options: RunSessionOptions = {}): Promise<RunResult> {
     this.#assertStatus('retry', ['error']);
     return this.#run(this.#data.chat, checkEngine(engine), options);
   }
 
-  /** Keeps the session in the store that it comes from. @throws ToolError `STALE_SESSION` when somebody else changed it there. */
+  /** Saves the session in the store that it comes from. @throws ToolError `STALE_SESSION` when somebody else changed it there. */
   async save(): Promise<Session> {
-    if (this.#kept === undefined) return this;
-    const { keeper, token } = this.#kept;
-    return new Session(this.#data, { keeper, token: await keeper.keep(this.#data, token) });
+    return this.#keep === undefined ? this : new Session(this.#data, await this.#keep(this.#data));
   }
 
-  async #say(engine: ChatEngine, added: unknown, options: RunSessionOptions): Promise<Ran> {
-    if (this.#data.chat.openTurn !== undefined) throw new ToolError('INVALID_STATE', 'Expected no open turn, found one whose calls are to be run; continue, or deny them, before you go on with something else');
-    if (!Array.isArray(added)) throw new ToolError('INVALID_ARGUMENT', `Expected text or a list of messages, found ${describeValue(added)}`);
+  async #say(engine: ChatEngine, added: unknown, options: RunSessionOptions): Promise<RunResult> {
+    if (this.#data.chat.openTurn !== undefined) throw new ToolError('INVALID_STATE', expectedGot('no open turn', 'one whose calls are to be run', 'Continue, or deny them, before you go on with something else.'));
+    if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
     const before = this.messages;
     // Results may belong to the last message; other messages that are there already stay the same objects, and are not kept again.
     const messages = (added as readonly Partial<ChatMessage>[])[0]?.role === 'tool' ? closedMessages([...before, ...(added as readonly ChatMessage[])]) : Object.freeze([...before, ...closedMessages(added)]);
-    if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', 'Expected at least one message, found none; a model has nothing to answer');
+    if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', expectedGot('at least one message', 'none', 'Give the model something to answer.'));
     return this.#run({ ...this.#data.chat, messages }, checkEngine(engine), options);
   }
 
-  #decide(decisions: readonly (readonly [string, CallDecision])[]): Decided {
+  #decide(decisions: readonly (readonly [string, CallDecision])[]): DecisionResult {
     return this.#apply(() => decisions.reduce<Resolved>((before, [callId, decision]) => {
       const { data, applied } = resolveCall(before.data, callId, decision);
       return { data, applied: before.applied || applied };
     }, { data: this.#data, applied: false }));
   }
 
-  #apply(change: () => Resolved): Decided {
+  #apply(change: () => Resolved): DecisionResult {
     try {
       const { data, applied } = change();
-      return { ok: true, session: applied ? new Session(data, this.#kept, this.#generation) : this, applied };
+      return { ok: true, session: applied ? new Session(data, this.#keep, this.#generation) : this, applied };
     } catch (error) {
       if (!isToolError(error)) throw error;
       return { ok: false, session: this, error };
@@ -308,11 +308,11 @@ export class Session {
   #assertStatus(operation: string, allowed: readonly SessionStatus[]): void {
     const { status } = this;
     if (allowed.includes(status)) return;
-    throw new ToolError('INVALID_STATE', `Expected the status ${allowed.join(' or ')} to ${operation}, found ${status}; ${WHAT_TO_DO[status]}`, { details: { status, callIds: this.pending.map(({ callId }) => callId) } });
+    throw new ToolError('INVALID_STATE', expectedGot(`the status ${allowed.join(' or ')} to ${operation}`, status, `${WHAT_TO_DO[status]}.`), { details: { status, callIds: this.pending.map(({ callId }) => callId) } });
   }
 
-  async #run({ end: _end, ...chat }: ChatState, engine: CheckedEngine, options: RunSessionOptions): Promise<Ran> {
-    const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(runSessionOptions, options, 'options of a run');
+  async #run({ end: _end, ...chat }: ChatState, engine: CheckedEngine, options: RunSessionOptions): Promise<RunResult> {
+    const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(runOptions, options, 'options of a run');
     const changed = acceptChangedTools ? [] : changedTools(chat, engine.registry);
     if (changed.length > 0) {
       throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, got ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}. Nothing was run. Go on with \`continue(engine, { acceptChangedTools: true })\`: calls of changed tools are judged again, and an approval of what a tool was does not count.`, { details: { changed } });
@@ -320,18 +320,18 @@ export class Session {
     const model = await modelStepOf(engine);
     const { context, id, origin } = this.#data;
     let data = await enterRun(engine.executor.sharedStore, { ...this.#data, chat: Object.freeze(chat) }, this.#generation, engine.clock.now());
-    let kept = this.#kept;
+    let keepNext = this.#keep;
     const keep = async (next: ChatState) => {
       // A turn whose last call is settled is closed in the same step: no process can end in between.
       data = withChat(data, closeTurn(next));
-      if (kept !== undefined) kept = { keeper: kept.keeper, token: await kept.keeper.keep(data, kept.token) };
-      await onCheckpoint?.(new Session(data, kept) as never);
+      keepNext = await keepNext?.(data);
+      await onCheckpoint?.(new Session(data, keepNext));
     };
     const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: id, origin, storeIdentity: data.storeIdentity, signal, keep });
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
     await run.save(run.state);
     await runChat(run, model);
-    const session = new Session(data, kept, this.#generation && generationOf(data));
+    const session = new Session(data, keepNext, this.#generation && generationOf(data));
     const result = resultOf(data.chat, engine.mode, run.turns);
     run.tell({ type: 'chat-completed', result });
     return { session, result };
@@ -343,10 +343,10 @@ function generationOf({ rev }: SessionData): Generation {
 }
 
 const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {
-  idle: 'continue, or start',
-  completed: 'start or reply',
-  awaiting_user: 'answer the question: reply(engine, text), or answer(callId, text)',
-  awaiting_tools: 'give the missing results first: submitToolResult(callId, result); rerun(callId) runs a call again whose outcome is not known',
-  awaiting_approval: 'decide first: approve(callId) or deny(callId)',
-  error: 'retry',
+  idle: 'Call continue(engine), or start(engine, text)',
+  completed: 'Call start(engine, text), or reply(engine, text)',
+  awaiting_user: 'Answer the question: reply(engine, text), or answer(callId, text)',
+  awaiting_tools: 'Give the missing results first: submitToolResult(callId, result); rerun(callId) runs a call again whose outcome is not known',
+  awaiting_approval: 'Decide first: approve(callId) or deny(callId)',
+  error: 'Call retry(engine)',
 };

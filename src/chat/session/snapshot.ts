@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { hmacOf, isEqualSignature } from '../../core/crypto.js';
 import { DangerLevel } from '../../core/enums.js';
-import { isToolError, ToolError } from '../../core/errors.js';
+import { ToolError } from '../../core/errors.js';
 import { formatIssues, toIssues } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
-import { canonicalJson, cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { questionFields } from '../../tool/question.js';
 import { SCHEMA_LEVELS } from '../../tool/render/render-tool.js';
 import type { ChatEnd, OpenTurn } from '../chat-state.js';
-import { assistantSchema, callsIn, messageSchema, outputSchema, type ChatMessage, type ToolCallPart } from '../thread.js';
-import { closedMessages, readSnapshotOptions, sessionId, signingOptions, type SessionData } from './session-data.js';
+import { assistantSchema, callsIn, clonePlain, closedMessages, id, json, messageSchema, outputSchema, ownCallsIn, toolName, type ToolCallPart } from '../thread.js';
+import { sessionId, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
 const VERSION = 1;
+/** Bytes of a key: as many as the digest that it makes. */
+const SHORTEST_KEY = 32;
 
 /** A session as plain JSON. */
 export interface SessionSnapshot {
@@ -24,101 +26,21 @@ export interface SessionSnapshot {
   readonly [field: string]: unknown;
 }
 
-export interface SignSnapshotOptions {
+type Fields = Readonly<Record<string, unknown>>;
+
+export type ReadSnapshotOptions = {
   /** At least 32 bytes: whoever reads the snapshot with the same key sees any change of it. */
   readonly key?: Uint8Array;
-}
-
-export interface ReadSnapshotOptions extends SignSnapshotOptions {
   /** Makes snapshots of the next version of older ones, by the version that they take. */
-  readonly migrations?: Readonly<Record<number, (snapshot: Readonly<Record<string, unknown>>) => unknown>>;
-}
+  readonly migrations?: Readonly<Record<number, (snapshot: Fields) => unknown>>;
+};
 
-/** The snapshot of a session, signed when there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
-export function writeSnapshot({ id, origin, rev, storeIdentity, context, chat, resolutions }: SessionData, options: SignSnapshotOptions = {}): SessionSnapshot {
-  const { key } = checkOptions(signingOptions, options, 'options of a snapshot');
-  const { messages, openTurn, end, offered } = chat;
-  const snapshot = { format: FORMAT, version: VERSION, id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), messages, ...(openTurn && { openTurn }), ...(end && { end }), offered, resolutions } as const;
-  return Object.freeze(key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) });
-}
+const key = z.custom<Uint8Array>((value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `a key of at least ${SHORTEST_KEY} bytes`).optional();
+const isMigrations = (value: unknown) => isPlainObject(value) && Object.values(value).every((migrate) => typeof migrate === 'function');
+export const readingFields = { key, migrations: z.custom<NonNullable<ReadSnapshotOptions['migrations']>>(isMigrations, 'an object of functions by version').optional() };
+const signingOptions = z.strictObject({ key });
+const readSnapshotOptions = z.strictObject(readingFields);
 
-/**
- * Reads a snapshot, and believes nothing in it but what a signature proves.
- *
- * Without a key anybody who can write the snapshot can put a yes into it that nobody gave.
- *
- * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong; `INVALID_ARGUMENT` for wrong options.
- */
-export function readSnapshot(given: unknown, options: ReadSnapshotOptions): SessionData {
-  const { key, migrations = {} } = checkOptions(readSnapshotOptions, options, 'options of reading a snapshot');
-  const copy = plain(given, 'plain data');
-  if (!isPlainObject(copy) || copy['format'] !== FORMAT) throw invalid(`expected an object with the format ${JSON.stringify(FORMAT)}, found ${isPlainObject(copy) ? `the format ${describeValue(copy['format'])}` : describeValue(copy)}`);
-  const { signature, ...unsigned } = copy;
-  if (key !== undefined && !isSigned(unsigned, signature, key)) throw invalid('expected a signature made with the key, found another or none; the snapshot was changed, or signed elsewhere');
-  const snapshot = migrated(unsigned, migrations);
-  const parsed = snapshotSchema.safeParse(snapshot);
-  if (!parsed.success) {
-    const issues = toIssues(parsed.error, snapshot);
-    throw new ToolError('INVALID_SNAPSHOT', `The snapshot is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
-  }
-  // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
-  const { id, origin, rev, storeIdentity, context, resolutions, format: _format, version: _version, ...chat } = snapshot as typeof parsed.data;
-  const data = plain({ id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), chat, resolutions }, 'plain data') as SessionData;
-  try {
-    assertSound(data);
-  } catch (error) {
-    throw invalid(isToolError(error) ? error.message : 'expected fields that fit together, found others');
-  }
-  return data;
-}
-
-/** The snapshot in this version: each migration leads to a later one, so it ends. */
-function migrated(snapshot: Readonly<Record<string, unknown>>, migrations: NonNullable<ReadSnapshotOptions['migrations']>): Readonly<Record<string, unknown>> {
-  let current = snapshot;
-  for (;;) {
-    const { version } = current;
-    if (version === VERSION) return current;
-    if (typeof version !== 'number' || !Number.isInteger(version) || version < 0) throw invalid(`expected the version ${VERSION}, found ${describeValue(version)}`);
-    if (version > VERSION) throw invalid(`expected the version ${VERSION} or an older one, found ${version}; it was made by a newer tooldex`);
-    const migrate = Object.hasOwn(migrations, version) ? migrations[version] : undefined;
-    if (migrate === undefined) throw invalid(`expected the version ${VERSION}, found ${version}, and no migration for it`);
-    const next = plain(migrateOnce(migrate, current), `plain data from the migration of version ${version}`);
-    if (!isPlainObject(next) || typeof next['version'] !== 'number' || next['version'] <= version) throw invalid(`expected a snapshot of a later version from the migration of version ${version}, found ${isPlainObject(next) ? `version ${describeValue(next['version'])}` : describeValue(next)}`);
-    current = next;
-  }
-}
-
-function migrateOnce(migrate: (snapshot: Readonly<Record<string, unknown>>) => unknown, snapshot: Readonly<Record<string, unknown>>): unknown {
-  try {
-    return migrate(snapshot);
-  } catch (error) {
-    throw invalid(`expected that its migration takes it, found that it fails: ${publicMessage(error)}`);
-  }
-}
-
-function plain(value: unknown, expected: string): unknown {
-  try {
-    return cloneFrozen(value);
-  } catch (error) {
-    throw invalid(`expected ${expected}, found ${publicMessage(error)}`);
-  }
-}
-
-function invalid(message: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The snapshot is refused: ${message}`);
-}
-
-function signatureOf(snapshot: Readonly<Record<string, unknown>>, key: Uint8Array): string {
-  return hmacOf(key, canonicalJson(snapshot));
-}
-
-function isSigned(snapshot: Readonly<Record<string, unknown>>, signature: unknown, key: Uint8Array): boolean {
-  return typeof signature === 'string' && isEqualSignature(signature, signatureOf(snapshot, key));
-}
-
-const id = z.string().min(1).max(512);
-const toolName = z.string().max(512);
-const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
 const time = z.number().min(0);
 const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
 
@@ -158,10 +80,10 @@ const openTurn = z.strictObject({
   end: z.discriminatedUnion('reason', [halt, toolError]).optional(),
 });
 
-/** A session as JSON, field by field; what must fit together is checked apart. */
-export const snapshotSchema = z.strictObject({
-  format: z.literal('tooldex.session'),
-  version: z.literal(1),
+/** The schema of a session as JSON, field by field; what must fit together is checked apart. */
+const snapshotSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  version: z.literal(VERSION),
   id: sessionId,
   origin: z.string().min(1).max(128),
   rev: z.number().int().min(0),
@@ -174,41 +96,103 @@ export const snapshotSchema = z.strictObject({
   resolutions: z.array(z.strictObject({ callId: id, digest })),
 });
 
+/** Returns the snapshot of a session, signed when there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
+export function writeSnapshot({ id, origin, rev, storeIdentity, context, chat, resolutions }: SessionData, options: Pick<ReadSnapshotOptions, 'key'> = {}): SessionSnapshot {
+  const { key } = checkOptions(signingOptions, options, 'options of a snapshot');
+  const { messages, openTurn, end, offered } = chat;
+  const snapshot = { format: FORMAT, version: VERSION, id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), messages, ...(openTurn && { openTurn }), ...(end && { end }), offered, resolutions } as const;
+  return Object.freeze(key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) });
+}
+
 /**
- * Checks what the fields of a session say of each other; each alone is right already.
+ * Reads a snapshot, and believes nothing in it but what a signature proves.
+ *
+ * Without a key anybody who can write the snapshot can put an approval into it that nobody gave.
+ *
+ * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong; `INVALID_ARGUMENT` for wrong options.
+ */
+export function readSnapshot(given: unknown, options: ReadSnapshotOptions): SessionData {
+  const { key, migrations = {} } = checkOptions(readSnapshotOptions, options, 'options of reading a snapshot');
+  const copy = clonePlain(given, 'a snapshot', 'INVALID_SNAPSHOT');
+  if (!isPlainObject(copy) || copy['format'] !== FORMAT) throw refused(`an object with the format ${JSON.stringify(FORMAT)}`, isPlainObject(copy) ? `the format ${describeValue(copy['format'])}` : describeValue(copy));
+  const { signature, ...unsigned } = copy;
+  if (key !== undefined && !(typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))) throw refused('a signature made with the key', 'another or none; the snapshot was changed, or signed elsewhere');
+  const snapshot = migrated(unsigned, migrations);
+  const parsed = snapshotSchema.safeParse(snapshot);
+  if (!parsed.success) {
+    const issues = toIssues(parsed.error, snapshot);
+    throw new ToolError('INVALID_SNAPSHOT', `The snapshot is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  }
+  // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
+  const { format: _format, version: _version, id, origin, rev, storeIdentity, context, resolutions, ...chat } = snapshot as typeof parsed.data;
+  const data = { id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), chat: Object.freeze(chat), resolutions } as SessionData;
+  assertSound(data);
+  return Object.freeze(data);
+}
+
+/** Returns the snapshot in this version: each migration leads to a later one, so it ends. */
+function migrated(snapshot: Fields, migrations: NonNullable<ReadSnapshotOptions['migrations']>): Fields {
+  let current = snapshot;
+  for (;;) {
+    const { version } = current;
+    if (version === VERSION) return current;
+    if (typeof version !== 'number' || !Number.isInteger(version) || version < 0) throw refused(`the version ${VERSION}`, describeValue(version));
+    if (version > VERSION) throw refused(`the version ${VERSION} or an older one`, `${version}; it was made by a newer tooldex`);
+    const migrate = Object.hasOwn(migrations, version) ? migrations[version] : undefined;
+    if (migrate === undefined) throw refused(`the version ${VERSION}`, `${version}, and no migration for it`);
+    let made: unknown;
+    try {
+      made = migrate(current);
+    } catch (error) {
+      throw refused(`a snapshot that the migration of version ${version} takes`, `its failure: ${publicMessage(error)}`);
+    }
+    const next = clonePlain(made, `the snapshot from the migration of version ${version}`, 'INVALID_SNAPSHOT');
+    if (!isPlainObject(next) || typeof next['version'] !== 'number' || next['version'] <= version) throw refused(`a snapshot of a later version from the migration of version ${version}`, isPlainObject(next) ? `version ${describeValue(next['version'])}` : describeValue(next));
+    current = next;
+  }
+}
+
+/**
+ * Checks that the fields of a session fit together; each alone is right already.
  *
  * @throws ToolError for the first thing that no session can be.
  */
-export function assertSound({ chat: { messages, openTurn, end }, resolutions }: SessionData): void {
-  if (canonicalJson(closedMessages(messages)) !== canonicalJson(messages)) throw unsound('the results of each turn in one message, in the order of its calls', 'them elsewhere');
-  const closed = new Set(messages.flatMap((message) => calledIn(message)));
+function assertSound({ chat: { messages, openTurn, end }, resolutions }: SessionData): void {
+  assertClosed(messages);
+  const closed = new Set(messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : [])));
   if (openTurn !== undefined) assertTurn(openTurn, closed);
   assertEnd(end, openTurn, closed);
   const called = new Set([...closed, ...(openTurn?.calls ?? []).map(({ callId }) => callId)]);
   const resolved = new Set(resolutions.map(({ callId }) => callId));
-  if (resolved.size < resolutions.length) throw unsound('one decision about each call', 'two about one');
-  for (const callId of resolved) if (!called.has(callId)) throw unsound('decisions about calls of the session', `one about ${describeValue(callId)}`);
-  const unasked = openTurn?.calls.find(({ callId, progress }) => progress.state === 'approved' && !resolved.has(callId));
-  if (unasked !== undefined) throw unsound('a decision for each call that is approved', `none about ${describeValue(unasked.callId)}`);
+  if (resolved.size < resolutions.length) throw refused('one decision about each call', 'two about one');
+  for (const callId of resolved) if (!called.has(callId)) throw refused('decisions about calls of the session', `one about ${describeValue(callId)}`);
+  const undecided = openTurn?.calls.find(({ callId, progress }) => progress.state === 'approved' && !resolved.has(callId));
+  if (undecided !== undefined) throw refused('a decision for each call that is approved', `none about ${describeValue(undecided.callId)}`);
 }
 
-function calledIn(message: ChatMessage): readonly string[] {
-  return message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : [];
+function assertClosed(messages: SessionData['chat']['messages']): void {
+  let joined: unknown;
+  try {
+    joined = closedMessages(messages);
+  } catch (error) {
+    throw new ToolError('INVALID_SNAPSHOT', `The snapshot is refused: ${publicMessage(error)}`);
+  }
+  if (canonicalJson(joined) !== canonicalJson(messages)) throw refused('the results of each turn in one message, in the order of its calls', 'others');
 }
 
 function assertTurn({ message, calls, tools, end }: OpenTurn, closed: ReadonlySet<string>): void {
-  const asked = callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
+  const made = ownCallsIn(message);
   const byId = new Map(calls.map((call) => [call.callId, call]));
-  if (byId.size < calls.length) throw unsound('calls with different ids in the open turn', 'two with the same');
-  if (asked.length !== calls.length || !asked.every((call, at) => isSame(call, calls[at]!))) throw unsound('the calls of the open turn as its message makes them', 'others');
+  if (byId.size < calls.length) throw refused('calls with different ids in the open turn', 'two with the same');
+  if (made.length !== calls.length || !made.every((call, at) => isSame(call, calls[at]!))) throw refused('the calls of the open turn as its message makes them', 'others');
   const again = calls.find(({ callId }) => closed.has(callId));
-  if (again !== undefined) throw unsound('new calls in the open turn', `${describeValue(again.callId)}, which an earlier one made`);
+  if (again !== undefined) throw refused('new calls in the open turn', `${describeValue(again.callId)}, which an earlier one made`);
   for (const { callId, progress } of calls) {
-    if ((progress.state === 'waiting' || progress.state === 'approved') && progress.pending.callId !== callId) throw unsound(`what waits under the call ${describeValue(callId)} to be of this call`, `it of ${describeValue(progress.pending.callId)}`);
+    if ('pending' in progress && progress.pending.callId !== callId) throw refused(`what is pending under the call ${describeValue(callId)} to be of this call`, `it of ${describeValue(progress.pending.callId)}`);
   }
-  if (calls.every(({ progress }) => progress.state === 'settled')) throw unsound('an open turn with a call that is not settled', 'all settled');
-  if (new Set(tools.map(({ toolName }) => toolName)).size < tools.length) throw unsound('each tool of the open turn once', 'one twice');
-  if (end !== undefined && byId.get(end.callId)?.progress.state !== 'settled') throw unsound('the end of the open turn to be of one of its calls that is settled', describeValue(end.callId));
+  if (calls.every(({ progress }) => progress.state === 'settled')) throw refused('an open turn with a call that is not settled', 'all settled');
+  if (new Set(tools.map(({ toolName }) => toolName)).size < tools.length) throw refused('each tool of the open turn once', 'one twice');
+  if (end !== undefined && byId.get(end.callId)?.progress.state !== 'settled') throw refused('the end of the open turn to be of one of its calls that is settled', describeValue(end.callId));
 }
 
 function isSame({ toolCallId, toolName, input }: ToolCallPart, call: OpenTurn['calls'][number]): boolean {
@@ -217,10 +201,14 @@ function isSame({ toolCallId, toolName, input }: ToolCallPart, call: OpenTurn['c
 
 function assertEnd(end: ChatEnd | undefined, openTurn: OpenTurn | undefined, closed: ReadonlySet<string>): void {
   if (end === undefined) return;
-  if (openTurn !== undefined && end.reason !== 'cancelled') throw unsound('an open turn or an end', 'both');
-  if ('callId' in end && !closed.has(end.callId)) throw unsound('the end to be of a call of the session', describeValue(end.callId));
+  if (openTurn !== undefined && end.reason !== 'cancelled') throw refused('an open turn or an end', 'both');
+  if ('callId' in end && !closed.has(end.callId)) throw refused('the end to be of a call of the session', describeValue(end.callId));
 }
 
-function unsound(expected: string, found: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `expected ${expected}, found ${found}`);
+function refused(expected: string, got: string): ToolError {
+  return new ToolError('INVALID_SNAPSHOT', `The snapshot is refused: expected ${expected}, got ${got}.`);
+}
+
+function signatureOf(snapshot: Fields, key: Uint8Array): string {
+  return hmacOf(key, canonicalJson(snapshot));
 }

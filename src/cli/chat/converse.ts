@@ -1,5 +1,5 @@
 import type { ChatPending } from '../../chat/chat-state.js';
-import { Session, type Decided } from '../../chat/session/session.js';
+import { Session, type DecisionResult } from '../../chat/session/session.js';
 import { DangerLevel } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import type { Json } from '../../core/plain-data.js';
@@ -113,7 +113,7 @@ export async function decidePending(terminal: Dialog, session: Session, pending:
   }
 }
 
-async function decide(terminal: Dialog, session: Session, pending: ChatPending, { executor, signal }: DecideOptions): Promise<Decided | undefined> {
+async function decide(terminal: Dialog, session: Session, pending: ChatPending, { executor, signal }: DecideOptions): Promise<DecisionResult | undefined> {
   const { callId } = pending;
   const turns = new Turns(terminal);
   switch (pending.kind) {

@@ -1,4 +1,4 @@
-import type { Decided, Session } from '../../chat/session/session.js';
+import type { DecisionResult, Session } from '../../chat/session/session.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { EXIT } from '../exit-codes.js';
@@ -71,7 +71,7 @@ export function hasDecisions({ answer, approve, deny, rerun }: Decisions): boole
  * that it refuses.
  */
 export function withDecisions(session: Session, { answer = [], approve = [], deny = [], rerun = [] }: Decisions): Session {
-  const steps: readonly ((current: Session) => Decided)[] = [
+  const steps: readonly ((current: Session) => DecisionResult)[] = [
     ...answer.map((text) => (current: Session) => answered(current, text)),
     ...approve.map((text) => (current: Session) => approved(current, text)),
     ...deny.map((text) => (current: Session) => {
@@ -86,14 +86,14 @@ export function withDecisions(session: Session, { answer = [], approve = [], den
     return decided.session;
   }, session);
 
-  function answered(current: Session, text: string): Decided {
+  function answered(current: Session, text: string): DecisionResult {
     const { callId, value } = split(session, text);
     if (value === undefined) throw invalidArgument('--answer as the id of a call, =, and the answer', text);
     const isQuestion = session.pending.some((pending) => pending.callId === callId && pending.kind === 'question');
     return isQuestion ? current.answer(callId, value) : current.submitToolResult(callId, jsonOrText(value));
   }
 
-  function approved(current: Session, text: string): Decided {
+  function approved(current: Session, text: string): DecisionResult {
     const { callId, value } = split(session, text);
     if (value === undefined) return current.approve(callId);
     try {
