@@ -45,7 +45,7 @@ export interface RunSessionOptions {
 }
 
 const runOptions = z.strictObject({
-  signal: signal.optional(),
+  signal: signal().optional(),
   stream: z.boolean().default(false),
   acceptChangedTools: z.boolean().default(false),
   onCheckpoint: aFunction<NonNullable<RunSessionOptions['onCheckpoint']>>().optional(),
