@@ -86,7 +86,7 @@ function modelNames(tools: readonly string[], messages: readonly ChatMessage[]) 
   const codec = createNameCodec(tools, GEMINI_NAME_RULE);
   const given = new Set(tools.map((name) => codec.encode(name)!));
   const earlier = messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message).map(({ toolName }) => toolName) : []));
-  const others = createNameCodec(earlier.filter((name) => codec.encode(name) === undefined && !given.has(name)), { ...GEMINI_NAME_RULE, reserved: [...given] });
+  const others = createNameCodec(earlier.filter((name) => codec.encode(name) === undefined && !given.has(name)), GEMINI_NAME_RULE, given);
   return {
     encode: (name: string) => codec.encode(name) ?? others.encode(name) ?? name,
     decode: (encoded: string) => codec.decode(encoded) ?? others.decode(encoded) ?? encoded,

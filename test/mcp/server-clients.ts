@@ -20,7 +20,7 @@ export interface Elicitation {
 }
 
 export interface ClientOptions {
-  /** The person behind the client; without it the client cannot ask. */
+  /** The user behind the client; without it the client cannot ask. */
   readonly answer?: (asked: Elicited) => Elicitation | Promise<Elicitation>;
   readonly onListChanged?: () => void;
 }

@@ -19,7 +19,7 @@ export function sampleRegistry(): ToolMetadataRegistry {
     defineTool({ ...reads, name: 'halts', description: 'Halts', inputSchema: nothing, execute: () => halt('all is done', { left: 0 }) }),
     defineTool({ ...reads, name: 'asks', description: 'Asks', inputSchema: nothing, execute: () => askUser('Which colour?', ['red', 'blue']) }),
     defineTool({ ...reads, name: 'asks_anything', description: 'Asks', inputSchema: nothing, execute: () => askUser('Your name?') }),
-    defineTool({ ...reads, name: 'by_hand', description: 'A person does it', inputSchema: nothing, manual: true }),
+    defineTool({ ...reads, name: 'by_hand', description: 'A user does it', inputSchema: nothing, manual: true }),
     defineTool({ ...reads, name: 'absent', description: 'Not now', inputSchema: nothing, available: () => false, execute: () => 'here' }),
     defineTool({ name: 'files.write', description: 'Writes', inputSchema: z.object({ path: z.string(), text: z.string().default('') }), accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.MEDIUM, aliases: ['write'], execute: ({ path, text }) => ({ path, length: text.length }) }),
   ]);

@@ -150,7 +150,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('a call that needs approval', () => {
-    it('runs exactly as it was shown when the person accepts', async () => {
+    it('runs exactly as it was shown when the user accepts', async () => {
       const events: ToolEvent[] = [];
       const registry = sampleRegistry();
       const executor = new ToolExecutor({ registry });
@@ -169,7 +169,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(events.flatMap((event) => (event.type === 'approval' ? [event.state] : []))).toEqual(['requested', 'granted', 'redeemed']);
     });
 
-    it.each(['decline', 'cancel'] as const)('is not run when the person answers with %s', async (action) => {
+    it.each(['decline', 'cancel'] as const)('is not run when the user answers with %s', async (action) => {
       const events: ToolEvent[] = [];
       const registry = sampleRegistry();
       const executor = new ToolExecutor({ registry });
@@ -188,7 +188,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(textOf(result)).toMatch(/files\.write was not run yet: this call needs approval\. .*write/);
     });
 
-    it('is asked of the executor\'s own person, when it has one', async () => {
+    it('is asked of the executor\'s own user, when it has one', async () => {
       const registry = sampleRegistry();
       const client = await open(serverOf(registry, { executor: new ToolExecutor({ registry, confirm: ({ toolName }) => toolName === 'files.write' }) }));
       expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);

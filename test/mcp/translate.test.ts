@@ -274,9 +274,9 @@ describe('a listing', () => {
 
   it('never fails, and what it has are tools, whatever a server sends', () => {
     const json = fc.jsonValue({ maxDepth: 4 });
-    const schema = fc.oneof(json, fc.record({ type: json, properties: fc.dictionary(fc.string(), json), required: json, $ref: json, enum: json }, { requiredKeys: [] }));
+    const schema = fc.oneof(json, fc.constant({ type: 'object' }), fc.record({ type: json, properties: fc.dictionary(fc.string(), json), required: json, $ref: json, enum: json }, { requiredKeys: [] }));
     const tool = fc.record(
-      { name: fc.oneof(json, fc.string({ unit: 'binary' }), fc.constantFrom('a', 'b c')), title: json, description: fc.oneof(json, fc.string({ unit: 'binary' })), inputSchema: schema, input_schema: schema, parameters: schema, outputSchema: schema, annotations: json, _meta: json, version: json, capabilities: json, auth: json, requires_authentication: json },
+      { name: fc.oneof(json, fc.string({ unit: 'binary' }), { weight: 2, arbitrary: fc.constantFrom('a', 'b c', 'd') }), title: json, description: fc.oneof(json, fc.string({ unit: 'binary' })), inputSchema: schema, input_schema: schema, parameters: schema, outputSchema: schema, annotations: json, _meta: json, version: json, capabilities: json, auth: json, requires_authentication: json },
       { requiredKeys: ['name'] },
     );
     let used = 0;

@@ -6,7 +6,7 @@ import type { SelectedTool, Selection } from '../../selection/selection.js';
 import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
 import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../../tool/render/render-tool.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
-import { ANY_NAME, createNameCodec, type NameCodec, type NameRule } from './name-codec.js';
+import { createNameCodec, type NameCodec } from './name-codec.js';
 
 /** A source of an export: a registry, a selection, or any tools one after the other. */
 export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSource>;
@@ -25,6 +25,16 @@ export interface ExportedTool {
   readonly rendered: RenderedTool;
 }
 
+/** The tools of one export. */
+export interface ExportedTools {
+  readonly tools: readonly ExportedTool[];
+  readonly codec: NameCodec;
+  /** Undoes what the export changes in a tool's parameters, by the tool's own name. */
+  readonly restore: Map<string, (input: unknown) => unknown>;
+}
+
+const EVERY_NAME = /(?:)/;
+
 /** The option that all exports have. */
 export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() } satisfies FieldsOf<ExportOptions>;
 
@@ -34,7 +44,7 @@ export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() } satisfies 
  * @throws ToolError `INVALID_ARGUMENT` for what can be no tools, `NOT_A_TOOL` for a member that is none, and
  * `DUPLICATE_TOOL` when two tools have one name.
  */
-export function exportTools(input: ExportInput, level: SchemaLevel | undefined, rule: NameRule = ANY_NAME): { readonly tools: readonly ExportedTool[]; readonly codec: NameCodec } {
+export function exportTools(input: ExportInput, level: SchemaLevel | undefined, rule = EVERY_NAME, reserved: readonly string[] = []): ExportedTools {
   const byName = new Map<string, Omit<ExportedTool, 'name'>>();
   for (const member of membersOf(input)) {
     for (const tool of toolsOf(member, level)) {
@@ -46,8 +56,8 @@ export function exportTools(input: ExportInput, level: SchemaLevel | undefined, 
       byName.set(name, before ?? tool);
     }
   }
-  const codec = createNameCodec(byName.keys(), rule);
-  return { tools: [...byName.values()].map((tool) => ({ ...tool, name: codec.encode(tool.entry.name)! })), codec };
+  const codec = createNameCodec(byName.keys(), rule, reserved);
+  return { tools: [...byName.values()].map((tool) => ({ ...tool, name: codec.encode(tool.entry.name)! })), codec, restore: new Map() };
 }
 
 function membersOf(input: unknown): Iterable<unknown> {

@@ -4,7 +4,7 @@ import { suggestNames } from '../../core/issues.js';
 import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
-import type { ExportedTool } from './exported-tools.js';
+import type { ExportedTools } from './exported-tools.js';
 import type { NameCodec } from './name-codec.js';
 
 /** A call that no executor can be asked for. */
@@ -48,17 +48,15 @@ export type ModelTools<Tool, Message> = Tool[] & {
 };
 
 /** The form of one service: where calls stand in its answers, and how it is answered. */
-export interface CallFormat<Message> {
-  readonly codec: NameCodec;
-  /** Undoes what the export changed in a tool's parameters, by the tool's own name. */
-  readonly restore: ReadonlyMap<string, (input: unknown) => unknown>;
+interface CallFormat<Message> {
   /** Finds the calls in an answer. */
   readonly find: (response: unknown) => readonly RawCall[];
   readonly answer: (answers: readonly CallAnswer[]) => Message[];
 }
 
 /** Gives a list the methods that lead back, out of sight of JSON and of loops over keys. */
-export function withMethods<Tool, Message>(tools: Tool[], exported: readonly ExportedTool[], { codec, restore, find, answer }: CallFormat<Message>): ModelTools<Tool, Message> {
+export function withMethods<Tool, Message>(tools: Tool[], exported: ExportedTools, { find, answer }: CallFormat<Message>): ModelTools<Tool, Message> {
+  const { codec, restore } = exported;
   const methods: Omit<ModelTools<Tool, Message>, keyof Tool[]> = {
     tools,
     nameOf: (encoded) => codec.decode(encoded),
@@ -70,7 +68,7 @@ export function withMethods<Tool, Message>(tools: Tool[], exported: readonly Exp
         try {
           if (seen.has(id)) throw new ToolError('INVALID_INPUT', `Expected a different id for every call, got ${describeValue(id)} twice. This one was not run; call it again.`);
           seen.add(id);
-          const name = codec.decode(written) ?? unknownName(written, codec, exported);
+          const name = codec.decode(written) ?? unknownName(written, exported);
           const input = parseArguments(call.input);
           if (!isPlainObject(input)) throw new ToolError('INVALID_INPUT', `Expected the arguments of ${written} as one JSON object, got ${typeof call.input === 'string' ? 'text that is none' : describeValue(call.input)}. Call it again.`);
           return { id, name, input: restore.get(name)?.(input) ?? input };
@@ -85,9 +83,9 @@ export function withMethods<Tool, Message>(tools: Tool[], exported: readonly Exp
   return tools as ModelTools<Tool, Message>;
 }
 
-function unknownName(written: string, codec: NameCodec, exported: readonly ExportedTool[]): never {
+function unknownName(written: string, { codec, tools }: ExportedTools): never {
   const encoded = codec.encode(written); // The tool's own name, which models read in descriptions.
-  const similar = encoded === undefined ? suggestNames(written, exported.map(({ name }) => name)) : [encoded];
+  const similar = encoded === undefined ? suggestNames(written, tools.map(({ name }) => name)) : [encoded];
   throw new ToolError('TOOL_NOT_FOUND', `Expected a tool that was offered, got ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`);
 }
 

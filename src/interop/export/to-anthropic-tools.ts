@@ -60,19 +60,18 @@ const SEARCHES = {
  */
 export function toAnthropicTools(input: ExportInput, options: AnthropicOptions = {}): ModelTools<AnthropicTool | AnthropicToolSearch, AnthropicMessage> {
   const { level, deferLoading, toolSearch, cacheControl } = checkOptions(schema, options, 'options of the export to Anthropic');
-  const { tools: exported, codec } = exportTools(input, level, { ...FUNCTION_NAME_RULE, reserved: Object.values(SEARCHES).map(({ name }) => name) });
-  const restore = new Map<string, (input: unknown) => unknown>();
+  const exported = exportTools(input, level, FUNCTION_NAME_RULE, Object.values(SEARCHES).map(({ name }) => name));
   const isDeferred = deferral(deferLoading);
-  const tools = exported.map(({ entry, name, rendered }, place): AnthropicTool => {
+  const tools = exported.tools.map(({ entry, name, rendered }, place): AnthropicTool => {
     const renamed = renameParameters(objectSchema(rendered.inputSchema), ANTHROPIC_PARAMETER_RULE);
-    restore.set(entry.name, renamed.restore);
+    exported.restore.set(entry.name, renamed.restore);
     return { name, description: rendered.description, input_schema: renamed.schema, ...(isDeferred(entry, place) && { defer_loading: true }) };
   });
   const list = [...(tools.some(({ defer_loading }) => defer_loading === true) ? [{ ...SEARCHES[toolSearch] }] : []), ...tools];
   // A mark on a deferred tool is refused.
   const last = cacheControl === false ? undefined : list.findLast((tool) => !('defer_loading' in tool));
   if (last !== undefined) (last as AnthropicTool).cache_control = { type: 'ephemeral', ...(typeof cacheControl === 'string' && { ttl: cacheControl }) };
-  return withMethods<AnthropicTool | AnthropicToolSearch, AnthropicMessage>(list, exported, { codec, restore, find: callsIn, answer });
+  return withMethods<AnthropicTool | AnthropicToolSearch, AnthropicMessage>(list, exported, { find: callsIn, answer });
 }
 
 function deferral(deferLoading: NonNullable<AnthropicOptions['deferLoading']>): (entry: ToolEntry, place: number) => boolean {

@@ -47,16 +47,15 @@ const optionsSchema = z.strictObject({ ...levelShape, schema: z.enum(['openapi',
  */
 export function toGeminiTools(input: ExportInput, options: GeminiOptions = {}): GeminiTools {
   const { level, schema } = checkOptions(optionsSchema, options, 'options of the export to Gemini');
-  const { tools: exported, codec } = exportTools(input, level, GEMINI_NAME_RULE);
-  const restore = new Map<string, (input: unknown) => unknown>();
-  const functionDeclarations = exported.map(({ entry, name, rendered }): GeminiFunction => {
+  const exported = exportTools(input, level, GEMINI_NAME_RULE);
+  const functionDeclarations = exported.tools.map(({ entry, name, rendered }): GeminiFunction => {
     const parameters = schema === 'openapi' ? geminiSchema(rendered.inputSchema) : objectSchema(rendered.inputSchema);
     const renamed = parameters && renameParameters(parameters as GeminiSchema & JsonSchema, GEMINI_PARAMETER_RULE);
-    if (renamed !== undefined) restore.set(entry.name, renamed.restore);
+    if (renamed !== undefined) exported.restore.set(entry.name, renamed.restore);
     return { name, description: rendered.description, ...(renamed && { [schema === 'openapi' ? 'parameters' : 'parametersJsonSchema']: renamed.schema }) };
   });
   const tools = functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
-  const list = withMethods(tools, exported, { codec, restore, find: callsIn, answer });
+  const list = withMethods(tools, exported, { find: callsIn, answer });
   return Object.defineProperty(list, 'functionDeclarations', { value: functionDeclarations, enumerable: false }) as GeminiTools;
 }
 

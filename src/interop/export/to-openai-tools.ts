@@ -5,7 +5,7 @@ import { mapSchemas, mapValues } from '../../tool/render/render-tool.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
 import { noted, objectSchema, withoutKeys, type ObjectSchema } from '../schema/object-schema.js';
 import { alongSchema, alternativesOf, asSchema, dereference, propertiesOf, requiredOf, typesOf } from '../schema/walk-schema.js';
-import { exportTools, levelShape, type ExportedTool, type ExportInput, type ExportOptions } from './exported-tools.js';
+import { exportTools, levelShape, type ExportedTool, type ExportedTools, type ExportInput, type ExportOptions } from './exported-tools.js';
 import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { FUNCTION_NAME_RULE } from './name-codec.js';
 
@@ -56,18 +56,17 @@ export function toOpenAITools(input: ExportInput, options: OpenAIOptions & { rea
 export function toOpenAITools(input: ExportInput, options?: OpenAIOptions & { readonly api?: 'chat' }): ModelTools<OpenAIChatTool, OpenAIChatMessage>;
 export function toOpenAITools(input: ExportInput, options: OpenAIOptions = {}): ModelTools<OpenAIChatTool, OpenAIChatMessage> | ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage> {
   const { api, strict, maxDescription, level } = checkOptions(schema, options, 'options of the export to OpenAI');
-  const { tools: exported, codec } = exportTools(input, level, FUNCTION_NAME_RULE);
-  const restore = new Map<string, (input: unknown) => unknown>();
-  const functions = exported.map((tool) => ({ name: tool.name, description: limitText(tool.rendered.description, maxDescription), ...parametersOf(tool, strict, restore) }));
+  const exported = exportTools(input, level, FUNCTION_NAME_RULE);
+  const functions = exported.tools.map((tool) => ({ name: tool.name, description: limitText(tool.rendered.description, maxDescription), ...parametersOf(tool, strict, exported) }));
   if (api === 'responses') {
     const tools = functions.map((each): OpenAIResponsesTool => ({ type: 'function', ...each }));
-    return withMethods(tools, exported, { codec, restore, find: responsesCalls, answer: (answers) => answers.map((each): OpenAIResponsesMessage => ({ type: 'function_call_output', call_id: each.id, output: answerText(each) })) });
+    return withMethods(tools, exported, { find: responsesCalls, answer: (answers) => answers.map((each): OpenAIResponsesMessage => ({ type: 'function_call_output', call_id: each.id, output: answerText(each) })) });
   }
   const tools = functions.map(({ strict: isStrict, ...each }): OpenAIChatTool => ({ type: 'function', function: isStrict ? { ...each, strict: true } : each }));
-  return withMethods(tools, exported, { codec, restore, find: chatCalls, answer: (answers) => answers.map((each): OpenAIChatMessage => ({ role: 'tool', tool_call_id: each.id, content: answerText(each) })) });
+  return withMethods(tools, exported, { find: chatCalls, answer: (answers) => answers.map((each): OpenAIChatMessage => ({ role: 'tool', tool_call_id: each.id, content: answerText(each) })) });
 }
 
-function parametersOf({ entry, level, rendered }: ExportedTool, strict: boolean, restore: Map<string, (input: unknown) => unknown>): { parameters: ObjectSchema; strict: boolean } {
+function parametersOf({ entry, level, rendered }: ExportedTool, strict: boolean, { restore }: ExportedTools): { parameters: ObjectSchema; strict: boolean } {
   const loose = objectSchema(rendered.inputSchema);
   // A stub hides the optional parameters, and a closed schema would forbid them.
   const closed = strict && level !== 'stub' ? strictSchema(loose) : undefined;
