@@ -19,7 +19,7 @@ export interface ExportOptions {
 /** One tool, as it goes out. */
 export interface ExportedTool {
   readonly entry: ToolEntry;
-  /** Its name at the target. */
+  /** The name at the target. */
   readonly name: string;
   readonly level: SchemaLevel;
   readonly rendered: RenderedTool;

@@ -10,7 +10,7 @@ import type { NameCodec } from './name-codec.js';
 /** A call that no executor can be asked for. */
 interface RefusedCall {
   readonly id: string;
-  /** As the model wrote it. */
+  /** The name as the model wrote it. */
   readonly name: string;
   readonly input?: undefined;
   /** `TOOL_NOT_FOUND` for a name that was not offered, `INVALID_INPUT` for everything else; the message is for the model. */
@@ -115,7 +115,7 @@ export function fieldOf(value: unknown, key: string): unknown {
 /** The answer to one call, as the model is told it. */
 export interface CallAnswer {
   readonly id: string;
-  /** As the model knows it. */
+  /** The name by which the model knows the tool. */
   readonly name: string;
   readonly failed: boolean;
   readonly text: string;

@@ -32,7 +32,7 @@ interface AnthropicOptions extends ExportOptions {
    * list. `true`: all but those of priority critical; a number: those after the first so many. @default false
    */
   readonly deferLoading?: boolean | number | ((entry: ToolEntry) => boolean);
-  /** By which of the service's searches. @default 'bm25', which takes plain words */
+  /** The search of the service that finds them. @default 'bm25', which takes plain words */
   readonly toolSearch?: 'bm25' | 'regex';
   /** Marks the last tool that is loaded at once, so that the service keeps the list; true means five minutes. @default false */
   readonly cacheControl?: boolean | '5m' | '1h';

@@ -21,7 +21,7 @@ export interface McpTool {
   inputSchema: McpSchema;
   outputSchema?: McpSchema;
   annotations: ToolAnnotations;
-  /** Under `tooldex/axes` the tool's axes in snake_case: clients that know them need not guess from the hints. */
+  /** Holds the tool's axes in snake_case under `tooldex/axes`: clients that know them need not guess from the hints. */
   _meta: Record<string, unknown>;
 }
 
@@ -76,13 +76,13 @@ function axesOf(entry: ToolEntry): Record<string, unknown> {
  */
 export type ToolAnnotations = {
   title?: string;
-  /** The tool changes nothing. */
+  /** True for a tool that changes nothing. */
   readOnlyHint: boolean;
-  /** It may delete or overwrite, rather than only add. */
+  /** True for one that may delete or overwrite, rather than only add. */
   destructiveHint: boolean;
-  /** A second call with the same arguments changes nothing more. */
+  /** True when a second call with the same arguments changes nothing more. */
   idempotentHint: boolean;
-  /** It deals with what lies outside, rather than with a closed domain. */
+  /** True for one that deals with what lies outside, rather than with a closed domain. */
   openWorldHint: boolean;
 };
 

@@ -23,7 +23,7 @@ type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string }
 type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: string };
 
 interface OpenAIOptions extends ExportOptions {
-  /** For which of the two interfaces. @default 'chat' */
+  /** The interface for which the tools are written. @default 'chat' */
   readonly api?: 'chat' | 'responses';
   /**
    * Makes the service hold the model to the schema, where a tool's schema has the form that this needs. @default false

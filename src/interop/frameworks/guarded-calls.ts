@@ -14,7 +14,7 @@ import { levelShape, type ExportOptions } from '../export/exported-tools.js';
 interface CallOptions extends CallContext {
   readonly signal?: AbortSignal;
   readonly confirm?: Confirm;
-  /** Asked beside the executor's own policy; the stricter of both decides. */
+  /** A policy beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
 }
 
@@ -32,7 +32,7 @@ export interface CallExecutor {
 export interface FrameworkOptions extends ExportOptions, CallContext {
   /** Makes the calls: a `ToolExecutor`. */
   readonly executor: CallExecutor;
-  /** Asked beside the executor's own; the stricter of both decides. */
+  /** A policy beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
   /** Remembers for 24 days which calls users were asked about, and which approvals ran their call. Tools of other requests and processes need the same. @default memory of these tools alone */
   readonly store?: StateStore;
@@ -57,12 +57,12 @@ export function contextOf({ principal, scopes, flags, persona, conversationId, m
 type CheckedBefore = { readonly call: ToolCall; readonly result: CheckedCall | ToolOutcome };
 
 interface RunOptions {
-  /** As for `needsApproval`, where that was asked. */
+  /** The owner that `needsApproval` was given, where that was asked. */
   readonly owner?: object;
-  /** Given for exactly this call, where the framework asked: a pass of its own, in which tool and policy are asked again. */
+  /** True where the framework asked about exactly this call: a pass of its own, in which tool and policy are asked again. */
   readonly approved?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Asked about calls that need approval and have none. */
+  /** Asks about calls that need approval and have none. */
   readonly confirm?: Confirm | undefined;
   readonly onProgress?: ((progress: unknown) => void) | undefined;
 }

@@ -15,7 +15,7 @@ import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
 import { AskedCalls, contextOf, frameworkSchema, GuardedCalls, isSameInput, notAsked, resultOf, type FrameworkOptions } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
 
-/** Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
+/** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
 type AISDKOptions = Partial<FrameworkOptions> & {
   /** Shows what tools report while they run as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
@@ -39,7 +39,7 @@ export interface AISDKTool {
   description: string;
   inputSchema: AISDKSchema;
   outputSchema?: AISDKSchema;
-  /** Not sent to the model: the AI SDK puts it on the parts of a call, as `toolMetadata`. */
+  /** Facts that are not sent to the model: the AI SDK puts them on the parts of a call, as `toolMetadata`. */
   metadata: BridgeMetadata;
   needsApproval?: (input: unknown, options: Pick<AISDKCallOptions, 'toolCallId' | 'messages'>) => Promise<boolean>;
   execute?: (input: unknown, options: AISDKCallOptions) => Promise<unknown> | AsyncIterable<unknown>;

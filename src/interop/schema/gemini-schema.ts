@@ -96,7 +96,7 @@ function eitherOf(node: JsonSchema, alternatives: readonly JsonSchema[], place: 
   return joined(branches, description, isNullable);
 }
 
-/** Several alternatives as one schema. Nothing may stand beside `anyOf`, so the first says what is common to all. */
+/** Joins several alternatives into one schema. Nothing may stand beside `anyOf`, so the first says what is common to all. */
 function joined(branches: readonly GeminiSchema[], description: unknown, isNullable: boolean): GeminiSchema {
   const different = [...new Map(branches.map((each) => [JSON.stringify(each), each])).values()];
   if (different.length === 0) return { type: 'NULL', ...described({ description }, []) };

@@ -31,9 +31,9 @@ export interface McpConnectionOptions {
   readonly env: Environment;
   readonly packages: McpPackages;
   readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
-  /** Told when the server says that its tools have changed. */
+  /** Hears that the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
-  /** Told when another process may answer now, or a change may have gone unheard. */
+  /** Hears that another process may answer now, or that a change may have gone unheard. */
   readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
 }

@@ -66,7 +66,7 @@ export class DiscoveredServer {
     this.#connection = new McpConnection(server, { ...options, onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
   }
 
-  /** Its usable tools, by their names at the server. */
+  /** The usable tools, by their names at the server. */
   get tools(): ReadonlyMap<string, ToolDefinition> {
     return this.#table.tools;
   }
@@ -90,7 +90,7 @@ export class DiscoveredServer {
     return Object.freeze({ ...facts, state: this.#running === undefined ? 'idle' : 'discovering' });
   }
 
-  /** What the server lists and the settings allow, as it sent it; or the reason why that is not known. */
+  /** The tools that the server lists and the settings allow, as it sent them; or the reason why they are not known. */
   get rawListing(): ServerListing {
     const server = this.server.name;
     if (this.#failure !== undefined || this.#listing === undefined) return Object.freeze({ server, error: this.#failure?.reason ?? 'it was not asked yet' });

@@ -68,7 +68,7 @@ export interface McpDiscoveryOptions {
   readonly patternEngine?: PatternEngine;
   /** The name under which this program presents itself to servers. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
-  /** Told of everything that happens while servers are asked; its errors are ignored. */
+  /** Hears of everything that happens while servers are asked; its errors are ignored. */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;

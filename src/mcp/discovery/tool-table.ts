@@ -14,7 +14,7 @@ import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 export interface ToolTable {
   /** The usable tools, by their names at the server. */
   readonly tools: ReadonlyMap<string, ToolDefinition>;
-  /** Their names at the server, by their names here. */
+  /** The names at the server, by the names here. */
   readonly toolNames: ReadonlyMap<string, string>;
   /** The reasons why tools that are listed may not be called, by their names at the server. */
   readonly withheld: ReadonlyMap<string, string>;

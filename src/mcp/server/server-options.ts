@@ -21,16 +21,16 @@ export interface McpAuthInfo {
 
 /** The facts that are known of a request before its tool is called. */
 export interface McpRequestInfo {
-  /** Given for requests over HTTP whose token was checked. */
+  /** The meaning of the token, for requests over HTTP whose token was checked. */
   readonly authInfo?: McpAuthInfo;
-  /** Given for 2025 clients over HTTP. */
+  /** The id of the session, for 2025 clients over HTTP. */
   readonly sessionId?: string;
 }
 
 export interface McpServerOptions {
   /** Runs the calls. @default one over the registry, with `policy`, `store` and `approvalKey` */
   readonly executor?: ToolExecutor;
-  /** Asked before every call. @default new SafetyPolicy({ registry }) */
+  /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /** The state that processes share; see `ToolExecutor`. */
   readonly store?: StateStore;
@@ -60,9 +60,9 @@ export interface McpServerOptions {
   readonly allowedOrigins?: readonly string[];
   /** Sessions of 2025 clients over HTTP at the same time; the longest unused makes room. @default 256 */
   readonly maxSessions?: number;
-  /** After so many milliseconds without a request or an open stream a session may be forgotten. @default 1,800,000 (half an hour) */
+  /** The milliseconds without a request or an open stream after which a session may be forgotten. @default 1,800,000 (half an hour) */
   readonly sessionIdleMs?: number;
-  /** Told of errors that no client is told of. @default they are dropped */
+  /** Hears of errors that no client is told of. @default they are dropped */
   readonly onError?: (error: unknown) => void;
   readonly clock?: Clock;
 }

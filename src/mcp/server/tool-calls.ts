@@ -18,7 +18,7 @@ export type ServerSdk = typeof McpServerSdk & Pick<typeof McpStdioSdk, 'serveStd
 
 /** The question of the round before; signed, because it travels through the client. */
 export type AskedBefore =
-  /** Without the arguments, which the request carries again: with others the signature of the pending call does not hold. */
+  /** The call without its arguments, which the request carries again: with others its signature does not hold. */
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
   | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly question: Question; readonly expiresAt?: number; /** The number of times it was asked. */ readonly times: number };
 

@@ -11,7 +11,7 @@ export type Parser<T> = (value: unknown, name: string) => Parsed<T>;
 
 /** Reads the members of a settings object one by one; collects what is wrong, and the members that nothing reads. */
 export class FieldReader {
-  /** Everything that is wrong, in this object and in those around it. */
+  /** The issues of this object and of those around it. */
   readonly issues: Issue[];
   readonly #members: ReadonlyMap<string, unknown>;
   readonly #path: Issue['path'];
