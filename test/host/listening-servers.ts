@@ -70,11 +70,14 @@ export function socketTo(url: string): Socket {
   return socket;
 }
 
-/** Everything a server says to some bytes until it closes the connection. */
-export async function talk(url: string, text: string): Promise<string> {
+/** Everything a server says to some bytes until it closes the connection, or has said enough. */
+export async function talk(url: string, text: string, isEnough: (answer: string) => boolean = () => false): Promise<string> {
   const socket = socketTo(url);
   let answer = '';
-  socket.on('data', (data) => (answer += data.toString('latin1')));
+  socket.on('data', (data) => {
+    answer += data.toString('latin1');
+    if (isEnough(answer)) socket.destroy();
+  });
   socket.write(text, 'latin1');
   await once(socket, 'close');
   return answer;
@@ -90,7 +93,7 @@ export function statuses(answer: string): readonly number[] {
   return [...answer.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 }
 
-/** Waits, event by event, until something holds. */
+/** Waits until something holds. */
 export async function waitFor(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

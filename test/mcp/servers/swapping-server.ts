@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, legacyStatelessFallback, Server, WebStandardStreamableHTTPServerTransport, type Tool } from '@modelcontextprotocol/server';
 import { onTestFinished } from 'vitest';
+import { eventually } from '../../state/redis-server.js';
 import { Demo } from './start.js';
 
 /** A server whose tools become others, and which then is started again or tells it. */
@@ -27,8 +28,9 @@ export function overStdio(era: 'modern' | 'legacy', ...tools: readonly object[])
     list: (...now) => demo.list(...now),
     calls: () => demo.log('call').map((line) => line.slice('call '.length)),
     async restart() {
-      process.kill(pid(), 'SIGTERM');
-      while (isThere(pid())) await nextTurns();
+      const old = pid();
+      process.kill(old, 'SIGTERM');
+      await eventually(() => !isThere(old), 'the server has ended');
       await nextTurns();
     },
     tellChange: () => void process.kill(pid(), 'SIGUSR2'),
