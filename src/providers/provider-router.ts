@@ -217,9 +217,9 @@ export class ProviderRouter {
     const { toolName, clock } = this.#options;
     const ends = this.#slots.flatMap(({ state }) => (state.failures > 0 && state.kind !== 'half-open' ? [dateOf(state.until, clock)] : []));
     const retryAt = ends.length === 0 ? null : Math.min(...ends);
-    const found = attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') || 'none declared';
+    const reasons = attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') || 'none declared';
     const advice = retryAt === null ? 'See details.attempts.' : 'Try again after details.retryAt.';
-    return new ToolError('PROVIDERS_EXHAUSTED', `Expected one provider of ${toolName} to answer, got ${found}. ${advice}`, {
+    return new ToolError('PROVIDERS_EXHAUSTED', `Expected one provider of ${toolName} to answer, got ${reasons}. ${advice}`, {
       details: { attempts: Object.freeze(attempts), retryAt },
       ...(errors.length === 0 ? {} : { cause: errors.length === 1 ? errors[0] : new AggregateError(errors) }),
     });

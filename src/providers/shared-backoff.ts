@@ -114,11 +114,11 @@ export class SharedBackoff {
     const next = this.#encode(probe, await timeOf(this.#sync.store));
     for (let race = 0; race < MOST_RACES; race += 1) {
       if (await this.#replace(next, probe.durationMs)) return true;
-      const found = await this.#read();
-      this.#known = found.text;
+      const current = await this.#read();
+      this.#known = current.text;
       // The state has expired, or the store lost it. The first process to write may try.
-      if (found.state === undefined) continue;
-      this.#adopt(found.state);
+      if (current.state === undefined) continue;
+      this.#adopt(current.state);
       break;
     }
     return false;

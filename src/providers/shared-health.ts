@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { randomUUID } from '../core/crypto.js';
-import type { Clock } from '../core/clock.js';
 import { isToolError } from '../core/errors.js';
 import { anObject, checkOptions, once, text, type FieldsOf } from '../core/options.js';
 import { storeKey } from '../state/state-arguments.js';
@@ -269,7 +268,7 @@ export class SharedHealth extends HealthReader implements HealthLog {
     entry.fresh = NO_CALLS;
   }
 
-  #leaveAlone(key: string, state: Awaited<ReturnType<typeof readProviderState>>["state"]): void {
+  #leaveAlone(key: string, state: Awaited<ReturnType<typeof readProviderState>>['state']): void {
     this.#backoffs.delete(key);
     if (state === undefined || state.kind === 'available' || this.#backoffs.size >= this.#options.maxKeys) return;
     this.#backoffs.set(key, Object.freeze({ failures: state.failures, until: state.kind === 'backing-off' ? this.#options.clock.now() + state.durationMs : null }));

@@ -6,7 +6,7 @@ import { anObject, checkOptions, once, type FieldsOf } from '../core/options.js'
 import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkNumber, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
 import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
 
-interface Held {
+interface Entry {
   readonly value: string | List | Window;
   /** The moment when the key expires, in milliseconds of `clock.elapsed()`. */
   readonly expiresAt: number;
@@ -33,7 +33,7 @@ const SWEEP_EVERY = 1_000;
 /** State of this process alone: always available, gone with the process. */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
-  readonly #held = new Map<string, Held>();
+  readonly #entries = new Map<string, Entry>();
   readonly #listeners = new ChannelListeners();
   readonly #identity = randomUUID();
   /** Counts the windows that began. */
@@ -48,7 +48,7 @@ export class MemoryStateStore implements StateStore {
 
   /** The number of keys in memory: living ones, and expired ones that were not cleared away yet. */
   get size(): number {
-    return this.#held.size;
+    return this.#entries.size;
   }
 
   get(key: string): Promise<string | undefined> {
@@ -63,7 +63,7 @@ export class MemoryStateStore implements StateStore {
       checkOptionalValue(next, 'value');
       this.#assertIdentity(identity);
       if (this.#text(key) !== expected) return false;
-      if (next === undefined) this.#held.delete(key);
+      if (next === undefined) this.#entries.delete(key);
       else this.#write(key, next, ttlMs === 'keep' ? this.#kept(key) : this.#expiry(ttlMs));
       return true;
     });
@@ -90,9 +90,9 @@ export class MemoryStateStore implements StateStore {
   expire(key: string, ttlMs: number): Promise<boolean> {
     return this.#step(() => {
       const expiresAt = this.#expiry(checkTtl(ttlMs));
-      const held = this.#read(checkKey(key));
-      if (held === undefined) return false;
-      this.#write(key, held.value, expiresAt);
+      const entry = this.#read(checkKey(key));
+      if (entry === undefined) return false;
+      this.#write(key, entry.value, expiresAt);
       return true;
     });
   }
@@ -105,7 +105,7 @@ export class MemoryStateStore implements StateStore {
     return this.#step(() => {
       const most = checkLimit(limit);
       checkKey(prefix, 'prefix');
-      const keys = [...this.#held.keys()].filter((key) => key.startsWith(prefix) && this.#read(key) !== undefined);
+      const keys = [...this.#entries.keys()].filter((key) => key.startsWith(prefix) && this.#read(key) !== undefined);
       return Object.freeze(keys.sort().slice(0, most));
     });
   }
@@ -155,7 +155,7 @@ export class MemoryStateStore implements StateStore {
   close(): Promise<void> {
     this.#closed = true;
     this.#listeners.clear();
-    this.#held.clear();
+    this.#entries.clear();
     return Promise.resolve();
   }
 
@@ -172,17 +172,17 @@ export class MemoryStateStore implements StateStore {
   }
 
   #incrementWindow(key: string, by: number, windowMs: number, max: number, mustExist: boolean): Increment {
-    const held = this.#read(key)?.value;
-    if (held !== undefined && (typeof held === 'string' || !('steps' in held))) throw notANumber();
-    if (held === undefined && mustExist) return Object.freeze({ applied: false, value: undefined });
+    const entry = this.#read(key)?.value;
+    if (entry !== undefined && (typeof entry === 'string' || !('steps' in entry))) throw notANumber();
+    if (entry === undefined && mustExist) return Object.freeze({ applied: false, value: undefined });
     const stepMs = windowMs / WINDOW_STEPS;
     const now = Math.floor(this.#clock.elapsed() / stepMs);
-    const steps = new Map([...(held?.steps ?? [])].filter(([step]) => step >= now - WINDOW_STEPS));
+    const steps = new Map([...(entry?.steps ?? [])].filter(([step]) => step >= now - WINDOW_STEPS));
     const value = [...steps.values()].reduce((sum, added) => sum + added, 0);
     const sum = value + by;
-    if (!Number.isFinite(sum) || sum > max) return Object.freeze({ applied: false, ...(held === undefined ? { value: undefined } : { value, born: held.born }) });
+    if (!Number.isFinite(sum) || sum > max) return Object.freeze({ applied: false, ...(entry === undefined ? { value: undefined } : { value, born: entry.born }) });
     steps.set(now, (steps.get(now) ?? 0) + by);
-    const born = held?.born ?? String((this.#windows += 1));
+    const born = entry?.born ?? String((this.#windows += 1));
     this.#write(key, { born, steps }, this.#expiry(windowMs + stepMs));
     return Object.freeze({ applied: true, value: sum, born });
   }
@@ -192,7 +192,7 @@ export class MemoryStateStore implements StateStore {
   }
 
   #kept(key: string): number {
-    return this.#held.get(key)?.expiresAt ?? Infinity;
+    return this.#entries.get(key)?.expiresAt ?? Infinity;
   }
 
   #text(key: string): string | undefined {
@@ -207,15 +207,15 @@ export class MemoryStateStore implements StateStore {
     return value;
   }
 
-  #read(key: string): Held | undefined {
-    const held = this.#held.get(key);
-    if (held === undefined || held.expiresAt > this.#clock.elapsed()) return held;
-    this.#held.delete(key);
+  #read(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.expiresAt > this.#clock.elapsed()) return entry;
+    this.#entries.delete(key);
     return undefined;
   }
 
-  #write(key: string, value: Held['value'], expiresAt: number): void {
-    this.#held.set(key, Object.freeze({ value, expiresAt }));
+  #write(key: string, value: Entry['value'], expiresAt: number): void {
+    this.#entries.set(key, Object.freeze({ value, expiresAt }));
     this.#writesToSweep -= 1;
     if (this.#writesToSweep <= 0) this.#sweep();
   }
@@ -223,8 +223,8 @@ export class MemoryStateStore implements StateStore {
   /** Removes expired keys: those that are never read again would stay for good. */
   #sweep(): void {
     const now = this.#clock.elapsed();
-    for (const [key, held] of this.#held) if (held.expiresAt <= now) this.#held.delete(key);
+    for (const [key, entry] of this.#entries) if (entry.expiresAt <= now) this.#entries.delete(key);
     // The more keys live, the more rarely: so a write costs the same however many there are.
-    this.#writesToSweep = Math.max(SWEEP_EVERY, this.#held.size);
+    this.#writesToSweep = Math.max(SWEEP_EVERY, this.#entries.size);
   }
 }

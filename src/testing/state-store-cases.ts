@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { CHANNEL_CASES } from './store-channel-cases.js';
 import { eventually, LONG_MS, refused, type NamedRun, type StateStoreCase } from './store-case.js';
-import { WINDOW_CASES } from './store-window-cases.js';
+import { COUNTER_CASES } from './store-counter-cases.js';
 
 export type { StateStoreCase, StateStoreTools } from './store-case.js';
 
@@ -12,7 +11,7 @@ export type { StateStoreCase, StateStoreTools } from './store-case.js';
  * Each case needs a store of its own without any keys.
  */
 export function stateStoreCases(): readonly StateStoreCase[] {
-  return [...CASES, ...WINDOW_CASES, ...CHANNEL_CASES].map(([name, run]) => Object.freeze({ name, run }));
+  return [...CASES, ...COUNTER_CASES].map(([name, run]) => Object.freeze({ name, run }));
 }
 
 const KEYS = ['__proto__', 'constructor', 'toString', 'a b', 'a:b:c', ':', '*', '{x}', 'Ünïcödé 🗝️ 鍵', 'line\nbreak\0nul', 'k'.repeat(512)];
@@ -72,75 +71,6 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'adds up what 100 add at once',
-    async (store) => {
-      // First under a new key, then under one that exists.
-      for (const before of [0, 100]) {
-        const sums = await Promise.all(Array.from({ length: 100 }, () => store.increment('count', 1)));
-        assert.deepEqual(
-          sums.map(({ value }) => value).sort((a, b) => a! - b!),
-          Array.from({ length: 100 }, (_, index) => before + index + 1),
-        );
-        assert.equal(Number(await store.get('count')), before + 100);
-      }
-    },
-  ],
-  [
-    'adds as JavaScript does',
-    async (store) => {
-      const numbers = [0.1, 0.2, -0.3, 1e-7, 1e21, -1e21, 1 / 3, 5e-324, 9_007_199_254_740_991, 2, -0, 123_456_789.123_456_79];
-      let sum = 0;
-      for (const number of numbers) {
-        sum += number;
-        assert.deepEqual(await store.increment('sum', number), { applied: true, value: sum });
-        assert.equal(Number(await store.get('sum')), sum);
-      }
-    },
-  ],
-  [
-    'never passes the largest sum, whoever adds at the same time',
-    async (store) => {
-      const results = await Promise.all(Array.from({ length: 100 }, () => store.increment('budget', 0.5, { max: 10 })));
-      assert.equal(results.filter(({ applied }) => applied).length, 20);
-      assert.ok(results.every(({ value }) => value! <= 10));
-      assert.deepEqual(await store.increment('budget', 0.5, { max: 10 }), { applied: false, value: 10 });
-      assert.deepEqual(await store.increment('budget', -1, { max: 10 }), { applied: true, value: 9 });
-      assert.deepEqual(await store.increment('new', 11, { max: 10 }), { applied: false, value: undefined });
-      assert.equal(await store.get('new'), undefined);
-      assert.deepEqual(await store.increment('zero', 0, { max: 0 }), { applied: true, value: 0 });
-    },
-  ],
-  [
-    'refuses a sum that is no finite number',
-    async (store) => {
-      await store.increment('huge', Number.MAX_VALUE);
-      assert.deepEqual(await store.increment('huge', Number.MAX_VALUE), { applied: false, value: Number.MAX_VALUE });
-    },
-  ],
-  [
-    'adds only to what exists, if told so',
-    async (store) => {
-      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), { applied: false, value: undefined });
-      assert.equal(await store.get('key'), undefined);
-      await store.increment('key', 1);
-      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), { applied: true, value: 2 });
-    },
-  ],
-  [
-    'adds to numbers written as text, and refuses other text',
-    async (store) => {
-      for (const [index, text] of ['41', '-1.5', '1e3', '.5', '007'].entries()) {
-        await store.compareAndSet(`number ${index}`, undefined, text);
-        assert.deepEqual(await store.increment(`number ${index}`, 1), { applied: true, value: Number(text) + 1 });
-      }
-      for (const text of ['', 'text', ' 1', '0x10', 'Infinity', 'nan', '1e999', '.', '1.2.3', '1,5', '1\0']) {
-        await store.compareAndSet(`not ${text}`, undefined, text);
-        await refused(() => store.increment(`not ${text}`, 1), 'INVALID_ARGUMENT');
-        assert.equal(await store.get(`not ${text}`), text);
-      }
-    },
-  ],
-  [
     'forgets a text when its time is over',
     async (store, { advance }) => {
       await store.compareAndSet('short', undefined, 'a', { ttlMs: 40 });
@@ -163,18 +93,6 @@ const CASES: readonly NamedRun[] = [
       await advance(1_020);
       assert.equal(await store.get('shorter'), undefined);
       assert.equal(await store.get('for good'), 'b');
-    },
-  ],
-  [
-    'keeps the lifetime of a number that is added to',
-    async (store, { advance }) => {
-      await store.increment('short', 1, { ttlMs: 1_000 });
-      await store.increment('short', 1, { ttlMs: LONG_MS });
-      await store.increment('for good', 1);
-      await store.increment('for good', 1, { ttlMs: 40 });
-      await advance(1_020);
-      assert.equal(await store.get('short'), undefined);
-      assert.deepEqual(await store.increment('for good', 1), { applied: true, value: 3 });
     },
   ],
   [
@@ -349,6 +267,109 @@ const CASES: readonly NamedRun[] = [
       await refused(() => store.compareAndSet('key', undefined, 'a', anything({ ttl: 1 })), 'INVALID_ARGUMENT');
       await refused(() => store.subscribe('channel', anything('listener')), 'INVALID_ARGUMENT');
       assert.equal(await store.get('key'), undefined);
+    },
+  ],
+  [
+    'brings messages to all who listen to the channel, in the order they were sent',
+    async (store) => {
+      const first: string[] = [];
+      const second: string[] = [];
+      await store.subscribe('channel', (message) => void first.push(message));
+      await store.subscribe('channel', (message) => void second.push(message));
+      await store.subscribe('other', (message) => void first.push(`other ${message}`));
+      const sent = Array.from({ length: 200 }, (_, index) => String(index));
+      await Promise.all(sent.map((message) => store.publish('channel', message)));
+      await eventually(() => first.length >= 200 && second.length >= 200, 'all messages are heard');
+      assert.deepEqual(first, sent);
+      assert.deepEqual(second, sent);
+    },
+  ],
+  [
+    'never calls a listener within publish',
+    async (store) => {
+      const order: string[] = [];
+      await store.subscribe('channel', () => void order.push('heard'));
+      const published = store.publish('channel', 'message');
+      order.push('sent');
+      await published;
+      await eventually(() => order.length === 2, 'the message is heard');
+      assert.deepEqual(order, ['sent', 'heard']);
+    },
+  ],
+  [
+    'stops telling a listener, and that one only',
+    async (store) => {
+      const heard: string[] = [];
+      const listener = (message: string) => void heard.push(message);
+      const stopFirst = await store.subscribe('channel', listener);
+      const stopSecond = await store.subscribe('channel', listener);
+      await stopFirst();
+      await stopFirst();
+      await store.publish('channel', 'one');
+      await eventually(() => heard.length > 0, 'the second still listens');
+      await stopSecond();
+      await store.subscribe('channel', (message) => void heard.push(`later ${message}`));
+      await store.publish('channel', 'two');
+      await eventually(() => heard.length > 1, 'the third listens');
+      assert.deepEqual(heard, ['one', 'later two']);
+    },
+  ],
+  [
+    'is not hurt by listeners that throw',
+    async (store) => {
+      const heard: string[] = [];
+      await store.subscribe('channel', () => {
+        throw new Error('listener');
+      });
+      const rejection = new Error('async listener');
+      let unhandled = 0;
+      const handle = (reason: unknown) => {
+        if (reason !== rejection) throw reason;
+        unhandled += 1;
+      };
+      // Without it such a rejection ends the process.
+      process.on('unhandledRejection', handle);
+      try {
+        await store.subscribe('channel', () => Promise.reject(rejection) as unknown as void);
+        await store.subscribe('channel', (message) => void heard.push(message));
+        await store.publish('channel', 'one');
+        await store.publish('channel', 'two');
+        await eventually(() => heard.length === 2, 'the third listener hears both');
+        assert.equal(await store.get('key'), undefined);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      } finally {
+        process.off('unhandledRejection', handle);
+      }
+      assert.equal(unhandled, 0, 'the rejections of listeners are handled');
+    },
+  ],
+  [
+    'serves 1,000 channels',
+    async (store) => {
+      const channels = Array.from({ length: 1_000 }, (_, index) => `channel ${index}`);
+      const heard = new Map<string, string>();
+      const stops: (() => Promise<void>)[] = [];
+      for (let start = 0; start < channels.length; start += 100) {
+        stops.push(...(await Promise.all(channels.slice(start, start + 100).map((channel) => store.subscribe(channel, (message) => void heard.set(channel, message))))));
+      }
+      for (const channel of channels) await store.publish(channel, `to ${channel}`);
+      await eventually(() => heard.size === channels.length, 'all channels are heard');
+      assert.ok(channels.every((channel) => heard.get(channel) === `to ${channel}`));
+      for (let start = 0; start < stops.length; start += 100) await Promise.all(stops.slice(start, start + 100).map((stop) => stop()));
+    },
+  ],
+  [
+    'refuses everything after it was closed, and may be closed twice',
+    async (store) => {
+      await store.subscribe('channel', () => undefined);
+      await store.close();
+      await store.close();
+      await refused(() => store.get('key'), 'STATE_UNAVAILABLE');
+      await refused(() => store.compareAndSet('key', undefined, 'a'), 'STATE_UNAVAILABLE');
+      await refused(() => store.increment('key', 1), 'STATE_UNAVAILABLE');
+      await refused(() => store.expire('key', 1), 'STATE_UNAVAILABLE');
+      await refused(() => store.publish('channel', 'message'), 'STATE_UNAVAILABLE');
+      await refused(() => store.subscribe('channel', () => undefined), 'STATE_UNAVAILABLE');
     },
   ],
 ];

@@ -75,7 +75,7 @@ export class FaultyStore implements StateStore {
     this.operations.push(name);
     const fault = this.next();
     const result = fault === 'refused' ? undefined : await operation();
-    if (fault !== 'none') throw new ToolError('STATE_UNAVAILABLE', 'expected an answer of the store, found none');
+    if (fault !== 'none') throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
     return result as T;
   }
 }

@@ -177,7 +177,7 @@ describe('credentials', () => {
     expect(JSON.stringify([error.message, error.details])).not.toContain('very-secret');
   });
 
-  it('that come later are used, by a provider made anew', async () => {
+  it('that come later are used, by a provider that is made again', async () => {
     const env: Record<string, string> = { GOOGLE_API_KEY: 'k' };
     const router = search({ env });
     expect(await router.call({}, {}, REPEATABLE)).toMatchObject({ provider: 'serpapi' });

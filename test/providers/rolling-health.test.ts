@@ -26,7 +26,7 @@ describe('RollingHealth', () => {
     expect(health.lastCall('tool', 'search')).toEqual({ success: true, latencyMs: 104, at: 5_104 });
   });
 
-  it('equals a list whose last entries are counted anew, for any calls and any size', () => {
+  it('equals a list whose last entries are counted again, for any calls and any size', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.array(fc.tuple(fc.boolean(), fc.nat(1_000)), { maxLength: 40 }), (size, calls) => {
         const health = new RollingHealth({ size, clock: new ManualClock() });

@@ -198,7 +198,7 @@ describe('routers that share a store', () => {
     expect(other.state()).toBe('backing-off');
   });
 
-  it('lock nobody out for what a store says: damaged and endless states end', async () => {
+  it('lock no call out for what a store says: damaged and endless states end', async () => {
     for (const text of ['', '{', '[]', 'null', '{"v":1,"kind":"backing-off","failures":1,"backoffMs":1e9}', '{"v":2,"kind":"backing-off"}', '{"v":2,"kind":"backing-off","failures":-1,"durationMs":1}', '{"v":2,"kind":"backing-off","failures":1,"durationMs":1e300}', '{"v":2,"kind":"half-open","failures":1,"durationMs":1e300,"binding":true}']) {
       const { all, memory, advance } = processes(1);
       const { router, call } = all[0]!;

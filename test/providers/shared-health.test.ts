@@ -265,7 +265,7 @@ describe('SharedHealth', () => {
     }
   });
 
-  it('keeps no process alive by its timers, also while the store is gone and nobody closes it', async () => {
+  it('keeps no process alive by its timers, also while the store is gone and it is never closed', async () => {
     const keepingAlive = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     const store = new FaultyStore();
     store.setAvailable(false);

@@ -20,7 +20,7 @@ export class FlakyStore implements StateStore {
     return this.#again(() => this.#store.get(key));
   }
 
-  /** A lost answer is found out by looking: nobody else writes this text in its place. */
+  /** A lost answer is found out by looking: nothing else writes this text in its place. */
   compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
     const isOwn = expected !== next && options?.ttlMs === undefined;
     return this.#again(() => this.#store.compareAndSet(key, expected, next, options), isOwn ? async () => ((await this.get(key)) === next ? true : undefined) : 'never lost');

@@ -65,7 +65,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   });
 
   /** That operations settle soon while it fails, are all refused after the first that had no answer, and work after it. */
-  async function expectOutage(fail: () => void | Promise<void>, mend: () => void | Promise<void>): Promise<void> {
+  async function expectOutage(fail: () => void | Promise<void>, fix: () => void | Promise<void>): Promise<void> {
     await fail();
     const first = await tryAll(store);
     expect(first.slowestMs).toBeLessThan(PROMPT_MS);
@@ -74,7 +74,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     const second = await tryAll(store);
     expect(second.slowestMs).toBeLessThan(PROMPT_MS / 2);
     expect(second.codes).toEqual(REFUSED);
-    await mend();
+    await fix();
     await expectReturn();
     expect(changes).toEqual([false, true]);
   }
@@ -243,7 +243,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await expect(store.increment('count', 1)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { reason: 'not_connected', sent: false } });
   });
 
-  it('notices a loss also while nobody asks for anything', async () => {
+  it('notices a loss also while nothing is asked for', async () => {
     server.pause();
     await eventually(() => !store.available, 'the loss is noticed');
     server.resume();

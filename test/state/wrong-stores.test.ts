@@ -53,7 +53,7 @@ class IgnoringRejections extends MemoryStateStore {
 }
 
 describe('the cases of state stores', () => {
-  // A rejection that nobody handles fails the case; here it is not to fail the run, too.
+  // An unhandled rejection fails the case; here it is not to fail the run, too.
   const handlers = process.listeners('unhandledRejection');
   beforeAll(() => void process.removeAllListeners('unhandledRejection'));
   afterAll(() => handlers.forEach((handler) => process.on('unhandledRejection', handler)));

@@ -115,8 +115,8 @@ export class RedisStateStore implements StateStore {
     let cursor = '0';
     do {
       const reply = await this.#send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
-      const [next, found] = reply as readonly [string, readonly string[]];
-      for (const key of found) keys.add(key.slice(this.#prefix.length));
+      const [next, page] = reply as readonly [string, readonly string[]];
+      for (const key of page) keys.add(key.slice(this.#prefix.length));
       cursor = next;
     } while (cursor !== '0' && keys.size < most);
     return Object.freeze([...keys].sort().slice(0, most));
