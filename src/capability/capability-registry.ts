@@ -304,7 +304,7 @@ export class CapabilityRegistry {
       this.#folder?.read(force),
       Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index], this.#clock))),
     ]);
-    if (loading && folder?.found === false) throw new ToolError('INVALID_ARGUMENT', expectedGot('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`));
+    if (loading && folder?.exists === false) throw new ToolError('INVALID_ARGUMENT', expectedGot('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`));
     return this.#take({ code: this.#options.code, handlers: this.#options.handlers, files: folder?.files ?? [], sources: this.#withTold(sources), findings: folder?.findings ?? [] }, loading);
   }
 

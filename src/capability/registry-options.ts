@@ -9,7 +9,7 @@ import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { CapabilitySource } from './state/capability-source.js';
 import { handlerMap, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
-import type { ExecuteOf } from './state/manifest-folder.js';
+import type { ExecuteOf } from './manifest/read-manifest.js';
 
 export interface CapabilityOptions {
   /** The folder with manifests; see `findManifestFiles` for the places in it. */

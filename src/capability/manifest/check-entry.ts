@@ -5,28 +5,24 @@ import { issuesOf, isToolError } from '../../core/errors.js';
 import { suggestNames, toIssues } from '../../core/issues.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
-import { isMcpWrapper, KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
+import type { EntryFinding, Path } from './json-text.js';
+import { KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
 
-/** A problem of an entry for its author; errors make the entry unusable. */
-export interface EntryFinding {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-  readonly severity: 'error' | 'warning';
-}
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The unknown keys of one object that are named one by one. */
 const MOST_UNKNOWN = 20;
 
 /** Returns all problems of an entry by itself: wrong values, unsafe schemas, unknown keys. */
-export function checkEntry(fields: Readonly<Record<string, unknown>>, suggest: Suggester): readonly EntryFinding[] {
+export function checkEntry(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   return [...wrongValues(fields), ...missingParameters(fields), ...schemaFaults(fields, 'parameters'), ...schemaFaults(fields, 'output_schema'), ...lowDanger(fields), ...contradictedNeeds(fields), ...unknownKeys(fields, suggest)];
 }
 
-function error(path: readonly (string | number)[], message: string): EntryFinding {
+function error(path: Path, message: string): EntryFinding {
   return { path, message, severity: 'error' };
 }
 
-function wrongValues(fields: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
+function wrongValues(fields: Fields): readonly EntryFinding[] {
   const parsed = manifestEntrySchema.safeParse(fields);
   if (parsed.success) return [];
   const issues = parsed.error.issues.flatMap(branchesOf);
@@ -40,13 +36,15 @@ function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   return fitting.length === 1 ? fitting[0]!.flatMap((each) => branchesOf({ ...each, path: [...issue.path, ...each.path] })) : [issue];
 }
 
-function missingParameters(fields: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
-  if (fields['parameters'] !== undefined || isMcpWrapper(fields)) return [];
+function missingParameters({ parameters, providers }: Fields): readonly EntryFinding[] {
+  // An MCP server describes the input of the tools that stand for its own.
+  const standsForMcp = Array.isArray(providers) && providers.some((each) => isPlainObject(each) && each['name'] === 'mcp');
+  if (parameters !== undefined || standsForMcp) return [];
   return [error(['parameters'], 'Expected a JSON Schema of the input, got nothing (it is required). Use {"type": "object", "properties": {}} for a tool without input.')];
 }
 
 /** Refuses a value that is no JSON Schema, or one that cannot be enforced, with its place in the file. */
-function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): readonly EntryFinding[] {
+function schemaFaults(fields: Fields, key: string): readonly EntryFinding[] {
   const schema = fields[key];
   if (!isPlainObject(schema)) return [];
   try {
@@ -59,20 +57,20 @@ function schemaFaults(fields: Readonly<Record<string, unknown>>, key: string): r
 }
 
 /** Refuses two statements about the same thing: the lower one would win silently. */
-function lowDanger({ danger_level: danger, safety_level: safety }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
+function lowDanger({ danger_level: danger, safety_level: safety }: Fields): readonly EntryFinding[] {
   const rank = dangerRank(danger as DangerLevel);
   if (rank < 0 || rank >= dangerRank(safety as DangerLevel)) return [];
   return [error(['danger_level'], `Expected a danger level not below the safety level ${describeValue(safety)}, got ${describeValue(danger)}. Raise it, or leave it out.`)];
 }
 
-function contradictedNeeds({ auth }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
+function contradictedNeeds({ auth }: Fields): readonly EntryFinding[] {
   if (!isPlainObject(auth) || !isPlainObject(auth['envs'])) return [];
   return Object.entries(auth['envs'])
     .filter(([, need]) => isPlainObject(need) && typeof need['required'] === 'boolean' && need['required'] === need['optional'])
     .map(([variable]) => error(['auth', 'envs', variable], 'Expected "required" or "optional", got both with the same value. Leave one out.'));
 }
 
-function unknownKeys(fields: Readonly<Record<string, unknown>>, suggest: Suggester): readonly EntryFinding[] {
+function unknownKeys(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   const { auth, providers, idempotency_key: key } = fields;
   return [
     ...unknownIn(fields, KNOWN_KEYS.entry, [], suggest),
@@ -82,7 +80,7 @@ function unknownKeys(fields: Readonly<Record<string, unknown>>, suggest: Suggest
   ];
 }
 
-function unknownIn(value: unknown, known: readonly string[], path: readonly (string | number)[], suggest: Suggester): readonly EntryFinding[] {
+function unknownIn(value: unknown, known: readonly string[], path: Path, suggest: Suggester): readonly EntryFinding[] {
   if (!isPlainObject(value)) return [];
   const unknown = Object.keys(value).filter((key) => !known.includes(key));
   const findings = unknown.slice(0, MOST_UNKNOWN).map((key): EntryFinding => {

@@ -1,4 +1,5 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
 
 /** The depth of lists and objects: far above real manifests, far below the depth at which recursion fails. */
 const MAX_DEPTH = 64;
@@ -12,12 +13,14 @@ export interface Position {
 
 export type Path = readonly (string | number)[];
 
-/** A problem of a text that its values no longer show. */
-export interface TextFinding extends Position {
+/** A problem for the author of a text; an error makes the entry in which it stands unusable. */
+export interface EntryFinding {
   readonly path: Path;
   readonly message: string;
   readonly severity: 'error' | 'warning';
 }
+
+export type TextFinding = EntryFinding & Position;
 
 /** The result of parsing: the JSON, or the place where it is broken. */
 export type ParsedText = { readonly ok: true; readonly value: unknown; readonly text: JsonText } | { readonly ok: false; readonly fault: TextFinding };
@@ -112,21 +115,18 @@ export class JsonText {
     return positionOf(this.#lines, node.offset);
   }
 
-  /**
-   * Returns the problems that the values no longer show: keys given twice, halves of characters, numbers beyond all
-   * bounds.
-   */
+  /** Returns the problems that values no longer show: keys given twice, halves of characters, numbers beyond all bounds. */
   findings(): readonly TextFinding[] {
-    const found: TextFinding[] = [];
-    this.#look(this.#root, [], found);
-    return found;
+    const findings: TextFinding[] = [];
+    this.#check(this.#root, [], findings);
+    return findings;
   }
 
-  #look(node: Node, path: Path, found: TextFinding[]): void {
-    const say = (severity: TextFinding['severity'], message: string, at: Node = node, place: Path = path) => found.push({ ...positionOf(this.#lines, at.offset), path: place, message, severity });
+  #check(node: Node, path: Path, findings: TextFinding[]): void {
+    const say = (severity: TextFinding['severity'], message: string, at: Node = node, place: Path = path) => findings.push({ ...positionOf(this.#lines, at.offset), path: place, message, severity });
     if (node.type === 'number' && !Number.isFinite(node.value)) say('error', 'Expected a number of usual size, got one beyond all bounds.');
     if (node.type === 'string' && LONE_SURROGATE.test(node.value as string)) say('error', 'Expected text of whole characters, got half of a surrogate pair. Write the character itself.');
-    if (node.type === 'array') node.children?.forEach((child, index) => this.#look(child, [...path, index], found));
+    if (node.type === 'array') node.children?.forEach((child, index) => this.#check(child, [...path, index], findings));
     if (node.type !== 'object') return;
     const seen = new Set<string>();
     for (const { children: [key, value] = [] } of node.children ?? []) {
@@ -135,7 +135,7 @@ export class JsonText {
       if (LONE_SURROGATE.test(name)) say('error', 'Expected a key of whole characters, got half of a surrogate pair.', key, path);
       if (seen.has(name)) say('warning', 'Expected every key once, got it again. Only the last value counts.', key, place);
       seen.add(name);
-      this.#look(value!, place, found);
+      this.#check(value!, place, findings);
     }
   }
 }
@@ -148,12 +148,7 @@ function memberOf(node: Node, key: string): Node | undefined {
 }
 
 function lineStarts(text: string): readonly number[] {
-  const starts = [0];
-  for (let offset = 0; offset < text.length; offset++) {
-    const character = text[offset];
-    if (character === '\n' || (character === '\r' && text[offset + 1] !== '\n')) starts.push(offset + 1);
-  }
-  return starts;
+  return [0, ...Array.from(text.matchAll(/\r\n?|\n/g), ({ index, 0: end }) => index + end.length)];
 }
 
 function positionOf(lines: readonly number[], offset: number): Position {
@@ -167,7 +162,39 @@ function positionOf(lines: readonly number[], offset: number): Position {
   return { line: low + 1, column: offset - lines[low]! + 1 };
 }
 
-/** A path as a JSON pointer (RFC 6901). */
+/** The largest text in characters (the limit of files is 1 MiB), and the entries of one text. */
+const MAX_TEXT_LENGTH = 1_048_576;
+const MAX_ENTRIES = 1_000;
+
+/** The list of entries in a text. */
+export interface EntryList {
+  readonly ok: true;
+  readonly list: readonly unknown[];
+  /** The path of the list. */
+  readonly base: Path;
+  readonly text: JsonText;
+  readonly findings: readonly TextFinding[];
+  /** The indexes of entries with values that cannot be stored or sent: half characters, endless numbers. */
+  readonly spoiled: ReadonlySet<unknown>;
+}
+
+/** Reads a JSON list, or an object with one under a key, or says why nothing of the text can be used. Never throws. */
+export function readList(source: string, key: string): EntryList | { readonly ok: false; readonly fault: TextFinding } {
+  const refused = (message: string) => ({ ok: false, fault: { path: [], line: 1, column: 1, message, severity: 'error' } }) as const;
+  if (source.length > MAX_TEXT_LENGTH) return refused('Expected a file of at most 1 MiB, got more. Split it into several files.');
+  const parsed = parseJsonText(source);
+  if (!parsed.ok) return parsed;
+  const { value, text } = parsed;
+  const inside = isPlainObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  const base: Path = Array.isArray(inside) ? [key] : [];
+  const list: unknown = base.length === 0 ? value : inside;
+  if (!Array.isArray(list)) return refused(`Expected a list of ${key}, or an object with one under "${key}", got ${describeValue(inside ?? value)}.`);
+  if (list.length > MAX_ENTRIES) return refused(`Expected at most ${MAX_ENTRIES} ${key} in one file, got ${list.length}. Split it into several files.`);
+  const findings = text.findings();
+  return { ok: true, list, base, text, findings, spoiled: new Set(findings.flatMap(({ path, severity }) => (severity === 'error' ? [path[base.length]] : []))) };
+}
+
+/** Returns a path as a JSON pointer (RFC 6901). */
 export function pointerOf(path: Path): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -127,38 +127,6 @@ export const KNOWN_KEYS = Object.freeze({
   idempotencyKey: ['required', 'scope', 'guidance'],
 });
 
-/** Returns true for an entry whose input is described by the MCP server that it stands for. */
-export function isMcpWrapper(fields: Plain): boolean {
-  return Array.isArray(fields['providers']) && fields['providers'].some((each) => isPlainObject(each) && each['name'] === 'mcp');
-}
-
-/** An entry without its function-calling wrapper. */
-export interface UnwrappedEntry {
-  readonly fields: Plain;
-  /** The keys inside `function`. */
-  readonly inside: ReadonlySet<string>;
-  /** The keys that stand both beside and inside `function`, with different values. */
-  readonly twice: readonly string[];
-}
-
-/**
- * Takes the function-calling form (`{type: "function", function: {name, description, parameters}}`) apart.
- *
- * Metadata may stand beside `function` or inside of it. Entries of the plain form are returned as they are.
- */
-export function unwrapEntry(raw: Plain): UnwrappedEntry {
-  if (!Object.hasOwn(raw, 'function') || !isPlainObject(raw['function'])) return { fields: raw, inside: new Set(), twice: [] };
-  const { function: wrapped, ...beside } = raw;
-  const inside = wrapped;
-  const twice = Object.keys(inside).filter((key) => Object.hasOwn(beside, key) && JSON.stringify(beside[key]) !== JSON.stringify(inside[key]));
-  return { fields: { ...beside, ...inside }, inside: new Set(Object.keys(inside)), twice };
-}
-
-/** Returns an entry whose `auth` stands under the name that others give it, `authentication`, with `auth`; `undefined` for others. */
-export function withAuth({ authentication, ...fields }: Plain): Plain | undefined {
-  return isPlainObject(authentication) && !Object.hasOwn(fields, 'auth') ? { ...fields, auth: authentication } : undefined;
-}
-
 /** The draft that editors support best. */
 const TARGET = 'draft-7';
 

@@ -1,16 +1,12 @@
-import { issuesOf, isToolError } from '../../core/errors.js';
+import { isToolError, issuesOf } from '../../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
-import { checkEntry, createSuggester, type EntryFinding, type Suggester } from './check-entry.js';
+import { checkEntry, createSuggester } from './check-entry.js';
 import { defineEntry, inManifestKeys, KEY_OF_OPTION } from './define-entry.js';
-import { type JsonText, parseJsonText, type Path, pointerOf } from './json-text.js';
-import { type ManifestEntry, unwrapEntry, type UnwrappedEntry, withAuth } from './manifest-entry.js';
+import { pointerOf, readList, type EntryFinding, type Path, type Position } from './json-text.js';
+import type { ManifestEntry } from './manifest-entry.js';
 import type { ManifestIssue } from './manifest-issue.js';
 
-/** The largest manifest file in characters; the limit of files is 1 MiB. */
-const MAX_TEXT_LENGTH = 1_048_576;
-/** The largest number of tools in one file. */
-const MAX_ENTRIES = 1_000;
 /** The issues of one file that are reported: a broken generator can make one per character. */
 const MAX_ISSUES = 1_000;
 
@@ -33,12 +29,8 @@ export interface ReadResult {
   readonly total: number;
 }
 
-export interface ReadOptions {
-  /** The name of the text in issues. @default 'manifest' */
-  readonly file?: string;
-  /** Returns the work of a tool, if it is known. */
-  readonly executeOf?: (entry: ManifestEntry) => Execute<never> | undefined;
-}
+/** Returns the work of a tool, if it is known. */
+export type ExecuteOf = (entry: ManifestEntry) => Execute<never> | undefined;
 
 /**
  * Reads the text of a manifest: a JSON list of tools, or an object with such a list under `tools`.
@@ -46,124 +38,94 @@ export interface ReadOptions {
  * Every entry is checked by itself; one with an error is left out, with all its errors among the issues. Among entries
  * with the same name the first is used. A text that is no JSON has no entries at all. Never throws, whatever the text.
  */
-export function readManifest(text: string, { file = 'manifest', executeOf = () => undefined }: ReadOptions = {}): ReadResult {
-  const refused = (message: string, line = 1, column = 1): ReadResult => ({ entries: [], issues: [{ file, path: '', line, column, message, severity: 'error' }], total: 0 });
-  if (text.length > MAX_TEXT_LENGTH) return refused('Expected a manifest of at most 1 MiB, got more. Split it into several files.');
-  const parsed = parseJsonText(text);
-  if (!parsed.ok) return refused(parsed.fault.message, parsed.fault.line, parsed.fault.column);
-  const { list, base } = listOf(parsed.value);
-  if (list === undefined) return refused(`Expected a list of tools, or an object with one under "tools", got ${describeValue(parsed.value)}.`);
-  if (list.length > MAX_ENTRIES) return refused(`Expected at most ${MAX_ENTRIES} tools in one file, got ${list.length}. Split it into several files.`);
-  const reader = new ManifestReader(file, parsed.text, base, list);
-  return reader.read(executeOf);
-}
-
-function listOf(value: unknown): { readonly list?: readonly unknown[]; readonly base: Path } {
-  if (Array.isArray(value)) return { list: value, base: [] };
-  if (isPlainObject(value) && Object.hasOwn(value, 'tools') && Array.isArray(value['tools'])) return { list: value['tools'], base: ['tools'] };
-  return { base: [] };
-}
-
-class ManifestReader {
-  readonly #file: string;
-  readonly #text: JsonText;
-  readonly #base: Path;
-  readonly #list: readonly unknown[];
-  readonly #issues: ManifestIssue[] = [];
-  readonly #suggest: Suggester = createSuggester();
-  readonly #lineByName = new Map<string, number>();
-
-  constructor(file: string, text: JsonText, base: Path, list: readonly unknown[]) {
-    this.#file = file;
-    this.#text = text;
-    this.#base = base;
-    this.#list = list;
+export function readManifest(text: string, { file = 'manifest', executeOf = () => undefined }: { readonly file?: string; readonly executeOf?: ExecuteOf } = {}): ReadResult {
+  const issues: ManifestIssue[] = [];
+  const say = ({ path, message, severity }: EntryFinding, { line, column }: Position, raw?: unknown) => issues.push({ file, path: pointerOf(path), line, column, ...nameOf(raw), message, severity });
+  const read = readList(text, 'tools');
+  if (!read.ok) {
+    say(read.fault, read.fault);
+    return { entries: [], issues, total: 0 };
   }
-
-  read(executeOf: NonNullable<ReadOptions['executeOf']>): ReadResult {
-    // Half characters and endless numbers cannot be stored or sent: their entries are left out.
-    const spoiled = new Set<unknown>();
-    for (const { path, message, severity, line, column } of this.#text.findings()) {
-      const index = path[this.#base.length];
-      if (severity === 'error') spoiled.add(index);
-      this.#issues.push({ file: this.#file, path: pointerOf(path), line, column, ...nameOf(typeof index === 'number' ? this.#list[index] : undefined), message, severity });
-    }
-    const entries = this.#list.flatMap((raw, index) => {
-      const read = this.#entry(raw, index, executeOf);
-      return read === undefined || spoiled.has(index) ? [] : [read];
-    });
-    const sorted = this.#issues.sort((a, b) => a.line - b.line || a.column - b.column);
-    return { entries, issues: this.#bounded(sorted), total: this.#list.length };
-  }
-
-  #entry(raw: unknown, index: number, executeOf: NonNullable<ReadOptions['executeOf']>): ReadEntry | undefined {
+  const { list, base } = read;
+  for (const finding of read.findings) say(finding, finding, list[finding.path[base.length] as number]);
+  const suggest = createSuggester();
+  const lineByName = new Map<unknown, number>();
+  const entries = list.flatMap((raw, index): readonly ReadEntry[] => {
+    const { line } = read.text.positionAt([...base, index]);
+    const tell = (finding: EntryFinding) => {
+      const path = [...base, index, ...finding.path];
+      say({ ...finding, path }, read.text.positionAt(path), raw);
+    };
     if (!isPlainObject(raw)) {
-      this.#say(index, raw, { path: [], message: `Expected a tool as an object, got ${describeValue(raw)}.`, severity: 'error' });
-      return undefined;
+      tell({ path: [], message: `Expected a tool as an object, got ${describeValue(raw)}.`, severity: 'error' });
+      return [];
     }
-    const unwrapped = unwrapEntry(raw);
-    // Numbers beyond all bounds are reported already.
-    const cloned = cloneFinite(unwrapped.fields);
-    if (cloned === undefined) return undefined;
-    const renamed = withAuth(cloned);
-    const fields = renamed ?? cloned;
-    const findings = [...this.#wrapperFaults(unwrapped), ...checkEntry(fields, this.#suggest), ...this.#duplicate(fields, index)];
-    const wrong = new Set(findings.filter(({ severity }) => severity === 'error').map(({ path }) => path[0]));
-    const { definition, faults } = define(fields as ManifestEntry, wrong, executeOf);
-    for (const finding of [...findings, ...faults]) this.#say(index, raw, { ...finding, path: placeIn(unwrapped, renamed !== undefined && finding.path[0] === 'auth' ? ['authentication', ...finding.path.slice(1)] : finding.path) });
-    if (definition === undefined) return undefined;
-    return Object.freeze({ index, line: this.#text.positionAt([...this.#base, index]).line, entry: fields as ManifestEntry, definition });
-  }
-
-  #wrapperFaults({ twice }: UnwrappedEntry): readonly EntryFinding[] {
-    return twice.map((key) => ({ path: [key], message: 'Expected a key beside "function" or inside of it, got two different values. Leave one out.', severity: 'error' }));
-  }
-
-  #duplicate({ name }: Readonly<Record<string, unknown>>, index: number): readonly EntryFinding[] {
-    if (typeof name !== 'string') return [];
-    const first = this.#lineByName.get(name);
-    if (first !== undefined) return [{ path: ['name'], message: `Expected a name that no other tool of the file has, got ${describeValue(name)} again (first in line ${first}). Rename or remove one.`, severity: 'error' }];
-    this.#lineByName.set(name, this.#text.positionAt([...this.#base, index]).line);
-    return [];
-  }
-
-  #say(index: number, raw: unknown, { path, message, severity }: EntryFinding): void {
-    const place = [...this.#base, index, ...path];
-    this.#issues.push({ file: this.#file, path: pointerOf(place), ...this.#text.positionAt(place), ...nameOf(raw), message, severity });
-  }
-
-  /** Limits the issues, but never drops errors for warnings. */
-  #bounded(issues: readonly ManifestIssue[]): readonly ManifestIssue[] {
-    if (issues.length <= MAX_ISSUES) return issues.map((issue) => Object.freeze(issue));
-    const ranked = [...issues].sort((a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'));
-    const kept = new Set(ranked.slice(0, MAX_ISSUES));
-    const { severity } = ranked[MAX_ISSUES]!;
-    const more: ManifestIssue = { file: this.#file, path: '', line: 1, column: 1, message: `Expected fewer issues in one file, got ${issues.length - MAX_ISSUES} more.`, severity };
-    return [...issues.filter((issue) => kept.has(issue)), more].map((issue) => Object.freeze(issue));
-  }
+    const { fields, placeOf, twice } = plainForm(raw);
+    const entry = cloneFinite(fields);
+    if (entry === undefined) return [];
+    const findings = [...twice, ...checkEntry(fields, suggest)];
+    const { name } = fields;
+    const first = lineByName.get(name);
+    if (first !== undefined) findings.push({ path: ['name'], message: `Expected a name that no other tool of the file has, got ${describeValue(name)} again (first in line ${first}). Rename or remove one.`, severity: 'error' });
+    else if (typeof name === 'string') lineByName.set(name, line);
+    const { definition, faults } = define(entry, findings, executeOf);
+    for (const finding of [...findings, ...faults]) tell({ ...finding, path: placeOf(finding.path) });
+    return definition === undefined || read.spoiled.has(index) ? [] : [Object.freeze({ index, line, entry, definition })];
+  });
+  return { entries, issues: bounded(issues.sort((a, b) => a.line - b.line || a.column - b.column), file), total: list.length };
 }
 
-function cloneFinite(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+/** Limits the issues, but never drops errors for warnings. */
+function bounded(issues: readonly ManifestIssue[], file: string): readonly ManifestIssue[] {
+  if (issues.length <= MAX_ISSUES) return issues.map((issue) => Object.freeze(issue));
+  const ranked = [...issues].sort((a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'));
+  const kept = new Set(ranked.slice(0, MAX_ISSUES));
+  const more: ManifestIssue = { file, path: '', line: 1, column: 1, message: `Expected fewer issues in one file, got ${issues.length - MAX_ISSUES} more.`, severity: ranked[MAX_ISSUES]!.severity };
+  return [...issues.filter((issue) => kept.has(issue)), more].map((issue) => Object.freeze(issue));
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Takes the forms of others apart: `{type: "function", function: {name, description, parameters}}`, with metadata
+ * beside `function` or inside of it, and `authentication` for `auth`. `placeOf` returns the place of a field in the
+ * text; `twice` are the keys that stand both beside and inside `function`, with different values.
+ */
+function plainForm(raw: Fields): { readonly fields: Fields; readonly placeOf: (path: Path) => Path; readonly twice: readonly EntryFinding[] } {
+  const { function: wrapped, ...beside } = raw;
+  const inside: Fields = isPlainObject(wrapped) ? wrapped : {};
+  const { authentication, ...others }: Fields = isPlainObject(wrapped) ? { ...beside, ...inside } : raw;
+  const isRenamed = isPlainObject(authentication) && !Object.hasOwn(others, 'auth');
+  const differs = (key: string) => Object.hasOwn(beside, key) && JSON.stringify(beside[key]) !== JSON.stringify(inside[key]);
+  return {
+    fields: isRenamed ? { ...others, auth: authentication } : authentication === undefined ? others : { ...others, authentication },
+    placeOf: ([first, ...rest]) => {
+      if (first === undefined) return [];
+      const key = isRenamed && first === 'auth' ? 'authentication' : first;
+      return Object.hasOwn(inside, key) ? ['function', key, ...rest] : [key, ...rest];
+    },
+    twice: Object.keys(inside).filter(differs).map((key) => ({ path: [key], message: 'Expected a key beside "function" or inside of it, got two different values. Leave one out.', severity: 'error' })),
+  };
+}
+
+/** Returns fields frozen; `undefined` with a number beyond all bounds, which is reported already. */
+function cloneFinite(fields: Fields): ManifestEntry | undefined {
   try {
-    return cloneFrozen(fields);
+    return cloneFrozen(fields) as ManifestEntry;
   } catch {
     return undefined;
   }
 }
 
-/** Returns a path, inside the wrapper if the key stands there. */
-function placeIn({ inside }: UnwrappedEntry, path: Path): Path {
-  return typeof path[0] === 'string' && inside.has(path[0]) ? ['function', ...path] : path;
-}
-
 function nameOf(raw: unknown): { readonly entryName?: string } {
   if (!isPlainObject(raw)) return {};
-  const { name } = unwrapEntry(raw).fields;
+  const { name } = { ...raw, ...(isPlainObject(raw['function']) ? raw['function'] : {}) };
   return typeof name === 'string' ? { entryName: name.slice(0, 128) } : {};
 }
 
 /** Defines the tool. If keys are wrong, the rest is tried, so that contradictions are reported at the same time. */
-function define(entry: ManifestEntry, wrong: ReadonlySet<unknown>, executeOf: NonNullable<ReadOptions['executeOf']>): { readonly definition?: ToolDefinition; readonly faults: readonly EntryFinding[] } {
+function define(entry: ManifestEntry, findings: readonly EntryFinding[], executeOf: ExecuteOf): { readonly definition?: ToolDefinition; readonly faults: readonly EntryFinding[] } {
+  const wrong = new Set<unknown>(findings.filter(({ severity }) => severity === 'error').map(({ path }) => path[0]));
   try {
     if (wrong.size === 0) return { definition: defineEntry(entry, executeOf(entry)), faults: [] };
     const rest = Object.fromEntries(Object.entries(entry).filter(([key]) => !wrong.has(key)));
