@@ -2,62 +2,20 @@ import semver from 'semver';
 import { z } from 'zod';
 import { SideEffect } from '../core/enums.js';
 import { invalidArgument } from '../core/issues.js';
-import { anObject, checkOptions, type FieldsOf, oneOrMore, text } from '../core/options.js';
+import { anObject, checkOptions, oneOrMore, text, type FieldsOf } from '../core/options.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
-import { ownerMatches, parsePersonas, type PersonaFilter, schedulerMatches } from './manifest/persona.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, SafetyLevel } from './state/capability-items.js';
+import { ownerMatches, parsePersonas, personaKey } from './manifest/persona.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from './state/capability-items.js';
 import type { HealthLedger } from './state/health-ledger.js';
 
-export type OneOrMore<T extends string = string> = T | readonly T[];
+type OneOrMore<T extends string = string> = T | readonly T[];
 
 /** The conditions that every query of items with health may have. */
-export interface HealthQuery {
+interface HealthQuery {
   /** The least share of the last calls that succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
   /** Leaves items without calls out, beside `minSuccessRate`. @default false */
   readonly requireCalls?: boolean;
-}
-
-/** A condition on texts, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
-export const wanted = oneOrMore(text().transform(comparable)).optional();
-
-/** A condition that any of a few known values meets, written in any case. */
-export function anyOf<T extends string>(values: readonly T[]) {
-  return oneOrMore(z.preprocess((value) => (typeof value === 'string' ? comparable(value) : value), z.enum(values)) as unknown as z.ZodType<T, T>).optional();
-}
-
-/** The condition on owners, which `parsePersonas` reads. */
-export const personas = oneOrMore(z.string()).optional();
-
-/** The conditions on health. A rate of 80 is refused: it may mean 80 %, or be a slip. */
-export const healthShape = {
-  minSuccessRate: z.custom<number>((value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1').optional(),
-  requireCalls: z.boolean().default(false),
-} satisfies FieldsOf<HealthQuery>;
-
-/** Returns true if all wanted values are among some, in any case. */
-export function hasAll(asked: readonly string[] | undefined, values: readonly string[]): boolean {
-  if (asked === undefined) return true;
-  let there = comparableSets.get(values);
-  if (there === undefined) comparableSets.set(values, (there = new Set(values.map(comparable))));
-  const known = there;
-  return asked.every((value) => known.has(value));
-}
-
-/** The sets of frozen lists that tools keep: they are read with every query. */
-const comparableSets = new WeakMap<readonly string[], ReadonlySet<string>>();
-
-/** Returns the test of a success rate, which is `null` without calls. */
-export function rateFilter({ minSuccessRate, requireCalls }: { readonly minSuccessRate?: number | undefined; readonly requireCalls: boolean }): (rate: () => number | null) => boolean {
-  if (minSuccessRate === undefined) return requireCalls ? (rate) => rate() !== null : () => true;
-  return (rate) => {
-    const value = rate();
-    return value === null ? !requireCalls : value >= minSuccessRate;
-  };
-}
-
-function comparable(value: string): string {
-  return value.trim().toLowerCase();
 }
 
 /** A query of tools: every given condition must hold. Texts are compared in any case. */
@@ -76,54 +34,11 @@ export interface ToolQuery extends HealthQuery {
   /** The side effects; any of these. */
   readonly sideEffect?: OneOrMore<SideEffect>;
   /** The safety levels; any of these. */
-  readonly safetyLevel?: OneOrMore<SafetyLevel>;
+  readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
   /** The present availability of the tool. */
   readonly available?: boolean;
   /** Conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
-}
-
-const schema = z.strictObject({
-  ...healthShape,
-  personas,
-  provider: wanted,
-  version: oneOrMore(z.string()).optional(),
-  capability: wanted,
-  sideEffect: anyOf(Object.values(SideEffect)),
-  safetyLevel: anyOf(['low', 'medium', 'high']),
-  available: z.boolean().optional(),
-  filter: anObject<ToolFilter>('conditions of the filter').optional(),
-} satisfies FieldsOf<ToolQuery>);
-
-/**
- * Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the
- * answer.
- */
-export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): readonly ((tool: CapabilityTool) => boolean)[] {
-  const { personas: asked, provider, version, capability, sideEffect, safetyLevel, available, filter, ...health } = checkOptions(schema, query ?? null, 'conditions of the query');
-  const whose = parsePersonas(asked);
-  const meetsVersion = versionFilter(version);
-  const passes = compileFilter(filter ?? {});
-  const meetsRate = rateFilter(health);
-  const tests: ((tool: CapabilityTool) => boolean)[] = [];
-  if (asked !== undefined) tests.push((tool) => ownerMatches(whose, tool.owner));
-  if (provider !== undefined) tests.push((tool) => hasAll(provider, providerNamesOf(tool)));
-  if (capability !== undefined) tests.push((tool) => hasAll(capability, tool.capabilityTags));
-  if (version !== undefined) tests.push((tool) => meetsVersion(tool.entry.version));
-  if (sideEffect !== undefined) tests.push((tool) => tool.entry.sideEffects.some((effect) => sideEffect.includes(effect)));
-  if (safetyLevel !== undefined) tests.push((tool) => safetyLevel.includes(tool.safetyLevel));
-  if (filter !== undefined) tests.push((tool) => passes(tool.entry));
-  if (available !== undefined) tests.push((tool) => tool.available === available);
-  if (health.minSuccessRate !== undefined || health.requireCalls) tests.push((tool) => meetsRate(() => ledger.toolRate(tool.owner, tool.name)));
-  return tests;
-}
-
-const providerNames = new WeakMap<CapabilityTool, readonly string[]>();
-
-function providerNamesOf(tool: CapabilityTool): readonly string[] {
-  let names = providerNames.get(tool);
-  if (names === undefined) providerNames.set(tool, (names = Object.freeze(tool.entry.providers.map(({ name }) => name))));
-  return names;
 }
 
 interface WorkQuery {
@@ -151,10 +66,7 @@ export interface TaskQuery extends WorkQuery {
   readonly tag?: OneOrMore;
 }
 
-/**
- * A query of jobs: every given condition must hold; with `personas`, one of these must also be allowed to schedule the
- * job.
- */
+/** A query of jobs: every given condition must hold; one of the `personas` must also be allowed to schedule the job. */
 export interface JobQuery extends WorkQuery, HealthQuery {
   /** The names of skills that it needs; all of them. */
   readonly skill?: OneOrMore;
@@ -162,47 +74,130 @@ export interface JobQuery extends WorkQuery, HealthQuery {
   readonly requiredCapability?: OneOrMore;
 }
 
-const workShape = { personas, tool: wanted, available: z.boolean().optional() } satisfies FieldsOf<WorkQuery>;
-const skillSchema = z.strictObject({ ...workShape, capability: wanted, requiredCapability: wanted } satisfies FieldsOf<SkillQuery>);
-const taskSchema = z.strictObject({ ...workShape, skill: wanted, tag: wanted } satisfies FieldsOf<TaskQuery>);
-const jobSchema = z.strictObject({ ...workShape, ...healthShape, skill: wanted, requiredCapability: wanted } satisfies FieldsOf<JobQuery>);
+/** A condition on texts, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
+const wanted = oneOrMore(text().transform(comparable)).optional();
+/** A condition that any of a few known values meets, written in any case. */
+const anyOf = <T extends string>(values: readonly T[]) => oneOrMore(z.preprocess((value) => (typeof value === 'string' ? comparable(value) : value), z.enum(values)) as unknown as z.ZodType<T, T>).optional();
+
+const common = { personas: oneOrMore(z.string()).optional(), available: z.boolean().optional() };
+const healthShape = {
+  // A rate of 80 is refused: it may mean 80 %, or be a slip.
+  minSuccessRate: z.custom<number>((value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1').optional(),
+  requireCalls: z.boolean().default(false),
+};
+const toolSchema = z.strictObject({
+  ...common,
+  ...healthShape,
+  provider: wanted,
+  version: oneOrMore(z.string()).optional(),
+  capability: wanted,
+  sideEffect: anyOf(Object.values(SideEffect)),
+  safetyLevel: anyOf(['low', 'medium', 'high']),
+  filter: anObject<ToolFilter>('conditions of the filter').optional(),
+} satisfies FieldsOf<ToolQuery>);
+const skillSchema = z.strictObject({ ...common, tool: wanted, capability: wanted, requiredCapability: wanted } satisfies FieldsOf<SkillQuery>);
+const taskSchema = z.strictObject({ ...common, tool: wanted, skill: wanted, tag: wanted } satisfies FieldsOf<TaskQuery>);
+const jobSchema = z.strictObject({ ...common, ...healthShape, tool: wanted, skill: wanted, requiredCapability: wanted } satisfies FieldsOf<JobQuery>);
+const WHAT = 'conditions of the query';
+
+/** The test of a condition; `undefined` for one that was not given. */
+type Test<Item> = ((item: Item) => boolean) | undefined;
+
+/**
+ * Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the
+ * answer.
+ */
+export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): (tool: CapabilityTool) => boolean {
+  const { provider, version, capability, sideEffect, safetyLevel, filter, ...rest } = checkOptions(toolSchema, query ?? null, WHAT);
+  const meetsVersion = version && versionFilter(version);
+  const passes = filter && compileFilter(filter);
+  return every<CapabilityTool>(
+    ofOwners(rest.personas),
+    hasAll(provider, ({ entry }) => entry.providers),
+    hasAll(capability, (tool) => tool.capabilityTags),
+    meetsVersion && (({ entry }) => meetsVersion(entry.version)),
+    sideEffect && (({ entry }) => entry.sideEffects.some((effect) => sideEffect.includes(effect))),
+    safetyLevel && ((tool) => safetyLevel.includes(tool.safetyLevel)),
+    passes && (({ entry }) => passes(entry)),
+    isAvailable(rest.available),
+    succeeds(rest, ({ owner, name }) => ledger.toolRate(owner, name)),
+  );
+}
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileSkillQuery(query: SkillQuery): (skill: CapabilitySkill) => boolean {
-  const { capability, requiredCapability, ...work } = checkOptions(skillSchema, query ?? null, WHAT);
-  const meets = compileWorkQuery(work, parsePersonas(work.personas));
-  return (skill) => meets(skill) && hasAll(capability, skill.capabilityTags) && hasAll(requiredCapability, skill.requiredCapabilities);
+  const { personas, tool, available, capability, requiredCapability } = checkOptions(skillSchema, query ?? null, WHAT);
+  return every<CapabilitySkill>(ofOwners(personas), hasAll(tool, needsTools), hasAll(capability, (skill) => skill.capabilityTags), hasAll(requiredCapability, (skill) => skill.requiredCapabilities), isAvailable(available));
 }
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileTaskQuery(query: TaskQuery): (task: CapabilityTask) => boolean {
-  const { skill, tag, ...work } = checkOptions(taskSchema, query ?? null, WHAT);
-  const meets = compileWorkQuery(work, parsePersonas(work.personas));
-  return (task) => meets(task) && hasAll(skill, task.requiredSkills) && hasAll(tag, task.tags);
+  const { personas, tool, available, skill, tag } = checkOptions(taskSchema, query ?? null, WHAT);
+  return every<CapabilityTask>(ofOwners(personas), hasAll(tool, needsTools), hasAll(skill, (task) => task.requiredSkills), hasAll(tag, (task) => task.tags), isAvailable(available));
 }
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolean {
-  const { skill, requiredCapability, ...work } = checkOptions(jobSchema, query ?? null, WHAT);
-  const whose = parsePersonas(work.personas);
-  const meets = compileWorkQuery(work, whose);
-  const meetsRate = rateFilter(work);
-  return (job) => schedulerMatches(whose, job.personas) && meets(job) && hasAll(skill, job.requiredSkills) && hasAll(requiredCapability, job.requiredCapabilities) && meetsRate(() => job.health.successRate);
+  const { personas, tool, available, skill, requiredCapability, ...health } = checkOptions(jobSchema, query ?? null, WHAT);
+  const schedulers = parsePersonas(personas).wanted;
+  return every<CapabilityJob>(
+    ofOwners(personas),
+    schedulers.size === 0 ? undefined : (job) => job.personas.some((persona) => schedulers.has(personaKey(persona))),
+    hasAll(tool, needsTools),
+    hasAll(skill, (job) => job.requiredSkills),
+    hasAll(requiredCapability, (job) => job.requiredCapabilities),
+    isAvailable(available),
+    succeeds(health, (job) => job.health.successRate),
+  );
 }
 
-const WHAT = 'conditions of the query';
+function every<Item>(...tests: readonly Test<Item>[]): (item: Item) => boolean {
+  const given = tests.filter((test) => test !== undefined);
+  return (item) => given.every((test) => test(item));
+}
 
-function compileWorkQuery({ tool, available }: Pick<z.output<typeof skillSchema>, 'tool' | 'available'>, whose: PersonaFilter): (work: CapabilitySkill | CapabilityTask | CapabilityJob) => boolean {
-  return (work) => ownerMatches(whose, work.owner) && hasAll(tool, work.requiredTools) && (available === undefined || work.available === available);
+function ofOwners(personas: readonly string[] | undefined): Test<{ readonly owner: string | null }> {
+  const whose = parsePersonas(personas);
+  return personas && (({ owner }) => ownerMatches(whose, owner));
+}
+
+function isAvailable(asked: boolean | undefined): Test<{ readonly available: boolean }> {
+  return asked === undefined ? undefined : ({ available }) => available === asked;
+}
+
+const needsTools = ({ requiredTools }: CapabilitySkill | CapabilityTask | CapabilityJob) => requiredTools;
+
+/** Tests that all wanted values are among those of an item, in any case. */
+function hasAll<Item>(asked: readonly string[] | undefined, valuesOf: (item: Item) => readonly (string | { readonly name: string })[]): Test<Item> {
+  return asked && ((item) => {
+    const values = valuesOf(item);
+    let known = comparableSets.get(values);
+    if (known === undefined) comparableSets.set(values, (known = new Set(values.map((value) => comparable(typeof value === 'string' ? value : value.name)))));
+    return asked.every((value) => known.has(value));
+  });
+}
+
+/** The sets of frozen lists that items keep: they are read with every query. */
+const comparableSets = new WeakMap<object, ReadonlySet<string>>();
+
+function comparable(value: string): string {
+  return value.trim().toLowerCase();
+}
+
+/** Tests the success rate of an item, which is `null` without calls. */
+function succeeds<Item>({ minSuccessRate, requireCalls }: { readonly minSuccessRate?: number | undefined; readonly requireCalls: boolean }, rateOf: (item: Item) => number | null): Test<Item> {
+  if (minSuccessRate === undefined && !requireCalls) return undefined;
+  return (item) => {
+    const rate = rateOf(item);
+    return rate === null ? !requireCalls : rate >= (minSuccessRate ?? 0);
+  };
 }
 
 /** The largest constraint in characters: far above honest use, because the parser of ranges takes them one by one. */
 const LONGEST = 256;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+].*)?$/;
-/** The options of ranges. Versions before a release count as any other: a catalogue shows what it has. */
-const OPTIONS = { includePrerelease: true } as const;
 
-type Test = (version: semver.SemVer) => boolean;
+type VersionTest = (version: semver.SemVer) => boolean;
 
 /**
  * Returns a check of versions against a constraint: the ranges of npm, such as `>=1.2`, `^1`, `1.x || >=2`, `1.0 -
@@ -214,10 +209,8 @@ type Test = (version: semver.SemVer) => boolean;
  *
  * @throws ToolError `INVALID_ARGUMENT` naming an invalid constraint.
  */
-export function versionFilter(constraint: string | readonly string[] | undefined): (version: string | undefined) => boolean {
-  if (constraint === undefined) return () => true;
-  const list: readonly unknown[] = Array.isArray(constraint) ? constraint : [constraint];
-  const tests = list.flatMap(compileConstraint);
+export function versionFilter(constraint: string | readonly string[]): (version: string | undefined) => boolean {
+  const tests = [constraint].flat().flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
   /** The answers for versions met so far: a catalogue has few, and parsing takes longer than all else. */
   const answers = new Map<string | undefined, boolean>();
@@ -232,7 +225,7 @@ export function versionFilter(constraint: string | readonly string[] | undefined
 }
 
 /** Returns a version in full, whatever parts of it were written; `undefined` for an invalid one. */
-export function parseVersion(version: string | undefined): semver.SemVer | undefined {
+function parseVersion(version: string | undefined): semver.SemVer | undefined {
   const parts = version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
   const [, major, minor = '0', patch = '0', rest = ''] = parts;
@@ -241,28 +234,25 @@ export function parseVersion(version: string | undefined): semver.SemVer | undef
 }
 
 /** Returns the tests of a constraint; none for a blank one. */
-function compileConstraint(constraint: unknown): readonly Test[] {
-  if (typeof constraint !== 'string' || constraint.length > LONGEST) throw invalidVersion(constraint);
+function compileConstraint(constraint: string): readonly VersionTest[] {
+  const invalid = () => invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
+  if (constraint.length > LONGEST) throw invalid();
   if (constraint.replaceAll(',', '').trim() === '') return [];
+  const compilePiece = (piece: string): VersionTest => {
+    const excluded = /^!=\s*(?=[\dvxX*])/.exec(piece);
+    const text = excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
+    try {
+      // Versions before a release count as any other: a catalogue shows what it has.
+      const range = new semver.Range(text, { includePrerelease: true });
+      return (version) => range.test(version) === (excluded === null);
+    } catch {
+      throw invalid();
+    }
+  };
   const alternatives = constraint.split('||').map((alternative) => {
     const pieces = alternative.split(',').map((piece) => piece.trim()).filter((piece) => piece !== '');
-    if (pieces.length === 0) throw invalidVersion(constraint);
-    return pieces.map((piece) => compilePiece(piece, constraint));
+    if (pieces.length === 0) throw invalid();
+    return pieces.map(compilePiece);
   });
   return [(version) => alternatives.some((pieces) => pieces.every((test) => test(version)))];
-}
-
-function compilePiece(piece: string, constraint: string): Test {
-  const excluded = /^!=\s*(?=[\dvxX*])/.exec(piece);
-  const text = excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
-  try {
-    const range = new semver.Range(text, OPTIONS);
-    return (version) => range.test(version) === (excluded === null);
-  } catch {
-    throw invalidVersion(constraint);
-  }
-}
-
-function invalidVersion(constraint: unknown) {
-  return invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
 }

@@ -14,22 +14,15 @@ import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, Li
 import { loadSource, toldContent, type SourceContent } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
 import { type CapabilityFinding, ToolManifestValidationError } from './manifest/manifest-issue.js';
-import { HealthLedger } from './state/health-ledger.js';
+import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
 import { compileJobQuery, compileSkillQuery, compileTaskQuery, compileToolQuery, type JobQuery, type SkillQuery, type TaskQuery, type ToolQuery } from './capability-query.js';
-import { checkCapabilityOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions, type ExecutionRecord } from './registry-options.js';
-import { buildState, differenceOf, sameInputs, type CapabilityDifference, type CapabilityState, type Inputs } from './state/build-state.js';
+import { checkCapabilityOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions } from './registry-options.js';
+import { buildState, differenceOf, sameInputs, type CapabilityChange, type CapabilityState, type Inputs } from './state/build-state.js';
 import { ManifestFolder } from './state/manifest-folder.js';
 import type { OwnedNames } from './state/owned-names.js';
 import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
-
-/** The changes of a refresh. */
-export interface CapabilityChange extends CapabilityDifference {
-  readonly revision: number;
-  /** Says that the answer to any query, or a finding, is different. */
-  readonly changed: boolean;
-}
 
 /** The events that `attach` listens to; a `ToolExecutor` has them. */
 export interface ExecutionEvents {
@@ -41,17 +34,17 @@ type Persona = { readonly persona?: string | null };
 
 /**
  * A registry of what every persona can do: tools from code, manifest files and other sources; skills, jobs and tasks
- * from files; and their health. tools out of code, manifest files and other sources; skills, jobs and tasks out of
- * files; and how they fared lately.
+ * from files; and the health of all of them.
  *
  * Queries read memory only, from a snapshot that a refresh replaces as a whole: a reader never sees half of a change.
- * What is wrong in a file is left out alone and is a finding; a file that is broken as a whole keeps its last good
- * content. Files are watched only if `watch` is called; sources that tell of changes are heard until `close`.
+ * A wrong entry is left out alone and is a finding; a file that is broken as a whole keeps its last good content. Files
+ * are watched only if `watch` is called; sources that tell of changes are heard until `close`.
  *
- * ```ts import { CapabilityRegistry } from 'tooldex/capability';
+ * ```ts
+ * import { CapabilityRegistry } from 'tooldex/capability';
  *
- * const capabilities = await CapabilityRegistry.load({ root: './manifests' }); const reliable = capabilities.tools({
- * personas: 'Atlas', version: '>=1.2', minSuccessRate: 0.8 });
+ * const capabilities = await CapabilityRegistry.load({ root: './manifests' });
+ * const reliable = capabilities.tools({ personas: 'Atlas', version: '>=1.2', minSuccessRate: 0.8 });
  * ```
  */
 export class CapabilityRegistry {
@@ -185,8 +178,7 @@ export class CapabilityRegistry {
    * the shared one of its name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
-    const tests = compileToolQuery(query, this.#ledger);
-    return Object.freeze(this.#state.tools.all.filter((tool) => tests.every((test) => test(tool))));
+    return Object.freeze(this.#state.tools.all.filter(compileToolQuery(query, this.#ledger)));
   }
 
   /** Returns the tool that a name means to a persona: its own, or else the shared one. */

@@ -1,11 +1,11 @@
 import type { Work } from '../core/clock.js';
-import type { HealthSummary } from '../providers/rolling-health.js';
+import type { HealthSummary, Sample } from '../providers/rolling-health.js';
 import { manifestProviderOf } from './manifest/define-entry.js';
 import { allowsPersona, ownerKey, ownerMatches, parsePersonas, personaKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from './state/capability-items.js';
-import type { Invocation, ProviderHealth, ToolHealth } from './state/health-ledger.js';
-import type { CallWire, CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './wire-types.js';
+import type { ProviderHealth, ToolHealth } from './state/health-ledger.js';
+import type { CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './wire-types.js';
 
 /**
  * Describes a state as others see it; it may pause before every item.
@@ -24,7 +24,7 @@ export function* summarizeCapabilities({ revision, tools, skills, tasks, jobs }:
     persona: asked,
     tools: yield* each(tools.all.filter(mine), (tool) => toolWire(tool, asked)),
     skills: yield* each(skills.all.filter(mine), (skill) => Object.freeze({ ...skillFields(skill), compatibility: compatibilityOf(skill.owner, undefined, asked) })),
-    tasks: yield* each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) => taskWire(task, asked)),
+    tasks: yield* each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) => Object.freeze({ ...taskFields(task), compatibility: compatibilityOf(task.owner, undefined, asked) })),
     jobs: yield* each(jobs.all.filter(mayBeScheduled), (job) => Object.freeze({ ...jobFields(job), compatibility: compatibilityOf(job.owner, job.personas, asked) })),
   });
 }
@@ -65,52 +65,44 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
 }
 
 /** Returns the fields of a skill that are the same in every answer. */
-export function skillFields({ owner, name, source, version, capabilityTags, requiredCapabilities, requiredTools, unresolved }: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
-  return { name, persona: owner, version, capability_tags: capabilityTags, required_capabilities: requiredCapabilities, required_tools: requiredTools, unresolved, source };
+export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
+  const { version, capabilityTags, requiredCapabilities } = skill;
+  return { ...workFields(skill), version, capability_tags: capabilityTags, required_capabilities: requiredCapabilities };
 }
 
-function taskWire({ owner, name, source, manifest, requiredSkills, requiredTools, tags, unresolved }: CapabilityTask, persona: string | null): TaskWire {
-  return Object.freeze({
-    name,
-    persona: owner,
-    summary: manifest.summary,
-    required_skills: requiredSkills,
-    required_tools: requiredTools,
-    tags,
-    unresolved,
-    compatibility: compatibilityOf(owner, undefined, persona),
-    source,
-  });
+function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
+  return { ...workFields(task), summary: task.manifest.summary, required_skills: task.requiredSkills, tags: task.tags };
 }
 
 /** Returns the fields of a job that are the same in every answer. */
 export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
-  const { owner, name, source, manifest, personas, requiredSkills, requiredTools, requiredCapabilities, unresolved, available, health } = job;
+  const { manifest, personas, requiredSkills, requiredCapabilities, available, health } = job;
   return {
-    name,
-    persona: owner,
+    ...workFields(job),
     summary: manifest.summary,
     description: manifest.description ?? null,
     personas,
     required_skills: requiredSkills,
-    required_tools: requiredTools,
     required_capabilities: requiredCapabilities,
-    unresolved,
     available,
     health: Object.freeze({ job: metricsWire(health) }),
-    source,
   };
 }
 
-export function metricsWire({ total, success, failure, successRate, averageLatencyMs, p95LatencyMs, lastSampleAt }: HealthSummary): MetricsWire {
+function workFields({ owner, name, source, requiredTools, unresolved }: CapabilitySkill | CapabilityTask | CapabilityJob) {
+  return { name, persona: owner, required_tools: requiredTools, unresolved, source };
+}
+
+function metricsWire({ total, success, failure, successRate, averageLatencyMs, p95LatencyMs, lastSampleAt }: HealthSummary): MetricsWire {
   return Object.freeze({ total, success, failure, success_rate: successRate, average_latency_ms: averageLatencyMs, p95_latency_ms: p95LatencyMs, last_sample_at: seconds(lastSampleAt) });
 }
 
+/** Returns the health of a tool in the words of the wire. */
 export function toolHealthWire({ tool, providers, lastInvocation, lastSuccessProvider }: ToolHealth): ToolHealthWire {
   return Object.freeze({
     tool: Object.freeze({ ...metricsWire(tool), abandoned: tool.abandoned ?? 0 }),
     providers: Object.freeze(Object.fromEntries(Object.entries(providers).map(([label, health]) => [label, providerHealthWire(health)]))),
-    last_invocation: lastInvocation === null ? null : Object.freeze({ provider: lastInvocation.provider, ...callWire(lastInvocation) }),
+    last_invocation: lastInvocation && Object.freeze({ provider: lastInvocation.provider, ...callWire(lastInvocation) }),
     last_success_provider: lastSuccessProvider,
   });
 }
@@ -128,11 +120,11 @@ function providerHealthWire({ metrics, lifetime, lastCall, consecutiveFailures, 
       last_check: seconds(lastCheck),
       backoff_until: seconds(backoffUntil),
     }),
-    last_call: lastCall === null ? null : Object.freeze(callWire(lastCall)),
+    last_call: lastCall && Object.freeze(callWire(lastCall)),
   });
 }
 
-function callWire({ success, latencyMs, at }: Omit<Invocation, 'provider'>): CallWire {
+function callWire({ success, latencyMs, at }: Sample) {
   return { success, latency_ms: latencyMs, timestamp: at / 1_000 };
 }
 

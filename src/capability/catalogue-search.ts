@@ -7,16 +7,11 @@ import type { CapabilityTool } from './state/capability-items.js';
 import { ownerKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 
-/** A tool that fits a request, with its owner and the reason why it was found. */
-export interface CapabilityHit extends SearchResult {
-  readonly tool: CapabilityTool;
-}
-
 /** The hits of a search in a catalogue. */
 export interface CapabilityHits {
-  /** The best of the accepted tools, best first. */
-  readonly hits: readonly CapabilityHit[];
-  /** All tools with a word of the request, accepted or not: to count what other filters would find. */
+  /** The best of the accepted tools with the reasons for which they fit, best first. */
+  readonly hits: readonly (SearchResult & { readonly tool: CapabilityTool })[];
+  /** All tools with a word of the request, accepted or not: to count what other filters would leave. */
   readonly having: readonly CapabilityTool[];
 }
 
@@ -73,6 +68,6 @@ export class CatalogueSearch {
 }
 
 /** Orders hits alike, wherever the tools were indexed first. */
-function inOrder(a: CapabilityHit, b: CapabilityHit): number {
+function inOrder(a: CapabilityHits['hits'][number], b: CapabilityHits['hits'][number]): number {
   return b.score - a.score || a.tool.entry.priority - b.tool.entry.priority || compareText(a.toolName, b.toolName) || compareText(ownerKey(a.tool.owner), ownerKey(b.tool.owner));
 }

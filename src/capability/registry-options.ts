@@ -7,7 +7,7 @@ import type { HealthLog } from '../providers/rolling-health.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { CapabilitySource } from './state/capability-source.js';
-import { handlerMap, type Handlers } from './manifest/load-manifest.js';
+import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
 import type { ExecuteOf } from './manifest/read-manifest.js';
 
@@ -71,7 +71,7 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
     code: [...tools].flatMap(findDefinitions),
     sources,
     handlers: [...works.keys()],
-    executeOf: ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name),
+    executeOf: workOf(works),
     onInvalid,
     ...(root === undefined ? {} : { root }),
     ...(env === undefined ? {} : { env }),
@@ -84,14 +84,6 @@ function requireSource(source: unknown): void {
   const { name, load, onChange } = (source ?? {}) as Partial<CapabilitySource>;
   if (typeof name !== 'string' || name.trim() === '' || typeof load !== 'function') throw invalidArgument('a source with a name and a function load', source);
   if (onChange !== undefined && typeof onChange !== 'function') throw invalidArgument(`onChange of the source ${describeValue(name)} as a function`, onChange);
-}
-
-/** One call of a job or tool that ended, as programs report it. */
-export interface ExecutionRecord {
-  readonly success: boolean;
-  readonly latencyMs: number;
-  /** The provider that answered, for calls of a tool. */
-  readonly provider?: string;
 }
 
 const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });

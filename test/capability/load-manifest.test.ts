@@ -168,10 +168,10 @@ describe('finding manifests', () => {
     const root = folderWith({ ...Object.fromEntries(files.map((file) => [file, []])), 'other.json': [], 'personas/readme.txt': '', 'personas/.hidden/functions.json': [] });
     expect(await found(root)).toEqual([
       'functions.json tools',
+      'modules/Tools/tool_maps/functions.json tools',
       'skills.json skills',
       'shared/jobs.json jobs',
       'shared/tasks.json tasks',
-      'modules/Tools/tool_maps/functions.json tools',
       'personas/Flat/tasks.json tasks Flat',
       'personas/Nikola Tesla/Toolbox/functions.json tools Nikola Tesla',
       'personas/Nikola Tesla/Jobs/jobs.json jobs Nikola Tesla',

@@ -7,7 +7,7 @@ import type { ToolContext } from '../../tool/metadata/tool-options.js';
 import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { manifestEntryOf } from './define-entry.js';
 import type { ManifestEntry } from './manifest-entry.js';
-import { entriesFor, handlerMap, type Handlers, type LoadedEntry, loadManifest, loadShape } from './load-manifest.js';
+import { entriesFor, handlerMap, loadManifest, loadShape, workOf, type Handlers } from './load-manifest.js';
 import { allowsPersona } from './persona.js';
 
 /** A tool of a function map. */
@@ -15,18 +15,13 @@ export interface MappedFunction {
   /** Runs the tool directly: nothing is checked, approved or limited. */
   readonly callable: (input?: unknown, context?: ToolContext) => unknown;
   /** The text of its manifest, in the manifest's keys, frozen to the leaves. */
-  readonly metadata: FunctionMetadata;
+  readonly metadata: ManifestEntry & {
+    /** The persona whose manifest it is; missing for shared tools. */
+    readonly persona?: string;
+    /** The origin of the metadata: a manifest file, or a definition in code. */
+    readonly source: 'manifest' | 'definition';
+  };
 }
-
-export type FunctionMetadata = ManifestEntry & {
-  /** The persona whose manifest it is; missing for shared tools. */
-  readonly persona?: string;
-  /** The origin of the metadata: a manifest file, or a definition in code. */
-  readonly source: 'manifest' | 'definition';
-};
-
-/** Tools by name. It has no prototype, so that names like `constructor` are there only when a tool has them. */
-export type FunctionMap = Readonly<Record<string, MappedFunction>>;
 
 export interface LoadFunctionMapOptions {
   /** A folder with manifests; either this or `files`. */
@@ -66,16 +61,19 @@ const schema = z.strictObject({
  * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`.
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
-export async function loadFunctionMap(options: LoadFunctionMapOptions): Promise<FunctionMap> {
+export async function loadFunctionMap(options: LoadFunctionMapOptions): Promise<Readonly<Record<string, MappedFunction>>> {
   const { root, files, persona: asked, handlers, modules, definitions, onInvalid } = checkOptions(schema, options ?? null, 'options of loadFunctionMap');
   if ((root === undefined) === (files === undefined)) throw new ToolError('INVALID_ARGUMENT', expectedGot('either root or files', root === undefined ? 'neither' : 'both'));
   const fromCode = definitionMap(definitions);
   const works = new Map([...definitionWorks(fromCode.values()), ...moduleWorks(modules), ...handlerMap(handlers)]);
   const { entries } = await loadManifest(root === undefined ? files! : { root }, { onInvalid });
 
+  // Without a prototype names like `constructor` are there only when a tool has them.
   const map = Object.create(null) as Record<string, MappedFunction>;
   const toolbox = entriesFor(entries, asked);
-  for (const each of toolbox) if (allowsPersona(each.definition.personaAllowlist, asked)) map[each.entry.name] = mapped(fileMetadata(each), works);
+  for (const { entry, definition, persona } of toolbox) {
+    if (allowsPersona(definition.personaAllowlist, asked)) map[entry.name] = mapped(cloneFrozen({ ...entry, ...(persona === undefined ? {} : { persona }), source: 'manifest' as const }), works);
+  }
   const inFiles = new Set(toolbox.map(({ entry }) => entry.name));
   for (const definition of fromCode.values()) {
     // An allow-list that excludes this persona from the entry excludes it from the definition too.
@@ -85,21 +83,14 @@ export async function loadFunctionMap(options: LoadFunctionMapOptions): Promise<
   return Object.freeze(map);
 }
 
-function fileMetadata({ entry, persona }: LoadedEntry): FunctionMetadata {
-  return cloneFrozen({ ...entry, ...(persona === undefined ? {} : { persona }), source: 'manifest' as const });
-}
-
-function mapped(metadata: FunctionMetadata, works: ReadonlyMap<string, Execute<never>>): MappedFunction {
-  const { name, handler_ref: reference } = metadata;
-  const work = works.get(reference ?? name) ?? works.get(name);
-  return Object.freeze({ metadata, callable: work === undefined ? notExecutable(name, reference) : (input: unknown = {}, context: ToolContext = {}) => work(input as never, context) });
-}
-
-function notExecutable(name: string, reference: string | undefined): () => never {
-  const key = JSON.stringify(reference ?? name);
-  return () => {
+function mapped(metadata: MappedFunction['metadata'], works: ReadonlyMap<string, Execute<never>>): MappedFunction {
+  const { name, handler_ref: reference = name } = metadata;
+  const work = workOf(works)(metadata);
+  const notExecutable = () => {
+    const key = JSON.stringify(reference);
     throw new ToolError('NOT_EXECUTABLE', `Expected a function that runs the tool ${JSON.stringify(name)}, got none. Give one in handlers[${key}], or a module that exports ${key}.`, { details: { name } });
   };
+  return Object.freeze({ metadata, callable: work === undefined ? notExecutable : (input: unknown = {}, context: ToolContext = {}) => work(input as never, context) });
 }
 
 function definitionMap(definitions: Iterable<ToolDefinition> = []): ReadonlyMap<string, ToolDefinition> {

@@ -6,11 +6,10 @@ import { checkOptions, type FieldsOf, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolOptions } from '../../tool/metadata/tool-options.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
-import type { ManifestEntry } from './manifest-entry.js';
-import { findManifestFiles, type ManifestFile, personaOfPath, readTextFile, shownPath } from './manifest-files.js';
-import { type ManifestIssue, requireValid } from './manifest-issue.js';
-import { allowsPersona, overrideShared, personaKey } from './persona.js';
-import { type ReadEntry, readManifest } from './read-manifest.js';
+import { findManifestFiles, personaOfPath, readTextFile, shownPath, type FolderFiles, type ManifestFile } from './manifest-files.js';
+import { fileIssue, requireValid, type ManifestIssue } from './manifest-issue.js';
+import { allowsPersona, personaKey } from './persona.js';
+import { readManifest, type ExecuteOf, type ReadEntry } from './read-manifest.js';
 
 /** The source of manifests: files, or a folder with them. */
 export type ManifestSource = string | URL | readonly (string | URL)[] | { readonly root: string | URL };
@@ -49,20 +48,23 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
   return new Map(entries as [string, Execute<never>][]);
 }
 
-/** A handler that belongs to no tool and would never be called. */
-export interface UnusedHandler {
-  readonly message: string;
-  /** The name that was probably meant. */
-  readonly close: string | undefined;
+/** Returns the work of tools by their `handler_ref`, or else by their name. */
+export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
+  return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
 
-/** Returns the handlers whose name is neither the name nor the `handler_ref` of any of some tools. */
-export function unusedHandlers(handlers: Iterable<string>, tools: readonly Pick<ToolOptions, 'name' | 'handlerRef'>[]): readonly UnusedHandler[] {
+/**
+ * Returns a message for each handler that no tool has as its name or `handler_ref`, so that nothing would ever call it.
+ *
+ * @param onlyClose leaves out those that look like the name of no tool.
+ */
+export function unusedHandlers(handlers: Iterable<string>, tools: readonly Pick<ToolOptions, 'name' | 'handlerRef'>[], onlyClose = false): readonly string[] {
   const names = [...new Set(tools.flatMap(({ name, handlerRef }) => (handlerRef === undefined ? name : [name, handlerRef])))];
-  return [...handlers].filter((handler) => !names.includes(handler)).map((handler) => {
+  return [...handlers].filter((handler) => !names.includes(handler)).flatMap((handler) => {
     const close = suggestNames(handler, names)[0];
+    if (close === undefined && onlyClose) return [];
     const advice = close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`;
-    return { message: expectedGot('handlers by the name or handler_ref of a tool in the manifests', describeValue(handler), advice), close };
+    return expectedGot('handlers by the name or handler_ref of a tool in the manifests', describeValue(handler), advice);
   });
 }
 
@@ -111,28 +113,39 @@ export async function loadManifest(source: ManifestSource, options: LoadManifest
   const { onInvalid, persona: asked, handlers } = checkOptions(schema, options, 'options of loadManifest');
   const works = handlerMap(handlers);
   const place = pathsOf(source);
-  const { files, issues: layoutIssues } = await manifestFilesOf(place);
-  const loader = new Loader((entry) => works.get(entry.handler_ref ?? entry.name) ?? works.get(entry.name));
-  for (const file of files) await loader.add(file);
-  const read = [...layoutIssues, ...loader.issues];
-  const issues = Object.freeze([...read, ...(read.some(({ severity }) => severity === 'error') ? [] : handlerIssues(place, files, loader, works.keys()))]);
+  const { files, issues: folderIssues } = await manifestFilesOf(place);
+  const issues = [...folderIssues];
+  const loaded: LoadedEntry[] = [];
+  let total = 0;
+  /** The file in which an owner defines a name first. A name has no blank, so that no two pairs share a key. */
+  const fileOf = new Map<string, string>();
+  for (const { path, file, persona } of files) {
+    const content = await readTextFile(path);
+    const read = 'fault' in content ? { entries: [], issues: [fileIssue(file, content.fault)], total: 0 } : readManifest(content.text, { file, executeOf: workOf(works) });
+    total += read.total;
+    issues.push(...read.issues);
+    for (const each of read.entries) {
+      const { name } = each.entry;
+      const key = `${name} ${persona === undefined ? '' : personaKey(persona)}`;
+      const first = fileOf.get(key);
+      if (first === undefined) {
+        fileOf.set(key, file);
+        loaded.push(Object.freeze({ ...each, file, ...(persona === undefined ? {} : { persona }) }));
+      } else issues.push(Object.freeze({ ...fileIssue(file, `Expected a name that no other tool has, got ${describeValue(name)} again (first in ${first}). Rename or remove one.`), path: `/${each.index}/name`, line: each.line, entryName: name }));
+    }
+  }
+  if (!issues.some(({ severity }) => severity === 'error')) {
+    // Only a whole folder has all tools: the handlers of single files may belong to other files, unless a name is nearly right.
+    const isWhole = 'root' in place;
+    const shown = isWhole ? shownPath(resolve(place.root), resolve(place.root)) : files[0]!.file;
+    issues.push(...unusedHandlers(works.keys(), loaded.map(({ definition }) => definition), !isWhole).map((message) => fileIssue(shown, message, 'warning')));
+  }
   if (onInvalid === 'throw') requireValid(issues);
-  const entries = asked === undefined ? loader.entries : entriesFor(loader.entries, asked).filter(({ definition }) => allowsPersona(definition.personaAllowlist, asked));
-  return Object.freeze({ definitions: Object.freeze(entries.map(({ definition }) => definition)), entries: Object.freeze([...entries]), issues, total: loader.total });
+  const entries = asked === undefined ? loaded : entriesFor(loaded, asked).filter(({ definition }) => allowsPersona(definition.personaAllowlist, asked));
+  return Object.freeze({ definitions: Object.freeze(entries.map(({ definition }) => definition)), entries: Object.freeze([...entries]), issues: Object.freeze(issues), total });
 }
 
-/**
- * Returns warnings for unused handlers. Only a whole folder has all tools: the handlers of single files may belong to
- * other files, too, unless a name is nearly right.
- */
-function handlerIssues(place: ReturnType<typeof pathsOf>, files: readonly ManifestFile[], { entries }: Loader, handlers: Iterable<string>): readonly ManifestIssue[] {
-  const isWhole = 'root' in place;
-  const file = isWhole ? shownPath(resolve(place.root), resolve(place.root)) : files[0]!.file;
-  const unused = unusedHandlers(handlers, entries.map(({ definition }) => definition)).filter(({ close }) => isWhole || close !== undefined);
-  return unused.map(({ message }) => Object.freeze({ file, path: '', line: 1, column: 1, message, severity: 'warning' }));
-}
-
-async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<{ readonly files: readonly ManifestFile[]; readonly issues: readonly ManifestIssue[] }> {
+async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<FolderFiles> {
   if ('paths' in place) {
     const files = place.paths.map((path): ManifestFile => {
       const persona = personaOfPath(resolve(path));
@@ -143,52 +156,15 @@ async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<{ rea
   const { files, issues } = await findManifestFiles(place.root);
   const tools = files.filter(({ kind }) => kind === 'tools');
   if (tools.length > 0 || issues.some(({ severity }) => severity === 'error')) return { files: tools, issues };
-  const nothing: ManifestIssue = { file: shownPath(resolve(place.root), resolve(place.root)), path: '', line: 1, column: 1, message: 'Expected a folder with functions.json or tools.json, got none.', severity: 'error' };
-  return { files: [], issues: [...issues, nothing] };
+  return { files: [], issues: [...issues, fileIssue(shownPath(resolve(place.root), resolve(place.root)), 'Expected a folder with functions.json or tools.json, got none.')] };
 }
 
-/**
- * Returns shared tools and those of a persona, which replace shared ones of the same name; without a persona the shared
- * ones.
- */
+/** Returns shared tools and those of a persona, which replace shared ones of the same name; without a persona the shared ones. */
 export function entriesFor(entries: readonly LoadedEntry[], persona: string | undefined): readonly LoadedEntry[] {
-  const reachable = entries.filter((each) => each.persona === undefined || (persona !== undefined && personaKey(each.persona) === personaKey(persona)));
-  return overrideShared(reachable, ({ definition }) => definition.name);
-}
-
-class Loader {
-  readonly entries: LoadedEntry[] = [];
-  readonly issues: ManifestIssue[] = [];
-  total = 0;
-  readonly #executeOf: (entry: ManifestEntry) => Execute<never> | undefined;
-  /** The file in which an owner defines a name. */
-  readonly #files = new Map<string, string>();
-
-  constructor(executeOf: (entry: ManifestEntry) => Execute<never> | undefined) {
-    this.#executeOf = executeOf;
+  const byName = new Map<string, LoadedEntry>();
+  for (const each of entries) {
+    if (each.persona !== undefined && (persona === undefined || personaKey(each.persona) !== personaKey(persona))) continue;
+    if (each.persona !== undefined || !byName.has(each.definition.name)) byName.set(each.definition.name, each);
   }
-
-  async add({ path, file, persona }: ManifestFile): Promise<void> {
-    const content = await readTextFile(path);
-    if ('fault' in content) {
-      this.issues.push(Object.freeze({ file, path: '', line: 1, column: 1, message: content.fault, severity: 'error' }));
-      return;
-    }
-    const { entries, issues, total } = readManifest(content.text, { file, executeOf: this.#executeOf });
-    this.total += total;
-    this.issues.push(...issues);
-    for (const entry of entries) {
-      const loaded = Object.freeze({ ...entry, file, ...(persona === undefined ? {} : { persona }) });
-      if (this.#isFirst(loaded)) this.entries.push(loaded);
-    }
-  }
-
-  #isFirst({ entry, index, line, file, persona }: LoadedEntry): boolean {
-    // A name has no blank, so that no two pairs share a key.
-    const place = `${entry.name} ${persona === undefined ? '' : personaKey(persona)}`;
-    const first = this.#files.get(place);
-    if (first === undefined) this.#files.set(place, file);
-    else this.issues.push(Object.freeze({ file, path: `/${index}/name`, line, column: 1, entryName: entry.name, message: `Expected a name that no other tool has, got ${describeValue(entry.name)} again (first in ${first}). Rename or remove one.`, severity: 'error' }));
-    return first === undefined;
-  }
+  return [...byName.values()];
 }

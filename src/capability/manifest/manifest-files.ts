@@ -2,155 +2,110 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { compareText } from '../../core/plain-data.js';
-import type { ManifestIssue } from './manifest-issue.js';
-import { personaKey } from './persona.js';
+import { fileIssue, type ManifestIssue } from './manifest-issue.js';
+import { ownerKey, personaKey } from './persona.js';
 
-export type ManifestKind = 'tools' | 'skills' | 'jobs' | 'tasks';
-
-/** A manifest file that was found. */
+/** A manifest file of a folder. */
 export interface ManifestFile {
   /** The absolute path, for opening; never shown. */
   readonly path: string;
   /** The path relative to the working directory, for messages. */
   readonly file: string;
-  readonly kind: ManifestKind;
+  readonly kind: 'tools' | 'skills' | 'jobs' | 'tasks';
   /** The persona it belongs to, as its folder spells it; missing for shared ones. */
   readonly persona?: string;
 }
 
-export interface FoundManifests {
-  /** The files: shared ones first, then by persona. */
+/** The manifests of a folder: shared ones first, then by persona. */
+export interface FolderFiles {
   readonly files: readonly ManifestFile[];
   readonly issues: readonly ManifestIssue[];
 }
 
-type Places = readonly (readonly [kind: ManifestKind, path: string])[];
+type Places = Readonly<Record<ManifestFile['kind'], readonly string[]>>;
 
 /** The places of shared manifests, below the root. The last are those of the first design of this format. */
-const SHARED: Places = [
-  ['tools', 'functions.json'],
-  ['tools', 'tools.json'],
-  ['skills', 'skills.json'],
-  ['jobs', 'jobs.json'],
-  ['tasks', 'tasks.json'],
-  ['skills', 'shared/skills.json'],
-  ['jobs', 'shared/jobs.json'],
-  ['tasks', 'shared/tasks.json'],
-  ['tools', 'modules/Tools/tool_maps/functions.json'],
-  ['skills', 'modules/Skills/skills.json'],
-  ['jobs', 'modules/Jobs/jobs.json'],
-  ['tasks', 'modules/Tasks/tasks.json'],
-];
+const SHARED: Places = {
+  tools: ['functions.json', 'tools.json', 'modules/Tools/tool_maps/functions.json'],
+  skills: ['skills.json', 'shared/skills.json', 'modules/Skills/skills.json'],
+  jobs: ['jobs.json', 'shared/jobs.json', 'modules/Jobs/jobs.json'],
+  tasks: ['tasks.json', 'shared/tasks.json', 'modules/Tasks/tasks.json'],
+};
 /** The folders of personas, below the root. */
 const PERSONA_FOLDERS = ['personas', 'modules/Personas'];
 /** The places of a persona's manifests, below its folder. */
-const OWN: Places = [
-  ['tools', 'Toolbox/functions.json'],
-  ['skills', 'Skills/skills.json'],
-  ['jobs', 'Jobs/jobs.json'],
-  ['tasks', 'Tasks/tasks.json'],
-  ['tools', 'functions.json'],
-  ['skills', 'skills.json'],
-  ['jobs', 'jobs.json'],
-  ['tasks', 'tasks.json'],
-];
+const OWN: Places = {
+  tools: ['Toolbox/functions.json', 'functions.json'],
+  skills: ['Skills/skills.json', 'skills.json'],
+  jobs: ['Jobs/jobs.json', 'jobs.json'],
+  tasks: ['Tasks/tasks.json', 'tasks.json'],
+};
 const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.json$/i;
 const MOST_PERSONAS = 1_000;
-/** The word that stands for the shared tools in filters. */
-const RESERVED = 'shared';
 
 /**
  * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`, `jobs.json` and `tasks.json`,
  * the last three also in `shared/`; and for each persona those in `personas/<Persona>/`, there also in `Toolbox/`,
- * `Skills/`, `Jobs/` and `Tasks/`. `functions.json` (or `tools.json`), `skills.json`, `jobs.json` and `tasks.json`, the
- * last three also in `shared/`; and for each persona those in `personas/<Persona>/`, there also in `Toolbox/`,
  * `Skills/`, `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` are known as
  * well.
  *
- * What a symbolic link leads to outside of the folder is not read. Personas are compared in any case: a second folder
- * of one persona is an issue and not read. Never throws.
+ * Targets of symbolic links outside of the folder are not read. Personas are compared in any case: a second folder of
+ * one persona is an issue and not read. Never throws.
  */
-export async function findManifestFiles(root: string): Promise<FoundManifests> {
-  const finder = new Finder(resolve(root));
-  return finder.find();
+export async function findManifestFiles(folder: string): Promise<FolderFiles> {
+  const root = resolve(folder);
+  const files: ManifestFile[] = [];
+  const issues: ManifestIssue[] = [];
+  const say = (path: string, message: string, severity?: ManifestIssue['severity']) => void issues.push(fileIssue(shownPath(path, root), message, severity));
+  const realRoot = await realpath(root).catch(() => undefined);
+  if (realRoot === undefined) {
+    say(root, 'Expected a folder with manifests, got nothing.');
+    return { files, issues };
+  }
+
+  /** Resolves to true for a path that exists and whose real path is below the root. */
+  const isInside = async (path: string): Promise<boolean> => {
+    if (!(await lstat(path).catch(() => undefined))) return false;
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined || real.startsWith(realRoot + (realRoot.endsWith(sep) ? '' : sep))) return true;
+    say(path, 'Expected a place inside of the folder, got a link that leads out of it. It is not read.', 'warning');
+    return false;
+  };
+  const add = async (below: string, places: Places, persona?: string) => {
+    for (const [kind, paths] of Object.entries(places) as [ManifestFile['kind'], readonly string[]][]) {
+      for (const path of paths.map((place) => join(below, place))) {
+        if (await isInside(path)) files.push(Object.freeze({ path, file: shownPath(path, root), kind, ...(persona === undefined ? {} : { persona }) }));
+      }
+    }
+  };
+
+  await add(root, SHARED);
+  const folderOf = new Map<string, string>();
+  for (const personas of PERSONA_FOLDERS.map((place) => join(root, place))) {
+    if (!(await isInside(personas))) continue;
+    const listed = await readdir(personas).catch(() => undefined);
+    if (listed === undefined) say(personas, 'Expected a folder of personas that can be read, got none.');
+    const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
+    if (names.length > MOST_PERSONAS) say(personas, `Expected at most ${MOST_PERSONAS} personas, got ${names.length}. The rest is not read.`);
+    for (const persona of names.slice(0, MOST_PERSONAS)) {
+      const own = join(personas, persona);
+      // Links count as their targets, which are known to be inside.
+      if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory()) continue;
+      const known = folderOf.get(personaKey(persona));
+      if (ownerKey(persona) === '') say(own, `Expected the name of a persona, got ${JSON.stringify(persona)}, which stands for the shared tools. Rename the folder.`);
+      else if (known !== undefined) say(own, `Expected one folder for each persona, got a second one beside ${JSON.stringify(shownPath(known, root))} (upper and lower case are the same). It is not read.`);
+      else {
+        folderOf.set(personaKey(persona), own);
+        await add(own, OWN, persona);
+      }
+    }
+  }
+  return { files, issues };
 }
 
 /** Returns the persona whose own manifest a path is, by its folders. */
 export function personaOfPath(path: string): string | undefined {
   return OF_PERSONA.exec(path)?.[1];
-}
-
-class Finder {
-  readonly #root: string;
-  #realRoot = '';
-  readonly #files: ManifestFile[] = [];
-  readonly #issues: ManifestIssue[] = [];
-  /** The folder of each persona by its key. */
-  readonly #personas = new Map<string, string>();
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  async find(): Promise<FoundManifests> {
-    try {
-      this.#realRoot = await realpath(this.#root);
-    } catch {
-      this.#say(this.#root, 'Expected a folder with manifests, got nothing.');
-      return { files: [], issues: this.#issues };
-    }
-    await this.#add(this.#root, SHARED);
-    for (const folder of PERSONA_FOLDERS) await this.#addPersonas(join(this.#root, folder));
-    return { files: this.#files, issues: this.#issues };
-  }
-
-  async #addPersonas(folder: string): Promise<void> {
-    if (!(await this.#isInside(folder))) return;
-    const found = await readdir(folder).catch(() => undefined);
-    if (found === undefined) return this.#say(folder, 'Expected a folder of personas that can be read, got none.');
-    const names = found.filter((name) => !name.startsWith('.')).sort(compareText);
-    if (names.length > MOST_PERSONAS) this.#say(folder, `Expected at most ${MOST_PERSONAS} personas, got ${names.length}. The rest is not read.`);
-    for (const persona of names.slice(0, MOST_PERSONAS)) await this.#addPersona(join(folder, persona), persona);
-  }
-
-  async #addPersona(folder: string, persona: string): Promise<void> {
-    if (!(await this.#isInside(folder)) || !(await isFolder(folder))) return;
-    const key = personaKey(persona);
-    if (key === RESERVED || key === '') return this.#say(folder, `Expected the name of a persona, got ${JSON.stringify(persona)}, which stands for the shared tools. Rename the folder.`);
-    const known = this.#personas.get(key);
-    if (known !== undefined) return this.#say(folder, `Expected one folder for each persona, got a second one beside ${JSON.stringify(shownPath(known, this.#root))} (upper and lower case are the same). It is not read.`);
-    this.#personas.set(key, folder);
-    await this.#add(folder, OWN, persona);
-  }
-
-  async #add(folder: string, places: Places, persona?: string): Promise<void> {
-    for (const [kind, place] of places) {
-      const path = join(folder, place);
-      if (await this.#isInside(path)) this.#files.push(Object.freeze({ path, file: shownPath(path, this.#root), kind, ...(persona === undefined ? {} : { persona }) }));
-    }
-  }
-
-  /** Resolves to true for a path that exists and whose real path is below the root. */
-  async #isInside(path: string): Promise<boolean> {
-    try {
-      await lstat(path);
-    } catch {
-      return false;
-    }
-    const real = await realpath(path).catch(() => undefined);
-    if (real === undefined || real.startsWith(this.#realRoot + (this.#realRoot.endsWith(sep) ? '' : sep))) return true;
-    this.#say(path, 'Expected a place inside of the folder, got a link that leads out of it. It is not read.', 'warning');
-    return false;
-  }
-
-  #say(path: string, message: string, severity: ManifestIssue['severity'] = 'error'): void {
-    this.#issues.push(Object.freeze({ file: shownPath(path, this.#root), path: '', line: 1, column: 1, message, severity }));
-  }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  // Links count as their targets, which are known to be inside.
-  return stat(path).then((found) => found.isDirectory(), () => false);
 }
 
 /** The largest file in bytes: 1 MiB, far above real manifests. */

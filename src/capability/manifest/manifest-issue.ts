@@ -42,6 +42,11 @@ export function formatManifestIssue({ file, path, line, column, entryName, messa
   return `${file}:${line}:${column} ${where === '' ? '' : `${where}: `}${message}`;
 }
 
+/** Returns an issue of a file or folder as a whole. */
+export function fileIssue(file: string, message: string, severity: ManifestIssue['severity'] = 'error'): ManifestIssue {
+  return Object.freeze({ file, path: '', line: 1, column: 1, message, severity });
+}
+
 /** Requires issues without errors. @throws ToolManifestValidationError if there is one. */
 export function requireValid(issues: readonly ManifestIssue[]): void {
   const errors = issues.filter(({ severity }) => severity === 'error');
@@ -75,6 +80,7 @@ export interface CapabilityFinding extends Omit<ManifestIssue, 'line' | 'column'
 /** The place of a declaration, as in findings about it. */
 export type Place = Pick<CapabilityFinding, 'owner' | 'file' | 'line' | 'column' | 'path'>;
 
+/** Returns a finding about a declaration. */
 export function findingAt(place: Place, kind: CapabilityFinding['kind'], severity: CapabilityFinding['severity'], message: string, entryName?: string): CapabilityFinding {
   const { owner, file, line, column, path } = place;
   return Object.freeze({ severity, kind, owner, file, line, column, path, ...(entryName === undefined ? {} : { entryName }), message });

@@ -14,16 +14,6 @@ export function allowsPersona(allowlist: readonly string[] | undefined, persona:
   return persona !== undefined && allowlist.some((each) => personaKey(each) === personaKey(persona));
 }
 
-/** Keeps a persona's own tool among those of one name, in the place of the shared one. */
-export function overrideShared<T extends { readonly persona?: string }>(tools: readonly T[], nameOf: (tool: T) => string): readonly T[] {
-  const byName = new Map<string, T>();
-  for (const tool of tools) {
-    const known = byName.get(nameOf(tool));
-    if (known === undefined || known.persona === undefined) byName.set(nameOf(tool), tool);
-  }
-  return [...byName.values()];
-}
-
 /** The word for the shared tools where a persona's name is expected. */
 const SHARED = 'shared';
 /** The spellings that leave the shared tools out. */
@@ -73,11 +63,6 @@ export function ownerMatches({ shared, wanted, excluded }: PersonaFilter, owner:
   const key = ownerKey(owner);
   if (key === '') return shared;
   return !excluded.has(key) && (wanted.size === 0 || wanted.has(key));
-}
-
-/** Returns true if one of the filter's personas may schedule a job; asked beside `ownerMatches`. */
-export function schedulerMatches({ wanted }: PersonaFilter, personas: readonly string[]): boolean {
-  return wanted.size === 0 || personas.some((persona) => wanted.has(personaKey(persona)));
 }
 
 function tokensOf(given: string | readonly string[] = []): string[] {

@@ -12,10 +12,13 @@ import { OwnedNames } from './owned-names.js';
 import { resolveWork, type ResolvedWork } from './resolve-work.js';
 
 /** One item of the registry. */
-export interface CapabilityRef {
-  readonly kind: 'tool' | 'skill' | 'job' | 'task';
-  readonly owner: string | null;
-  readonly name: string;
+export type CapabilityRef = CapabilityChange['added'][number];
+
+/** The changes of a refresh. */
+export interface CapabilityChange extends Readonly<Record<'added' | 'edited' | 'removed', readonly { readonly kind: 'tool' | 'skill' | 'job' | 'task'; readonly owner: string | null; readonly name: string }[]>> {
+  readonly revision: number;
+  /** Says that the answer to any query, or a finding, is different. */
+  readonly changed: boolean;
 }
 
 /** The inputs of a state, at one moment. */
@@ -52,25 +55,24 @@ export interface CapabilityState extends Omit<ResolvedWork, 'findings'> {
 export function buildState(inputs: Inputs, revision: number, live: LiveFacts, before?: CapabilityState): CapabilityState {
   const findings = [...inputs.findings, ...inputs.files.flatMap((file) => file.findings), ...inputs.sources.flatMap((source) => source.findings)];
   const digests = new Map<CapabilityTool, string>();
-  const held = new Map<string, CapabilityTool>();
-  const joiner = new SourceJoiner(inputs.sources);
+  const byKey = new Map<string, CapabilityTool>();
+  const { join, hasJoined } = createJoin(inputs.sources);
   for (const { place, ...declared } of declaredTools(inputs)) {
     const { name } = declared.entry;
     const key = `${ownerKey(declared.owner)}/${name}`;
-    const first = held.get(key);
-    if (joiner.hasJoined(declared.entry)) continue;
+    const first = byKey.get(key);
+    if (hasJoined(declared.entry)) continue;
     if (first !== undefined) {
       findings.push(findingAt(place, 'duplicate', 'error', `Expected a name that no other tool of the same owner has, got ${describeValue(name)} again (first in ${first.source}). Rename or remove one.`, name));
       continue;
     }
-    const facts = { ...declared, entry: joiner.join(declared, (fault) => findings.push(findingAt(place, 'invalid', 'error', fault, name))) };
-    const digest = heldDigest(before, facts) ?? digestOf([facts.owner, facts.entry.digest, facts.manifest, facts.source]);
-    const tool = unchanged(before, facts, digest, facts.entry !== declared.entry) ?? createTool(facts, live);
-    held.set(key, tool);
+    const facts = { ...declared, entry: join(declared, (fault) => findings.push(findingAt(place, 'invalid', 'error', fault, name))) };
+    const { digest, tool = createTool(facts, live) } = unchanged(before, facts, facts.entry !== declared.entry);
+    byKey.set(key, tool);
     digests.set(tool, digest);
   }
   if (!findings.some(({ severity }) => severity === 'error')) findings.push(...handlerFindings(inputs));
-  const tools = new OwnedNames([...held.values()]);
+  const tools = new OwnedNames([...byKey.values()]);
   const { findings: found, ...work } = resolveWork(inputs.files.flatMap((file) => file.work), tools, live);
   return Object.freeze({
     revision,
@@ -86,41 +88,32 @@ export function buildState(inputs: Inputs, revision: number, live: LiveFacts, be
 /** Returns findings for unused handlers, unless a tool that could not be read may be theirs. */
 function handlerFindings({ handlers, files }: Inputs): readonly CapabilityFinding[] {
   const definitions = files.flatMap(({ tools }) => tools.map(({ definition }) => definition));
-  return unusedHandlers(handlers, definitions).map(({ message }) => findingAt(placeless(null, CODE), 'dangling', 'warning', message));
+  return unusedHandlers(handlers, definitions).map((message) => findingAt(placeless(null, CODE), 'dangling', 'warning', message));
 }
 
-/** Joins tools of the program and of files with those of sources for which they stand. */
-class SourceJoiner {
-  readonly #sources: readonly { readonly owner: string | null; readonly join: NonNullable<SourceContent['join']>; readonly entries: ReadonlyMap<string, ToolEntry> }[];
-  /** The entries of sources that others replace. */
-  readonly #joined = new Set<ToolEntry>();
-
-  constructor(sources: readonly SourceContent[]) {
-    this.#sources = sources.flatMap(({ owner, join, definitions }) => (join === undefined ? [] : [{ owner, join, entries: new Map(definitions.map((definition) => [definition.name, entryOf(definition)])) }]));
-  }
-
-  hasJoined(entry: ToolEntry): boolean {
-    return this.#joined.has(entry);
-  }
-
+/** Joins tools of the program and of files with those of sources for which they stand; `hasJoined` tells which entries of sources these replace. */
+function createJoin(contents: readonly SourceContent[]) {
+  const sources = contents.flatMap(({ owner, join, definitions }) => (join === undefined ? [] : [{ owner, join, entries: new Map(definitions.map((definition) => [definition.name, entryOf(definition)])) }]));
+  const joined = new Set<ToolEntry>();
   /** Returns the joined tool, or the tool as it is. A shared tool is never joined with a persona's of its name. */
-  join({ owner, entry }: ToolFacts, tell: (fault: string) => void): ToolEntry {
+  const join = ({ owner, entry }: ToolFacts, tell: (fault: string) => void): ToolEntry => {
     if (entry.definition.execute !== undefined) return entry;
-    for (const source of this.#sources) {
+    for (const source of sources) {
       const same = source.entries.get(entry.name);
       const isOwn = ownerKey(source.owner) === ownerKey(owner);
       if (same === entry || (same !== undefined && !isOwn && source.owner !== null)) continue;
       try {
-        const joined: unknown = source.join(entry.definition);
-        if (!isToolDefinition(joined) || joined.name !== entry.name) continue;
-        if (same !== undefined && isOwn) this.#joined.add(same);
-        return entryOf(joined);
+        const definition: unknown = source.join(entry.definition);
+        if (!isToolDefinition(definition) || definition.name !== entry.name) continue;
+        if (same !== undefined && isOwn) joined.add(same);
+        return entryOf(definition);
       } catch (error) {
         tell(`Expected a tool that can be joined with the one for which it stands, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.`);
       }
     }
     return entry;
-  }
+  };
+  return { join, hasJoined: (entry: ToolEntry) => joined.has(entry) };
 }
 
 function* declaredTools({ code, files, sources }: Inputs): Iterable<ToolFacts & { readonly place: Place }> {
@@ -135,20 +128,17 @@ function* declaredTools({ code, files, sources }: Inputs): Iterable<ToolFacts & 
 
 const CODE = 'code';
 
-/** Returns the digest of a tool that is the same object as before: digests take time. */
-function heldDigest(before: CapabilityState | undefined, { owner, entry, source }: ToolFacts): string | undefined {
-  const tool = before?.tools.own(owner, entry.name);
-  return tool?.entry === entry && tool.source === source && tool.owner === owner ? before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest : undefined;
-}
-
 /**
- * Returns the tool of the previous state if nothing changed. An entry's digest does not cover its functions: a tool of
- * a source, or joined with one, is the same only as the same object.
+ * Returns the digest of a tool, and the tool of the previous state if nothing changed. An entry's digest does not cover
+ * its functions: a tool of a source, or joined with one, is the same only as the same object.
  */
-function unchanged(before: CapabilityState | undefined, { owner, entry, manifest }: ToolFacts, digest: string, isJoined: boolean): CapabilityTool | undefined {
+function unchanged(before: CapabilityState | undefined, { owner, entry, manifest, source }: ToolFacts, isJoined: boolean): { readonly digest: string; readonly tool?: CapabilityTool } {
   const tool = before?.tools.own(owner, entry.name);
-  if (tool === undefined || before!.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest !== digest) return undefined;
-  return tool.entry === entry || (manifest !== null && !isJoined) ? tool : undefined;
+  const known = before?.contents.get(refKey({ kind: 'tool', owner, name: entry.name }))?.digest;
+  const isSame = tool?.entry === entry && tool.source === source && tool.owner === owner;
+  // Digests take time.
+  const digest = isSame && known !== undefined ? known : digestOf([owner, entry.digest, manifest, source]);
+  return digest === known && (tool?.entry === entry || (manifest !== null && !isJoined)) ? { digest, tool: tool! } : { digest };
 }
 
 /** Returns true if a state of the same content would come out. */
@@ -182,32 +172,24 @@ function groupByEntry(tools: readonly CapabilityTool[]): ReadonlyMap<ToolEntry, 
 }
 
 function contentsOf(tools: OwnedNames<CapabilityTool>, digests: ReadonlyMap<CapabilityTool, string>, { skills, tasks, jobs }: Omit<ResolvedWork, 'findings'>): CapabilityState['contents'] {
-  const work = [
-    ...skills.all.map((item) => ['skill', item, digestOf([item.owner, item.source, item.manifest, item.unresolved])] as const),
-    ...tasks.all.map((item) => ['task', item, digestOf([item.owner, item.source, item.manifest, item.unresolved])] as const),
-    ...jobs.all.map((item) => ['job', item, digestOf([item.owner, item.source, item.manifest, item.unresolved, item.requiredCapabilities])] as const),
-  ];
-  const all = [...tools.all.map((item) => ['tool', item, digests.get(item)!] as const), ...work];
-  return new Map(
-    all.map(([kind, { owner, name }, digest]) => {
-      const ref = Object.freeze({ kind, owner, name });
-      return [refKey(ref), { ref, digest }];
-    }),
-  );
+  const contents = new Map<string, { readonly ref: CapabilityRef; readonly digest: string }>();
+  const add = (kind: CapabilityRef['kind'], { owner, name }: Omit<CapabilityRef, 'kind'>, digest: string) => {
+    const ref = Object.freeze({ kind, owner, name });
+    contents.set(refKey(ref), { ref, digest });
+  };
+  for (const tool of tools.all) add('tool', tool, digests.get(tool)!);
+  for (const item of skills.all) add('skill', item, digestOf([item.owner, item.source, item.manifest, item.unresolved]));
+  for (const item of tasks.all) add('task', item, digestOf([item.owner, item.source, item.manifest, item.unresolved]));
+  for (const item of jobs.all) add('job', item, digestOf([item.owner, item.source, item.manifest, item.unresolved, item.requiredCapabilities]));
+  return contents;
 }
 
 function refKey({ kind, owner, name }: CapabilityRef): string {
   return `${kind}/${ownerKey(owner)}/${name}`;
 }
 
-/** The items that were added, edited and removed between two states. */
-export interface CapabilityDifference {
-  readonly added: readonly CapabilityRef[];
-  readonly edited: readonly CapabilityRef[];
-  readonly removed: readonly CapabilityRef[];
-}
-
-export function differenceOf(before: CapabilityState['contents'], after: CapabilityState['contents']): CapabilityDifference {
+/** Returns the items that were added, edited and removed between two states. */
+export function differenceOf(before: CapabilityState['contents'], after: CapabilityState['contents']) {
   const pick = (from: CapabilityState['contents'], test: (key: string, digest: string) => boolean) => Object.freeze([...from].filter(([key, { digest }]) => test(key, digest)).map(([, { ref }]) => ref));
   return Object.freeze({
     added: pick(after, (key) => !before.has(key)),

@@ -1,14 +1,12 @@
 import { DangerLevel } from '../../core/enums.js';
-import type { HealthSummary } from '../../providers/rolling-health.js';
+import type { HealthSummary, Sample } from '../../providers/rolling-health.js';
 import { isAvailable } from '../../registry/tool-filter.js';
 import type { SAFETY_LEVELS } from '../../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { normalizeCapabilities } from '../manifest/define-entry.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
-import type { HealthLedger, ToolHealth, ToolSamples } from './health-ledger.js';
-import type { JobManifest, SkillManifest, TaskManifest, WorkKind, WorkManifests } from './read-work.js';
-
-export type SafetyLevel = (typeof SAFETY_LEVELS)[number];
+import type { HealthLedger, ToolHealth } from './health-ledger.js';
+import type { WorkKind, WorkManifests } from './read-work.js';
 
 /** A tool with its owner and its state. `authStatus`, `health` and `available` are of the moment they are read. */
 export interface CapabilityTool {
@@ -25,20 +23,20 @@ export interface CapabilityTool {
   /** The declared authentication scopes, each once. */
   readonly authScopes: readonly string[];
   /** The declared safety level, or else that of the danger level. */
-  readonly safetyLevel: SafetyLevel;
-  readonly authStatus: AuthStatus;
+  readonly safetyLevel: (typeof SAFETY_LEVELS)[number];
+  /** The state of the credentials. No value of a variable is ever in it. */
+  readonly authStatus: {
+    readonly required: boolean;
+    /** Says that a call can succeed, as far as the environment tells: scopes are for the service to judge. */
+    readonly ready: boolean;
+    /** The required variables that are not set. */
+    readonly missing: readonly string[];
+  };
   readonly health: ToolHealth;
-  /** The calls behind `health`, the oldest first. */
-  readonly samples: ToolSamples;
+  /** The calls behind `health`, the oldest first; those of the providers by the names in `health`. */
+  readonly samples: { readonly tool: readonly Sample[]; readonly providers: Readonly<Record<string, readonly Sample[]>> };
   /** Says that it can be used now: it has its credentials, and its own check passes. */
   readonly available: boolean;
-}
-
-/** The references that lead nowhere. */
-export interface Unresolved {
-  readonly skills: readonly string[];
-  readonly tools: readonly string[];
-  readonly tasks: readonly string[];
 }
 
 interface Work<Kind extends WorkKind> {
@@ -49,7 +47,8 @@ interface Work<Kind extends WorkKind> {
   /** The file, relative to the root. */
   readonly source: string;
   readonly requiredTools: readonly string[];
-  readonly unresolved: Unresolved;
+  /** The references that lead nowhere. */
+  readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
 export interface CapabilitySkill extends Work<'skill'> {
@@ -77,8 +76,6 @@ export interface CapabilityJob extends Work<'job'> {
   /** Says that all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
-
-export type { JobManifest, SkillManifest, TaskManifest };
 
 /** The state that is read at the moment an item is read. */
 export interface LiveFacts {
@@ -113,7 +110,7 @@ export function createTool({ owner, entry, manifest, source }: ToolFacts, { ledg
   });
 }
 
-const SAFETY_OF: Readonly<Record<DangerLevel, SafetyLevel>> = Object.freeze({
+const SAFETY_OF: Readonly<Record<DangerLevel, CapabilityTool['safetyLevel']>> = Object.freeze({
   [DangerLevel.SAFE]: 'low',
   [DangerLevel.LOW]: 'low',
   [DangerLevel.MEDIUM]: 'medium',
@@ -121,18 +118,10 @@ const SAFETY_OF: Readonly<Record<DangerLevel, SafetyLevel>> = Object.freeze({
   [DangerLevel.CRITICAL]: 'high',
 });
 
+/** The variables that hold credentials. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The credentials of a tool. No value of a variable is ever in it. */
-export interface AuthStatus {
-  readonly required: boolean;
-  /** Says that a call can succeed, as far as the environment tells: scopes are for the service to judge. */
-  readonly ready: boolean;
-  /** The required variables that are not set. */
-  readonly missing: readonly string[];
-}
-
-const NOT_REQUIRED: AuthStatus = Object.freeze({ required: false, ready: true, missing: Object.freeze([]) });
+const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({ required: false, ready: true, missing: Object.freeze([]) });
 
 /**
  * Checks that the variables that a tool declares are set.
@@ -140,7 +129,7 @@ const NOT_REQUIRED: AuthStatus = Object.freeze({ required: false, ready: true, m
  * If all are optional, any one is enough; so is an optional one of a tool with several providers, since another
  * provider may do with it.
  */
-export function authStatusOf({ auth, providers }: ToolEntry, env: Environment): AuthStatus {
+function authStatusOf({ auth, providers }: ToolEntry, env: Environment): CapabilityTool['authStatus'] {
   if (auth?.required !== true) return NOT_REQUIRED;
   const isSet = (variable: string) => Object.hasOwn(env, variable) && Boolean(env[variable]);
   const variables = Object.entries(auth.env ?? {});

@@ -5,43 +5,41 @@ import { identityOf, providerHealthName } from '../../providers/provider-slot.js
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { ownerKey } from '../manifest/persona.js';
 
-/** The last call of a tool; times in milliseconds since 1970. */
-export interface Invocation {
-  readonly provider: string | null;
-  readonly success: boolean;
-  readonly latencyMs: number;
-  readonly at: number;
-}
-
-/** One provider of a tool, as calls and checks showed it. */
-export interface ProviderHealth {
-  readonly metrics: HealthSummary;
-  readonly lifetime: ReturnType<HealthLog['lifetime']>;
-  readonly lastCall: Sample | null;
-  /** The number of failures in a row. */
-  readonly consecutiveFailures: number;
-  readonly lastSuccess: number | null;
-  readonly lastFailure: number | null;
-  readonly lastCheck: number | null;
-  /** The end of its backoff; `null` if it has none. */
-  readonly backoffUntil: number | null;
-}
-
-/** The health of a tool over its last calls. */
+/** The health of a tool over its last calls; dates in milliseconds since 1970. */
 export interface ToolHealth {
   readonly tool: HealthSummary;
   /** The providers by name, followed by a part of the configuration's digest if two share a name. */
-  readonly providers: Readonly<Record<string, ProviderHealth>>;
-  readonly lastInvocation: Invocation | null;
+  readonly providers: Readonly<
+    Record<
+      string,
+      {
+        readonly metrics: HealthSummary;
+        readonly lifetime: Pick<HealthSummary, 'total' | 'success' | 'failure'>;
+        readonly lastCall: Sample | null;
+        /** The number of failures in a row. */
+        readonly consecutiveFailures: number;
+        readonly lastSuccess: number | null;
+        readonly lastFailure: number | null;
+        readonly lastCheck: number | null;
+        /** The end of its backoff; `null` if it has none. */
+        readonly backoffUntil: number | null;
+      }
+    >
+  >;
+  /** The last call. */
+  readonly lastInvocation: { readonly provider: string | null; readonly success: boolean; readonly latencyMs: number; readonly at: number } | null;
   /** The provider that answered the last successful call. */
   readonly lastSuccessProvider: string | null;
 }
 
-/** The calls behind a tool's health. */
-export interface ToolSamples {
-  readonly tool: readonly Sample[];
-  /** The calls of each provider, by the names of `ToolHealth`. */
-  readonly providers: Readonly<Record<string, readonly Sample[]>>;
+export type ProviderHealth = ToolHealth['providers'][string];
+
+/** One call of a job or tool that ended, as programs report it. */
+export interface ExecutionRecord {
+  readonly success: boolean;
+  readonly latencyMs: number;
+  /** The provider that answered, for calls of a tool. */
+  readonly provider?: string;
 }
 
 /** The reports of events about a provider, beside its calls in the log; dates in milliseconds since 1970. */
@@ -55,23 +53,26 @@ interface RouterFacts {
   backoffUntil: number | null;
 }
 
+/** The reports of events about a tool. */
 interface ToolFacts {
-  /** A number that rises with every change of the fields below. */
+  /** A number that rises with every change of the other fields. */
   version: number;
-  lastInvocation: Invocation | null;
+  lastInvocation: ToolHealth['lastInvocation'];
   readonly routers: Map<string, RouterFacts>;
+}
+
+/** The names under which a tool and its providers are kept, with its health as it was read last. */
+interface LedgerNames {
+  readonly owner: string | null;
+  readonly tool: string;
+  /** The providers by label; `router` is the name that routers use. */
+  readonly providers: readonly { readonly label: string; readonly name: string; readonly router: string }[];
+  /** The health, which holds while the stamp is the same, until the end of a backoff. */
+  last?: { readonly stamp: number; readonly until: number; readonly health: ToolHealth };
 }
 
 /** The names whose last call is remembered; the least recently called give way, since programs may call any name. */
 const MOST_TOOLS = 10_000;
-
-/** One call of a tool, as it is recorded. */
-export interface ToolCallRecord {
-  readonly success: boolean;
-  readonly latencyMs: number;
-  readonly provider?: string;
-  readonly abandoned?: boolean;
-}
 
 /**
  * Keeps the health of the tools and jobs of each owner.
@@ -86,7 +87,6 @@ export class HealthLedger {
   readonly #facts = new Map<string, ToolFacts>();
   /** Names by entry: digests take time, and entries never change. */
   readonly #names = new WeakMap<ToolEntry, LedgerNames>();
-  readonly #held = new WeakMap<LedgerNames, Held>();
 
   constructor(log: HealthLog, clock: Clock) {
     this.#log = log;
@@ -107,13 +107,14 @@ export class HealthLedger {
     return log === this.#log;
   }
 
-  recordTool(owner: string | null, { name }: ToolEntry, record: ToolCallRecord): void {
-    this.#log.record({ kind: 'tool', name: ledgerName(owner, name), ...record });
-    this.#invoked(owner, name, record, this.#clock.now());
+  recordTool(owner: string | null, { name }: ToolEntry, record: ExecutionRecord & { readonly abandoned?: boolean }, at = this.#clock.now(), isCounted = false): void {
+    const { success, latencyMs, provider = null } = record;
+    if (!isCounted) this.#log.record({ ...record, kind: 'tool', name: ledgerName(owner, name) });
+    this.#factsOf(owner, name).lastInvocation = Object.freeze({ provider, success, latencyMs, at });
   }
 
-  recordJob(owner: string | null, name: string, record: { readonly success: boolean; readonly latencyMs: number }): void {
-    this.#log.record({ kind: 'job', name: ledgerName(owner, name), success: record.success, latencyMs: record.latencyMs });
+  recordJob(owner: string | null, name: string, { success, latencyMs }: ExecutionRecord): void {
+    this.#log.record({ kind: 'job', name: ledgerName(owner, name), success, latencyMs });
   }
 
   /**
@@ -123,24 +124,24 @@ export class HealthLedger {
    * ledger.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
-    const record = !counted || ownerKey(owner) !== '';
-    switch (event.type) {
-      case 'call-settled':
-        // Refused calls, and answers out of the cache, say nothing about the tool.
-        if (event.attempts === 0) return;
-        this.#settled(owner, entry, event, record);
-        return;
-      case 'provider-attempt':
-        this.#attempted(owner, entry, event, record);
-        return;
-      case 'provider-ejected':
-        Object.assign(this.#router(owner, entry.name, event.provider), { failures: event.failures, backoffUntil: event.backoffMs > 0 ? event.at + event.backoffMs : null });
-        return;
-      case 'provider-recovered':
-        Object.assign(this.#router(owner, entry.name, event.provider), { failures: 0, inOrderAt: event.at, backoffUntil: null });
-        return;
-      default:
-        return;
+    const isCounted = counted && ownerKey(owner) === '';
+    if (event.type === 'call-settled') {
+      const { attempts, status, durationMs: latencyMs, provider, abandoned } = event;
+      // Refused calls, and answers out of the cache, say nothing about the tool.
+      if (attempts > 0) this.recordTool(owner, entry, { success: status !== 'error', latencyMs, ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) }, event.at, isCounted);
+    } else if (event.type === 'provider-attempt') {
+      const { at, kind, success, latencyMs } = event;
+      const known = this.#namesOf(owner, entry).providers.find(({ label }) => label === event.provider);
+      const router = this.#router(owner, entry, event.provider);
+      if (kind === 'check') router.lastCheck = at;
+      else if (success) Object.assign(router, { lastSuccess: at, inOrderAt: at, failures: 0, backoffUntil: null });
+      else Object.assign(router, { lastFailure: at, failures: router.failures + 1 });
+      // A probe tries a provider out; its outcome would spoil the rate of the calls.
+      if (!isCounted && known !== undefined && kind === 'call') this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
+    } else if (event.type === 'provider-ejected') {
+      Object.assign(this.#router(owner, entry, event.provider), { failures: event.failures, backoffUntil: event.backoffMs > 0 ? event.at + event.backoffMs : null });
+    } else if (event.type === 'provider-recovered') {
+      Object.assign(this.#router(owner, entry, event.provider), { failures: 0, inOrderAt: event.at, backoffUntil: null });
     }
   }
 
@@ -149,16 +150,15 @@ export class HealthLedger {
     const names = this.#namesOf(owner, entry);
     const facts = this.#facts.get(names.tool);
     const stamp = this.#stampOf(names, facts);
-    const held = this.#held.get(names);
-    if (held?.stamp === stamp && this.#clock.now() < held.until) return held.health;
+    if (names.last?.stamp === stamp && this.#clock.now() < names.last.until) return names.last.health;
+    const providers = names.providers.map(({ label, name, router }) => [label, this.#provider(name, router, facts?.routers.get(label))] as const);
     const health: ToolHealth = Object.freeze({
       tool: this.#log.summary('tool', names.tool),
-      providers: Object.freeze(Object.fromEntries(names.providers.map((provider) => [provider.label, this.#provider(provider, facts?.routers.get(provider.label))]))),
+      providers: Object.freeze(Object.fromEntries(providers)),
       lastInvocation: this.#lastInvocation(names.tool, facts?.lastInvocation ?? null),
       lastSuccessProvider: this.#log.lastProvider(names.tool),
     });
-    const until = Math.min(Infinity, ...Object.values(health.providers).map(({ backoffUntil }) => backoffUntil ?? Infinity));
-    this.#held.set(names, { stamp, until, health });
+    names.last = { stamp, until: Math.min(...providers.map(([, { backoffUntil }]) => backoffUntil ?? Infinity)), health };
     return health;
   }
 
@@ -173,14 +173,14 @@ export class HealthLedger {
   }
 
   /** Returns the last call of any process; no log says which provider failed in other processes. */
-  #lastInvocation(tool: string, own: Invocation | null): Invocation | null {
+  #lastInvocation(tool: string, own: ToolHealth['lastInvocation']): ToolHealth['lastInvocation'] {
     const call = this.#log.lastCall('tool', tool);
     if (call === null || (own !== null && own.at >= call.at)) return own;
     const { success, latencyMs, at } = call;
     return Object.freeze({ provider: success ? this.#log.lastProvider(tool) : null, success, latencyMs, at });
   }
 
-  #provider({ name, router }: LedgerProvider, facts: RouterFacts = newRouter()): ProviderHealth {
+  #provider(name: string, router: string, facts: RouterFacts = newRouter()): ProviderHealth {
     const samples = this.#log.samples('provider', name);
     const backoff = this.#log.backoff?.(router) ?? null;
     const lastSuccess = latest(facts.lastSuccess, samples.findLast(({ success }) => success)?.at);
@@ -201,7 +201,7 @@ export class HealthLedger {
   }
 
   /** Returns the last calls of a tool and of each of its providers, the oldest first. */
-  samples(owner: string | null, entry: ToolEntry): ToolSamples {
+  samples(owner: string | null, entry: ToolEntry) {
     const { tool, providers } = this.#namesOf(owner, entry);
     return Object.freeze({ tool: this.#log.samples('tool', tool), providers: Object.freeze(Object.fromEntries(providers.map(({ label, name }) => [label, this.#log.samples('provider', name)]))) });
   }
@@ -215,26 +215,6 @@ export class HealthLedger {
     return this.#log.summary('job', ledgerName(owner, name));
   }
 
-  #settled(owner: string | null, entry: ToolEntry, event: Extract<ToolEvent, { type: 'call-settled' }>, record: boolean): void {
-    const success = event.status !== 'error';
-    const call: ToolCallRecord = { success, latencyMs: event.durationMs, ...(event.provider === undefined ? {} : { provider: event.provider }), ...(event.abandoned && { abandoned: true }) };
-    if (record) this.#log.record({ kind: 'tool', name: ledgerName(owner, entry.name), ...call });
-    this.#invoked(owner, entry.name, call, event.at);
-  }
-
-  #attempted(owner: string | null, entry: ToolEntry, event: Extract<ToolEvent, { type: 'provider-attempt' }>, record: boolean): void {
-    const router = this.#router(owner, entry.name, event.provider);
-    if (event.kind === 'check') {
-      router.lastCheck = event.at;
-      return;
-    }
-    if (event.success) Object.assign(router, { lastSuccess: event.at, inOrderAt: event.at, failures: 0, backoffUntil: null });
-    else Object.assign(router, { lastFailure: event.at, failures: router.failures + 1 });
-    const provider = this.#namesOf(owner, entry).providers.find(({ label }) => label === event.provider);
-    // A probe tries a provider out; its outcome would spoil the rate of the calls.
-    if (record && provider !== undefined && event.kind === 'call') this.#log.record({ kind: 'provider', name: provider.name, success: event.success, latencyMs: event.latencyMs });
-  }
-
   #namesOf(owner: string | null, entry: ToolEntry): LedgerNames {
     const before = this.#names.get(entry);
     if (before?.owner === owner) return before;
@@ -246,17 +226,14 @@ export class HealthLedger {
     return names;
   }
 
-  #invoked(owner: string | null, name: string, { success, latencyMs, provider }: ToolCallRecord, at: number): void {
-    this.#factsOf(owner, name).lastInvocation = Object.freeze({ provider: provider ?? null, success, latencyMs, at });
-  }
-
-  #router(owner: string | null, name: string, label: string): RouterFacts {
+  #router(owner: string | null, { name }: ToolEntry, label: string): RouterFacts {
     const { routers } = this.#factsOf(owner, name);
-    let router = routers.get(label);
-    if (router === undefined) routers.set(label, (router = newRouter()));
+    const router = routers.get(label) ?? newRouter();
+    routers.set(label, router);
     return router;
   }
 
+  /** Returns the facts of a tool, to be changed. */
   #factsOf(owner: string | null, name: string): ToolFacts {
     const key = ledgerName(owner, name);
     const facts = this.#facts.get(key) ?? { version: 0, lastInvocation: null, routers: new Map() };
@@ -266,28 +243,6 @@ export class HealthLedger {
     if (this.#facts.size > MOST_TOOLS) this.#facts.delete(this.#facts.keys().next().value!);
     return facts;
   }
-}
-
-/** The names under which a tool is kept. */
-interface LedgerNames {
-  readonly owner: string | null;
-  readonly tool: string;
-  readonly providers: readonly LedgerProvider[];
-}
-
-interface LedgerProvider {
-  readonly label: string;
-  readonly name: string;
-  /** The name that routers use. */
-  readonly router: string;
-}
-
-/** A tool's health as it was read last. */
-interface Held {
-  readonly stamp: number;
-  /** The end of a backoff, and with it of this reading. */
-  readonly until: number;
-  readonly health: ToolHealth;
 }
 
 function ledgerName(owner: string | null, name: string): string {

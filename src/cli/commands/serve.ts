@@ -1,5 +1,6 @@
 import { relative, resolve } from 'node:path';
-import { CapabilityRegistry, type CapabilityChange } from '../../capability/capability-registry.js';
+import { CapabilityRegistry } from '../../capability/capability-registry.js';
+import type { CapabilityChange } from '../../capability/state/build-state.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';

@@ -1,4 +1,5 @@
-import type { CapabilityChange, CapabilityRegistry } from '../../capability/capability-registry.js';
+import type { CapabilityRegistry } from '../../capability/capability-registry.js';
+import type { CapabilityChange } from '../../capability/state/build-state.js';
 import { ownerMatches, type PersonaFilter } from '../../capability/manifest/persona.js';
 import type { Clock } from '../../core/clock.js';
 import { errorAnswer, SECURITY_HEADERS, type Answer, type AnswerHeaders } from '../answers/answer.js';
