@@ -1,10 +1,6 @@
 import { compareText } from '../core/plain-data.js';
 
-/** The number of hits of a keyword or category. */
-export interface HitCount {
-  readonly name: string;
-  readonly hits: number;
-}
+type HitCounts = MatchingMetrics['topKeywords'];
 
 const TOP_KEYWORDS = 10;
 const TOP_CATEGORIES = 5;
@@ -40,12 +36,12 @@ export class MatchingMetrics {
   }
 
   /** The ten keywords found most often, each counted once per text. */
-  get topKeywords(): readonly HitCount[] {
+  get topKeywords(): readonly { readonly name: string; readonly hits: number }[] {
     return top(this.#keywordHits, TOP_KEYWORDS);
   }
 
   /** The five categories detected most often. */
-  get topCategories(): readonly HitCount[] {
+  get topCategories(): HitCounts {
     return top(this.#categoryHits, TOP_CATEGORIES);
   }
 
@@ -76,7 +72,7 @@ export class MatchingMetrics {
   }
 }
 
-function top(hits: ReadonlyMap<string, number>, count: number): readonly HitCount[] {
+function top(hits: ReadonlyMap<string, number>, count: number): HitCounts {
   return [...hits]
     .map(([name, times]) => ({ name, hits: times }))
     .sort((a, b) => b.hits - a.hits || compareText(a.name, b.name))

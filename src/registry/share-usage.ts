@@ -2,20 +2,6 @@ import { systemClock, type Clock } from '../core/clock.js';
 import type { Usage, UsageData } from '../search/usage-history.js';
 import type { StateStore } from '../state/state-store.js';
 
-export interface ShareUsageOptions {
-  /** The interval at which processes exchange their usage, in milliseconds. @default 2,000 */
-  readonly intervalMs?: number;
-  readonly clock?: Clock;
-}
-
-/** Usage that is shared until it is closed. */
-export interface SharedUsage {
-  /** Writes and reads now. Never rejects: without the store, or when it holds no usage, the process goes on with its own. */
-  sync(): Promise<void>;
-  /** Writes once more what was learnt, and stops. */
-  close(): Promise<void>;
-}
-
 const KEY = 'usage';
 const USUAL_INTERVAL_MS = 2_000;
 /** The largest text in characters of JSON: a text of a store is at most 1 MiB, and a character at most 3 bytes. */
@@ -30,7 +16,16 @@ const MOST_RACES = 10;
  * does not matter, so no use is counted double, whatever fails in between; of two votes on one request the stronger
  * counts. What does not fit into the store is left out, the oldest requests first.
  */
-export function shareUsage(usage: Usage, store: StateStore, { intervalMs = USUAL_INTERVAL_MS, clock = systemClock }: ShareUsageOptions = {}): SharedUsage {
+export function shareUsage(
+  usage: Usage,
+  store: StateStore,
+  { intervalMs = USUAL_INTERVAL_MS, clock = systemClock }: { readonly intervalMs?: number; readonly clock?: Clock } = {},
+): {
+  /** Writes and reads now. Never rejects: without the store, or when it holds no usage, the process goes on with its own. */
+  sync(): Promise<void>;
+  /** Writes once more what was learnt, and stops. */
+  close(): Promise<void>;
+} {
   let cancel = () => {};
   let closed = false;
   const exchange = async (): Promise<void> => {

@@ -7,10 +7,9 @@ import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
 import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
-import type { Usage, UseOutcome } from '../search/usage-history.js';
+import type { Usage } from '../search/usage-history.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
-import type { RelatedWordsOptions } from '../search/related-words.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
@@ -47,7 +46,7 @@ export interface ToolUse {
   readonly text: string;
   /** The tool's name or alias. */
   readonly toolName: string;
-  readonly outcome: UseOutcome;
+  readonly outcome: 'success' | 'failure';
 }
 
 /** The names of the tools that one step changed, in the order of the change. */
@@ -58,11 +57,17 @@ export interface RegistryChange {
   readonly removed: readonly string[];
 }
 
+/** The options of a registry. */
 export interface RegistryOptions {
   /** The clock of `metrics`, in milliseconds from any start. @default performance.now */
   readonly now?: () => number;
-  /** The words of a trade that search takes for each other. */
-  readonly relatedWords?: RelatedWordsOptions;
+  /** Words of your trade, added to the built-in tables. */
+  readonly relatedWords?: {
+    /** Lists of words that mean about the same. */
+    readonly synonyms?: readonly (readonly string[])[];
+    /** For a kind of thing, words that are one: `{ crypto: ['bitcoin'] }`. */
+    readonly concepts?: Readonly<Record<string, readonly string[]>>;
+  };
 }
 
 /**

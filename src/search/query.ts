@@ -28,12 +28,6 @@ export interface Query {
   readonly truncated: boolean;
 }
 
-/** A word of a request that no tool has, and the word of the catalogue as which it was read. */
-export interface Correction {
-  readonly word: string;
-  readonly readAs: string;
-}
-
 /** A term in the numbers of one index. */
 export interface PlannedTerm {
   /** The word of the request, for explanations. */
@@ -53,7 +47,8 @@ export interface QueryPlan {
   readonly terms: readonly PlannedTerm[];
   /** Neighbouring terms by their places; `worth` is what the pair counts where it occurs, before saturation. */
   readonly pairs: readonly { readonly first: number; readonly second: number; readonly worth: number }[];
-  readonly corrections: readonly Correction[];
+  /** The words that no tool has, and those as which they are read. */
+  readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
 }
 
 /** Stems with which users talk to a helper, and which tools rarely mean: they count about half. */
@@ -137,7 +132,7 @@ function formWeight(word: string, at: number, text: string): number {
 
 /** Looks a query's words up in an index, and those that may stand in for them; reads words that it does not know as known ones that are spelt alike. */
 export function planQuery(query: Query, index: InvertedIndex, relatedWords: RelatedWords): QueryPlan {
-  const corrections: Correction[] = [];
+  const corrections: QueryPlan['corrections'][number][] = [];
   const asked = new Set(query.terms.map((term) => term.stem));
   const terms = query.terms.map((term): PlannedTerm => {
     const readAs = corrections.length < MOST_CORRECTED && isUnknown(term, index, relatedWords) ? closestWord(term.words[0]!, index) : undefined;

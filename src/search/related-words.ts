@@ -5,12 +5,12 @@ import { RANKING } from './bm25f.js';
 import { stem } from './words.js';
 
 /** Words of one's own trade, added to the built-in tables. */
-export interface RelatedWordsOptions {
+export type RelatedWordsOptions = {
   /** Lists of words that mean about the same. */
   readonly synonyms?: readonly (readonly string[])[];
   /** For a kind of thing, words that are one: `{ crypto: ['bitcoin'] }`. */
   readonly concepts?: Readonly<Record<string, readonly string[]>>;
-}
+};
 
 /** For a stem the stems that may stand in for it, each with its share of the word itself. */
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;

@@ -1,29 +1,22 @@
 import { finish, type Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { bestDocuments, CandidateFinder, type Candidates, type ScoredDocument } from './best-documents.js';
-import { SEARCH_FIELDS, type SearchField } from './bm25f.js';
+import { SEARCH_FIELDS } from './bm25f.js';
 import { DocumentScorer } from './document-scorer.js';
 import { InvertedIndex } from './inverted-index.js';
-import { parseQuery, planQuery, type Correction, type Query, type QueryPlan } from './query.js';
+import { parseQuery, planQuery, type Query, type QueryPlan } from './query.js';
 import { checkRelatedWords, readRelatedWords, type RelatedWords, type RelatedWordsOptions } from './related-words.js';
-import { UsageHistory, type UseOutcome } from './usage-history.js';
+import { UsageHistory } from './usage-history.js';
 import { applyVotes, tellingStems, votedAgainst, votesOn } from './votes.js';
-
-/** A word of the request that a tool has, or has a word for. */
-export interface WordMatch {
-  readonly word: string;
-  readonly fields: readonly SearchField[];
-  /** Whether the tool has only words that mean about the same. */
-  readonly related: boolean;
-}
 
 /** A tool that fits a request, and why. */
 export interface SearchResult {
   readonly toolName: string;
   readonly score: number;
-  readonly matches: readonly WordMatch[];
-  /** Words of the request that no tool has, and as what they were read. */
-  readonly corrections: readonly Correction[];
+  /** The words of the request that the tool has, and where; `related` marks one for which it has only words that mean about the same. */
+  readonly matches: readonly { readonly word: string; readonly fields: readonly (typeof SEARCH_FIELDS)[number][]; readonly related: boolean }[];
+  /** The words of the request that no tool has, and the words as which they were read. */
+  readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
   /** Whether the text was longer than is read; the rest was ignored. */
   readonly truncated: boolean;
   /** The part of the score that past use of the tool gave, or, below zero, took; 0 when there was none. */
@@ -76,7 +69,7 @@ export class SearchIndex {
   }
 
   /** Remembers that a tool served a request, or failed to. */
-  recordUse(text: string, toolName: string, outcome: UseOutcome): void {
+  recordUse(text: string, toolName: string, outcome: 'success' | 'failure'): void {
     this.usage.record(tellingStems(parseQuery(text)), toolName, outcome);
   }
 
@@ -155,7 +148,7 @@ function* ranked({ index, query, plan, candidates }: Prepared, limit: number, ac
 function explain({ entry, document, score, usage = 0 }: ScoredDocument, { index, query: { truncated }, plan: { terms, corrections } }: Prepared): SearchResult {
   const fieldsByStem = index.fieldsByStem(document);
   const namesOf = (fields: number) => Object.freeze(SEARCH_FIELDS.filter((_, field) => (fields & (1 << field)) !== 0));
-  const matches = terms.flatMap(({ word, stem, related }): WordMatch[] => {
+  const matches = terms.flatMap(({ word, stem, related }): SearchResult['matches'] => {
     const own = fieldsByStem.get(stem) ?? 0;
     const fields = own || related.reduce((all, other) => all | (fieldsByStem.get(other.stem) ?? 0), 0);
     return fields === 0 ? [] : [Object.freeze({ word, fields: namesOf(fields), related: own === 0 })];

@@ -4,30 +4,27 @@ import { refusal, toIssues } from '../core/issues.js';
 import { once, wholeBetween, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, compareText } from '../core/plain-data.js';
 
-export type UseOutcome = 'success' | 'failure';
-
-/** A past request in an export. */
-export interface UsageRequest {
-  /** What it was about: the stems of its words, sorted, without values and small talk. */
-  readonly stems: readonly string[];
-  /** How many uses of any tool came after its last one. */
-  readonly age: number;
-  /** Tool names, each with how much its uses speak for it, or, below zero, against it. */
-  readonly tools: readonly (readonly [toolName: string, strength: number])[];
-}
-
-/** What was learnt from use, as plain data. */
+/** The lessons of past use, as plain data. */
 export interface UsageData {
   readonly version: 1;
-  /** How many uses there were. */
+  /** The number of uses. */
   readonly uses: number;
-  /** The request whose last use is oldest first. */
-  readonly requests: readonly UsageRequest[];
+  /** The past requests; the one whose last use is oldest comes first. */
+  readonly requests: readonly {
+    /** The stems of its words, sorted, without values and small talk. */
+    readonly stems: readonly string[];
+    /** The number of uses of any tool since its last one. */
+    readonly age: number;
+    /** Tool names, each with how much its uses speak for it, or, below zero, against it. */
+    readonly tools: readonly (readonly [toolName: string, strength: number])[];
+  }[];
 }
 
-/** What a registry learnt from use. */
+type UsageRequest = UsageData['requests'][number];
+
+/** The usage that a registry has learnt. */
 export interface Usage {
-  /** How many past requests are remembered. */
+  /** The number of past requests that are remembered. */
   readonly size: number;
   /** Returns everything that was learnt, as plain data for JSON. */
   export(): UsageData;
@@ -91,7 +88,7 @@ export class UsageHistory implements Usage {
   }
 
   /** Remembers one use for the stems of a request; one without stems says nothing and is not remembered. */
-  record(asked: readonly string[], toolName: string, outcome: UseOutcome): void {
+  record(asked: readonly string[], toolName: string, outcome: 'success' | 'failure'): void {
     if (asked.length === 0) return;
     const request = this.#request([...asked].sort());
     request.at = this.#uses += 1;

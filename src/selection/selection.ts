@@ -1,21 +1,18 @@
 import type { ToolError } from '../core/errors.js';
-import type { RenderedTool, SchemaLevel } from '../tool/render/render-tool.js';
+import type { RenderedTool } from '../tool/render/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** The strongest reason why a tool was chosen. */
-export type SelectionReason = 'included' | 'critical' | 'mandatory_keyword' | 'carried_over' | 'search' | 'stage' | 'task_type' | 'high_priority';
-
-/** The reason why a tool that was considered is not among the chosen. */
-export type DropReason = 'unknown' | 'excluded' | 'unavailable' | 'filter' | 'danger' | 'access' | 'cost' | 'stage' | 'task_type' | 'relevance' | 'max_tools' | 'token_budget';
-
+/** A tool that was chosen, and why. */
 export interface SelectedTool {
   readonly toolName: string;
-  readonly reason: SelectionReason;
+  /** The strongest reason why it was chosen. */
+  readonly reason: 'included' | 'critical' | 'mandatory_keyword' | 'carried_over' | 'search' | 'stage' | 'task_type' | 'high_priority';
   /** Marks a tool that is offered with any request: included, critical, or by a mandatory keyword. */
   readonly guaranteed: boolean;
   /** The score in the ranking; 0 if the request's words do not hit the tool. */
   readonly score: number;
-  readonly level: SchemaLevel;
+  /** The amount of it that the model is shown. */
+  readonly level: 'full' | 'compact' | 'stub';
   /** The tokens of its rendering, by the request's `countTokens`. */
   readonly tokens: number;
   /** The tool as the model sees it. */
@@ -24,17 +21,16 @@ export interface SelectedTool {
   readonly entry: ToolEntry;
 }
 
-export interface DroppedTool {
-  readonly toolName: string;
-  readonly reason: DropReason;
-  readonly score: number;
-  readonly explanation: string;
-}
-
 /** The tools for one request, in the order in which the model should see them. */
 export interface Selection {
   readonly tools: readonly SelectedTool[];
-  readonly dropped: readonly DroppedTool[];
+  /** The tools that were considered and not chosen. */
+  readonly dropped: readonly {
+    readonly toolName: string;
+    readonly reason: 'unknown' | 'excluded' | 'unavailable' | 'filter' | 'danger' | 'access' | 'cost' | 'stage' | 'task_type' | 'relevance' | 'max_tools' | 'token_budget';
+    readonly score: number;
+    readonly explanation: string;
+  }[];
   /** The sum over `tools`. */
   readonly tokens: number;
   readonly tokenBudget: number | undefined;
@@ -46,3 +42,7 @@ export interface Selection {
    */
   readonly error: ToolError | undefined;
 }
+
+export type SelectionReason = SelectedTool['reason'];
+export type DroppedTool = Selection['dropped'][number];
+export type DropReason = DroppedTool['reason'];

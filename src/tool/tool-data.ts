@@ -13,9 +13,6 @@ const FORMAT = 'tooldex.tool/1';
 const FUNCTIONS = ['execute', ...FUNCTION_OPTIONS] as const;
 const PARTS = [...FUNCTIONS, ...SCHEMA_OPTIONS] as const;
 
-/** A part of a tool that is code and cannot be stored. */
-export type CodePart = (typeof PARTS)[number];
-
 /** A tool as plain JSON: what its author declared, its schemas as JSON Schema. */
 export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'input' | 'output'>> {
   readonly format: typeof FORMAT;
@@ -24,7 +21,7 @@ export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'i
   /** The schemas that come from an MCP server, which is left to enforce their patterns; missing when there are none. */
   readonly foreignSchemas?: readonly SchemaOption[];
   /** The parts that are code: functions, and schemas that may check more than JSON Schema can say. */
-  readonly code: readonly CodePart[];
+  readonly code: readonly (typeof PARTS)[number][];
   /** The digest of the tool's entry. */
   readonly digest: string;
 }
@@ -44,7 +41,7 @@ export interface RestoredTools {
    * The tools without some of their functions; they are left out, because one that lost `dangerFor` would be less
    * careful.
    */
-  readonly missing: readonly { readonly name: string; readonly parts: readonly CodePart[] }[];
+  readonly missing: readonly { readonly name: string; readonly parts: readonly (typeof PARTS)[number][] }[];
   /** The tools that are not what was stored; `tool` is their present form, for callers that accept it. */
   readonly changed: readonly { readonly name: string; readonly tool: ToolDefinition; readonly storedDigest: string; readonly digest: string }[];
   /** The values that are no tool of this format, by their position in the list, with everything that is wrong. */
@@ -148,7 +145,7 @@ function answersElsewhere({ manual, providers = [] }: ToolDefinition): boolean {
 interface StoredTool {
   /** The tool without its code. */
   readonly definition: ToolDefinition;
-  readonly code: readonly CodePart[];
+  readonly code: readonly (typeof PARTS)[number][];
   readonly digest: string;
 }
 
@@ -173,7 +170,7 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
       data[part] = foreign.includes(part) && isPlainObject(schema) ? foreignSchema(schema) : schema;
     }
     const definition = defineTool(data as unknown as ToolDefinition);
-    if (issues.length === 0) return { definition, code: code as readonly CodePart[], digest: digest as string };
+    if (issues.length === 0) return { definition, code: code as readonly (typeof PARTS)[number][], digest: digest as string };
   } catch (error) {
     issues.push(...(isToolError(error) ? issuesOf(error) : [{ path: ['inputSchema'], message: `Expected ${error instanceof Error ? error.message : 'plain data'}.` }]));
   }

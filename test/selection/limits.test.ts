@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DropReason, SelectionRequest } from '../../src/index.js';
+import type { SelectionRequest } from '../../src/index.js';
+import type { DropReason } from '../../src/selection/selection.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 import { chosen, droppedBecause, HARMLESS, select } from './selection-cases.js';
 

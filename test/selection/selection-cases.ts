@@ -1,4 +1,5 @@
-import { selectTools, type DropReason, type Selection, type SelectionRequest, type ToolMetadataRegistry } from '../../src/index.js';
+import { selectTools, type Selection, type SelectionRequest, type ToolMetadataRegistry } from '../../src/index.js';
+import type { DropReason } from '../../src/selection/selection.js';
 
 /** The names of the chosen tools, in their order. */
 export function chosen({ tools }: Selection): string[] {

@@ -5,11 +5,9 @@ import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
 import { keywordForm } from '../../search/keyword-index.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
-export type LintSeverity = 'error' | 'warning';
-
 /** A check of one tool; yields one message for each thing to fix. */
 export interface LintRule {
-  readonly severity: LintSeverity;
+  readonly severity: 'error' | 'warning';
   readonly check: (entry: ToolEntry) => Iterable<string>;
 }
 

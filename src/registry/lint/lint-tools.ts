@@ -6,14 +6,14 @@ import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { isRegistry } from '../is-registry.js';
 import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
-import { LINT_RULES, type LintSeverity } from './lint-rules.js';
+import { LINT_RULES } from './lint-rules.js';
 import { nearDuplicates } from './near-duplicates.js';
 
 /** One thing to fix in a tool's metadata. */
 export interface LintFinding {
   /** The name of the rule; it is stable, as CI settings may name it. */
   readonly rule: string;
-  readonly severity: LintSeverity;
+  readonly severity: 'error' | 'warning';
   readonly toolName: string;
   readonly message: string;
 }
@@ -111,6 +111,6 @@ function stemsOf(entry: ToolEntry): readonly string[] {
   return found;
 }
 
-function findingOf({ name: toolName }: ToolEntry, rule: string, severity: LintSeverity, message: string): LintFinding {
+function findingOf({ name: toolName }: ToolEntry, rule: string, severity: LintFinding['severity'], message: string): LintFinding {
   return Object.freeze({ rule, severity, toolName, message });
 }

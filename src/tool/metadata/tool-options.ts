@@ -4,17 +4,6 @@ import type { InputOf, ToolSchema } from '../schema/standard-schema.js';
 /** A string with known usual values that editors offer, and any other allowed. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);
 
-/** The access that a tool needs for its calls. It never holds a secret, only the names of variables that hold one. */
-export interface ToolAuth {
-  readonly required: boolean;
-  readonly type?: string;
-  readonly scopes?: readonly string[];
-  /** Environment variables, required or optional. */
-  readonly env?: Readonly<Record<string, 'required' | 'optional'>>;
-  /** The address of instructions for getting access. */
-  readonly docs?: string;
-}
-
 /** One of several services that can answer a tool's calls. */
 export interface ToolProvider {
   readonly name: string;
@@ -97,7 +86,15 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
 
   /** The time limit of a call: 1 to 2³¹−1 milliseconds. */
   readonly timeoutMs?: number;
-  readonly auth?: ToolAuth;
+  readonly auth?: {
+    readonly required: boolean;
+    readonly type?: string;
+    readonly scopes?: readonly string[];
+    /** Environment variables, required or optional. */
+    readonly env?: Readonly<Record<string, 'required' | 'optional'>>;
+    /** The address of instructions for getting access. */
+    readonly docs?: string;
+  };
   /** Allows two calls of this tool at the same time. Default: if it is readonly and its category allows it. */
   readonly allowParallel?: boolean;
   /** Requires approval of every call. @default false */
@@ -149,3 +146,5 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   /** The author's own plain data; tooldex only carries it. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
+
+export type ToolAuth = NonNullable<ToolOptions['auth']>;
