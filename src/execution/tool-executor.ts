@@ -33,14 +33,8 @@ import { copyAllOptions, copyCalls, copyOptions, RunningCall } from './run/runni
 import { assertWanted, untilAborted } from './run/with-deadline.js';
 import { observeCall } from './telemetry.js';
 
-/** A forecast of what would happen to a call. */
-export type DryRun = {
-  readonly callId: string;
-  readonly toolName: string;
-  readonly decision: Decision;
-  /** Why the input is refused; missing when it is fine. */
-  readonly refused?: string;
-};
+/** The result that a call would have. */
+export type DryRun = Awaited<ReturnType<ToolExecutor['dryRun']>>[number];
 
 /**
  * Runs tools safely: checked input, the policy's decision, a user's approval where one is needed, cached answers, budgets,
@@ -196,9 +190,9 @@ export class ToolExecutor {
     return planExecution(this.registry, await this.#checker.plannable(copyCalls(calls)));
   }
 
-  /** Returns what the policy would decide for each of some calls, and which inputs would be refused. Nothing is run, asked or told. */
-  async dryRun(calls: readonly ToolCall[], options: ExecuteOptions = {}): Promise<readonly DryRun[]> {
-    const { signal: _, ...context } = copyOptions(options);
+  /** Returns the policy's decision for each of some calls, and which inputs would be refused. Nothing is run, and no event is sent. */
+  async dryRun(calls: readonly ToolCall[], options: ExecuteOptions = {}): Promise<readonly { readonly callId: string; readonly toolName: string; readonly decision: Decision; /** The reason why its input is refused. */ readonly refused?: string }[]> {
+    const context = copyOptions(options);
     return Promise.all(
       copyCalls(calls).map(async (call) => {
         const entry = this.registry.get(call.name);

@@ -65,7 +65,7 @@ export interface RegistryOptions {
   readonly relatedWords?: {
     /** Lists of words that mean about the same. */
     readonly synonyms?: readonly (readonly string[])[];
-    /** For a kind of thing, words that are one: `{ crypto: ['bitcoin'] }`. */
+    /** Kinds of things, each with words that are one: `{ crypto: ['bitcoin'] }`. */
     readonly concepts?: Readonly<Record<string, readonly string[]>>;
   };
 }

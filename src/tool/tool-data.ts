@@ -41,7 +41,7 @@ export interface RestoredTools {
    * The tools without some of their functions; they are left out, because one that lost `dangerFor` would be less
    * careful.
    */
-  readonly missing: readonly { readonly name: string; readonly parts: readonly (typeof PARTS)[number][] }[];
+  readonly missing: readonly { readonly name: string; readonly parts: readonly string[] }[];
   /** The tools that are not what was stored; `tool` is their present form, for callers that accept it. */
   readonly changed: readonly { readonly name: string; readonly tool: ToolDefinition; readonly storedDigest: string; readonly digest: string }[];
   /** The values that are no tool of this format, by their position in the list, with everything that is wrong. */

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Consumer } from '../package/consumer.js';
@@ -21,6 +21,20 @@ describe.concurrent('the published types', () => {
       expect((await compile(compiler, join(CASES, 'standard'), '--module', 'preserve', '--moduleResolution', 'bundler', '--skipLibCheck', 'true')).output).toBe('');
     });
   }
+});
+
+describe('a library that exports what our functions return', () => {
+  const library = new Consumer('hono');
+  afterAll(() => library.remove());
+
+  it('gets its declarations: every type in them has a public name or is written out', { timeout: 300_000 }, async () => {
+    // A copy of the package: the compiler sees through links, and would name types by their files in this project.
+    rmSync(library.path('node_modules/tooldex'));
+    for (const part of ['package.json', 'dist/types']) cpSync(join(CASES, '../..', part), library.path(join('node_modules/tooldex', part)), { recursive: true });
+    cpSync(join(CASES, 'exported'), library.path('src'), { recursive: true });
+    writeFileSync(library.path('src/package.json'), '{ "type": "module" }');
+    expect((await compile('TypeScript 7.0', library.path('src'), '--noEmit', 'false', '--emitDeclarationOnly', '--outDir', library.path('out'))).output).toBe('');
+  });
 });
 
 // A directive that expects an error is content with any: without them, every marked line and no other has to be wrong.

@@ -7,16 +7,18 @@ import { exportTools, levelShape, type ExportInput, type ExportOptions } from '.
 import { fieldOf, objectsIn, OWN_ID, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { GEMINI_NAME_RULE, GEMINI_PARAMETER_RULE, renameParameters } from './name-codec.js';
 
-interface GeminiFunction {
-  name: string;
-  description: string;
-  /** A `GeminiSchema`; the package's own type has an enum for its types, which no plain data fits. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  parameters?: any;
-  parametersJsonSchema?: unknown;
-}
-
-export type GeminiTool = { functionDeclarations: GeminiFunction[] };
+/** A tool of the Gemini API. */
+export type GeminiTool = {
+  functionDeclarations: {
+    name: string;
+    description: string;
+    /** A `GeminiSchema`; the package's own type has an enum for its types, which no plain data fits. */
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any
+    parameters?: any;
+    parametersJsonSchema?: unknown;
+  }[];
+};
+type GeminiFunction = GeminiTool['functionDeclarations'][number];
 
 /** The answers to the calls of one message. */
 type GeminiMessage = {

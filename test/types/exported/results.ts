@@ -40,4 +40,5 @@ export const outcomes = await executor.executeAll([{ id: '1', name: 'add', input
 export const dry = executor.dryRun([{ id: '1', name: 'add', input: {} }]);
 export const approvals = new Approvals();
 export const shared = shareUsage(defaultRegistry.usage, new MemoryStateStore());
-export const results = [ok(1), fail('no')];
+export const result = ok(1);
+export const failure = fail('no');
