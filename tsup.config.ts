@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { globSync } from 'tinyglobby';
@@ -69,14 +69,33 @@ function emitDeclarations(): Promise<void> {
 const ARRAY_OF_BUFFER = /\b((?:Big)?(?:Uint|Int|Float)\d+(?:Clamped)?Array)<ArrayBuffer(?:Like)?>/g;
 const RELATIVE = /(?:from |import\(|import )["'](\.{1,2}\/[^"']+\.js)["']/g;
 
-/**
- * Libraries that are in the chunks of the package, whose licences ask to be passed on: the development dependencies that
- * `src` and `tools` import.
- */
-const BUNDLED = ['@noble/hashes', 'fuse.js', 'reflect-metadata'];
+/** Libraries whose code is in the package: the development dependencies that `src` and `tools` import, and what those import. */
+const bundled = new Set<string>();
 
+/** Bundles libraries as ES modules need them, and notes which they are. */
+const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'bundle-libraries',
+  setup: (build) => {
+    // The program is an ES module; one of its libraries cannot be CommonJS.
+    if (build.initialOptions.format === 'cjs') delete (build.initialOptions.entryPoints as Record<string, string>)['cli'];
+    // Commander is CommonJS, whose way to the modules of Node does not exist in an ES module.
+    build.onLoad({ filter: /[\\/]node_modules[\\/]commander[\\/]lib[\\/]\w+\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/\brequire\(('node:[\w/]+')\)/g, 'globalThis.process.getBuiltinModule($1)'),
+    }));
+    build.onEnd(({ metafile }) => {
+      const inputs = Object.values(metafile?.outputs ?? {}).flatMap((output) => Object.keys(output.inputs));
+      for (const input of inputs) for (const [, name] of input.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)) bundled.add(name!);
+    });
+  },
+};
+
+/** Writes the licences of the bundled libraries, which ask to be passed on. */
 function writeLicences(): void {
-  const texts = BUNDLED.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim()}\n`);
+  const texts = [...bundled].sort().map((name) => {
+    const file = readdirSync(`node_modules/${name}`).find((each) => /^licen[cs]e/i.test(each));
+    if (file === undefined) throw new Error(`Expected a licence of ${name}, got none. Do not bundle it.`);
+    return `${name}\n\n${readFileSync(`node_modules/${name}/${file}`, 'utf8').trim()}\n`;
+  });
   writeFileSync('dist/THIRD-PARTY-LICENSES.txt', texts.join('\n'));
 }
 
@@ -90,7 +109,9 @@ export default defineConfig(({ dts }) => ({
     writeLicences();
     if (dts !== false) await emitDeclarations();
   },
-  esbuildPlugins: [embedPage, writeSchema, oneChunkForTheRoot],
+  esbuildPlugins: [embedPage, writeSchema, oneChunkForTheRoot, bundleLibraries],
+  // Some libraries have their ES modules there only.
+  esbuildOptions: (options) => void (options.mainFields = ['module', 'main']),
   // Bundlers and other runtimes tell built-in modules from packages by the prefix.
   removeNodeProtocol: false,
   splitting: true,

@@ -29,19 +29,27 @@ const ALLOW = 'GET, HEAD';
 const EVENT_PARAMETERS: Parameters = new Map([['persona', PERSONA]]);
 const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute, healthRoute];
 
+/** A catalogue as an application of web requests, which any server or router of such applications can mount. */
+export interface DiscoveryApp {
+  /** Answers a request. */
+  readonly fetch: (request: Request, bindings?: object) => Response | Promise<Response>;
+  /** Answers a request for an address, or for a path of the catalogue alone, as a test has it. */
+  readonly request: (input: string | Request, init?: RequestInit) => Response | Promise<Response>;
+}
+
 /**
- * Creates a Hono app that shows a catalogue of tools over HTTP, read only: as JSON for programs, as a page for users.
+ * Creates an app that shows a catalogue of tools over HTTP, read only: as JSON for programs, as a page for users.
  *
  * GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/jobs`, `/summary`, `/findings`, `/health`,
  * `/events` (server-sent), `/openapi.json`, and the page under `/`. Names are in snake_case, times in seconds since
  * 1970. A wrong request is refused with `{error: {code, message, parameter?, expected?, found?}}`. Answers carry an
  * ETag. No credential, provider configuration, stack or absolute path leaves it.
  *
- * It can be mounted in another app, or served by `serve`. Behind a proxy, name the public host in `allowedHosts`.
+ * It can be mounted in another app (in one of Hono: `app.mount('/catalogue', discovery.fetch)`), or served by `serve`. Behind a proxy, name the public host in `allowedHosts`.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
-export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): Hono {
+export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): DiscoveryApp {
   const isRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
   if (!isRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
   const { auth, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');

@@ -1,3 +1,4 @@
+import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
@@ -193,6 +194,16 @@ describe('an answer', () => {
 });
 
 describe('createDiscoveryApp', () => {
+  it('can be mounted in an app of another web framework, with its page and its refusals', async () => {
+    const { capabilities } = await sample();
+    const app = new Hono().mount('/catalogue', createDiscoveryApp(capabilities).fetch);
+    expect(await (await app.request('/catalogue/health')).json()).toMatchObject({ status: 'ok' });
+    expect((await app.request('/catalogue/')).headers.get('content-type')).toContain('html');
+    const unknown = await app.request('/catalogue/nothing');
+    expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
+    expect((await app.request('/catalogue/tools', { method: 'POST' })).status).toBe(405);
+  });
+
   it('refuses wrong options and never shows a token', async () => {
     const { capabilities } = await sample();
     const wrong: readonly object[] = [{ pages: true }, { page: 1 }, { auth: 'canary-of-16-chars' }, { auth: { token: 'x'.repeat(16), tokn: 1 } }, { auth: { token: 'short-canary' } }, { auth: { token: `canary ${'x'.repeat(20)}` } }, { allowedHosts: ['localhost:80'] }, { allowedHosts: ['http://x'] }, { allowedOrigins: ['*'] }, { allowedOrigins: ['null'] }, { allowedOrigins: ['https://a.b/'] }, { maxListeners: -1 }];

@@ -1,10 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build as esbuild } from 'esbuild';
 import ts from 'typescript';
 import { build as vite } from 'vite';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Consumer, type DecoratorMode } from './consumer.js';
 import { SURFACE } from './surface.js';
 
@@ -15,7 +18,8 @@ interface Target {
 interface Manifest {
   readonly version: string;
   readonly exports: Readonly<Record<string, string | { readonly import: Target; readonly require: Target }>>;
-  readonly dependencies: Readonly<Record<string, string>>;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
@@ -26,10 +30,11 @@ const declarations = ts.createProgram({
   rootNames: entries.flatMap((entry) => [fromRoot(entry.import.types), fromRoot(entry.require.types)]),
   options: { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, noLib: true, types: [] },
 });
+const files = [...entries.flatMap((entry) => [entry.import.default, entry.require.default]), manifest.bin['tooldex']!];
 /** Each built file as one bundle, whose imports are those of the file and of all its chunks. */
 const { metafile: bundled } = await esbuild({
   absWorkingDir: fromRoot(''),
-  entryPoints: entries.flatMap((entry) => [entry.import.default, entry.require.default]),
+  entryPoints: files,
   outdir: fromRoot('.cache'),
   outExtension: { '.js': '.mjs' },
   entryNames: '[name]-[hash]',
@@ -90,10 +95,39 @@ describe('what importing costs', () => {
     expect(new Set(chunks).size).toBe(1);
   });
 
-  it.each(entries.flatMap((entry) => [entry.import.default, entry.require.default]))('%s imports only Node and declared dependencies', (file) => {
-    const packages = importsOf(file).filter((specifier) => !isBuiltin(specifier)).map((specifier) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/'));
-    const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
-    expect(packages.filter((name) => !declared.includes(name))).toEqual([]);
+  it('is one package: what it needs is bundled with its licence, or a peer', () => {
+    expect(manifest.dependencies).toBeUndefined();
+    const licences = readFileSync(fromRoot('dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+    const headings = licences.split('\n');
+    for (const name of ['@hono/node-server', '@noble/hashes', 'commander', 'fdir', 'fuse.js', 'hono', 'jsonc-parser', 'picomatch', 'reflect-metadata', 'semver', 'tinyglobby']) expect(headings).toContain(name);
+  });
+
+  it('runs the program in a folder that has this package and zod, and nothing else', () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-installed-')));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const installed = join(folder, 'node_modules/tooldex');
+    for (const part of ['dist', 'package.json']) cpSync(fromRoot(part), join(installed, part), { recursive: true });
+    symlinkSync(fromRoot('node_modules/zod'), join(folder, 'node_modules/zod'), 'junction');
+    writeFileSync(join(folder, 'functions.json'), '[{"name": "greet", "description": "Greets", "access_mode": "readonly", "danger_level": "safe", "parameters": {"type": "object"}}]');
+    writeFileSync(join(folder, 'tools.mjs'), "import { defineTool } from 'tooldex'; export const own = defineTool({ name: 'own', description: 'Mine', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => 1 });");
+    const program = (...args: readonly string[]) => spawnSync(process.execPath, [join(installed, manifest.bin['tooldex']!), ...args], { cwd: folder, encoding: 'utf8' });
+    expect(program('--version').stdout.trim()).toBe(manifest.version);
+    expect(JSON.parse(program('list', '--tools', '*.mjs', '--json').stdout)).toMatchObject([{ name: 'own' }]);
+    expect(JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout)).toMatchObject({ usable: 1, errors: 0 });
+    expect(program('serve', '--host', '0.0.0.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('Expected a token') });
+    expect(program('lst')).toMatchObject({ status: 2, stderr: expect.stringContaining("unknown command 'lst'") });
+  });
+
+  it('declares its types with those of Node and its peers alone', () => {
+    const sources = declarations.getSourceFiles().filter(({ fileName }) => fileName.startsWith(fromRoot('dist/types/')));
+    const imported = sources.flatMap((file) => ts.preProcessFile(file.text).importedFiles.map(({ fileName }) => fileName)).filter((specifier) => !specifier.startsWith('.') && !isBuiltin(specifier));
+    expect(sources.length).toBeGreaterThan(100);
+    expect(imported.map(packageOf).filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
+  });
+
+  it.each(files)('%s imports only Node and declared dependencies', (file) => {
+    const packages = importsOf(file).filter((specifier) => !isBuiltin(specifier)).map(packageOf);
+    expect(packages.filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
   });
 
   it('opens nothing and adds no global of its own but the default registry', () => {
@@ -107,6 +141,11 @@ describe('what importing costs', () => {
     expect(consumer.run(source)).toEqual({ added: [`Symbol(tooldex/${manifest.version}/default-registry)`], patched: false, opened: 0 });
   });
 });
+
+/** Returns the package of an import. */
+function packageOf(specifier: string): string {
+  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+}
 
 /** Returns what a built file and its chunks import from outside the package, on load or later. */
 function importsOf(file: string): string[] {

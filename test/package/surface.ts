@@ -268,6 +268,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'serve',
     ],
     types: [
+      'DiscoveryApp',
       'DiscoveryOptions',
       'RunningCatalogue',
       'ServeOptions',

@@ -44,7 +44,7 @@ export function parseJsonText(source: string): ParsedText {
     const reason = first === undefined ? 'something else' : REASONS[printParseErrorCode(first.error)] ?? `a fault (${printParseErrorCode(first.error)})`;
     return fault(first?.offset ?? 0, text.trim() === '' ? 'Expected JSON, got an empty file.' : `Expected JSON, got ${reason}. Nothing of the file is used.`);
   }
-  return { ok: true, value, text: new JsonText(parseTree(text)!, lines) };
+  return { ok: true, value, text: new JsonText(text, lines) };
 }
 
 /** Returns the place of a comma before the end of a list or an object; the parser only reports a missing value or key. */
@@ -99,8 +99,9 @@ export class JsonText {
   readonly #root: Node;
   readonly #lines: readonly number[];
 
-  constructor(root: Node, lines: readonly number[]) {
-    this.#root = root;
+  /** @param source strict JSON. */
+  constructor(source: string, lines: readonly number[]) {
+    this.#root = parseTree(source)!;
     this.#lines = lines;
   }
 
