@@ -10,7 +10,7 @@ import type { HealthLog } from '../providers/rolling-health.js';
 import { RollingHealth } from '../providers/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts } from './state/capability-items.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts, OwnedNames } from './state/capability-items.js';
 import { loadSource, toldContent, type SourceContent } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
 import { type CapabilityFinding, ToolManifestValidationError } from './manifest/manifest-issue.js';
@@ -20,7 +20,6 @@ import { compileJobQuery, compileSkillQuery, compileTaskQuery, compileToolQuery,
 import { checkCapabilityOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions } from './registry-options.js';
 import { buildState, differenceOf, sameInputs, type CapabilityChange, type CapabilityState, type Inputs } from './state/build-state.js';
 import { ManifestFolder } from './state/manifest-folder.js';
-import type { OwnedNames } from './state/owned-names.js';
 import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
 

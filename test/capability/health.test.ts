@@ -192,12 +192,12 @@ describe('the recorded registry', () => {
   }
 
   type Counts = Readonly<Record<'total' | 'success' | 'failure' | 'success_rate' | 'average_latency_ms' | 'p95_latency_ms', number | null>>;
-  /** What was not called has no rate; the original said 0. Dates are those of the clock. */
+  /** Tools that were not called have no rate; the original said 0. Dates are those of the clock. */
   function numbers({ total, success, failure, success_rate, average_latency_ms, p95_latency_ms }: Counts): object {
     return { total, success, failure, average_latency_ms, success_rate: total === 0 ? null : success_rate, p95_latency_ms: p95_latency_ms === null ? null : Math.round(p95_latency_ms * 1_000) };
   }
 
-  /** Of tags that differ only in case the first is kept; the original kept all. */
+  /** The first of tags that differ only in case is kept; the original kept all. */
   function eachOnce(values: unknown): unknown {
     if (!Array.isArray(values)) return values;
     const seen = new Set<string>();

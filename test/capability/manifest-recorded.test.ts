@@ -55,12 +55,12 @@ describe.skipIf(!present)('the recorded manifests', () => {
   });
 });
 
-/** What is refused here and was accepted by the original schema. */
+/** The entries that are refused here and were accepted by the original schema. */
 const STRICTER: ReadonlyMap<string, string> = new Map([
   ['name_space', 'a blank is no name'],
   ['auth_envs_any', 'the documents describe "envs"; a number there is a mistake'],
 ]);
-/** What is accepted here and was refused by the original schema. */
+/** The entries that are accepted here and were refused by the original schema. */
 const LOOSER: ReadonlyMap<string, string> = new Map([
   ...['version', 'side_effects', 'default_timeout', 'auth', 'allow_parallel', 'idempotency_key'].map((key) => [`missing_${key}`, "the documents' own examples leave keys out; what is missing counts as dangerous"] as const),
   ['auth_env_map', 'discovered tools copy such maps, and were dropped for it'],

@@ -11,7 +11,7 @@ export const LEAST = Object.freeze({ name: 'sample', description: 'A sample', pa
 
 export type LooseEntry = Readonly<Record<string, unknown>>;
 
-/** What comes of reading a manifest with these entries. */
+/** Returns the result of reading a manifest with these entries. */
 export function read(...entries: readonly LooseEntry[]): ReadResult {
   return readManifest(JSON.stringify(entries));
 }
@@ -19,7 +19,7 @@ export function read(...entries: readonly LooseEntry[]): ReadResult {
 /** The usable definition of an entry with these keys besides the required ones. */
 export function definitionWith(keys: LooseEntry = {}) {
   const { entries, issues } = read({ ...LEAST, ...keys });
-  if (entries[0] === undefined) throw new Error(`expected a usable entry, found ${issues.map(({ message }) => message).join('; ')}`);
+  if (entries[0] === undefined) throw new Error(`expected a usable entry, got ${issues.map(({ message }) => message).join('; ')}`);
   return entries[0].definition;
 }
 
@@ -43,7 +43,7 @@ const shared = resolve(import.meta.dirname, '../../../shared');
 
 /** The folder of the recorded manifests. */
 export const recordedRoot = resolve(shared, 'data/atlas');
-/** Whether the recorded data lies beside the checkout. */
+/** True if the recorded data lies beside the checkout. */
 export const present = existsSync(resolve(recordedRoot, 'functions.json')) && existsSync(resolve(shared, 'golden/atlas.json'));
 
 /** Says once that the tests of a file do not run. */

@@ -145,7 +145,7 @@ describe('a refresh', () => {
     await expect(registry.refresh({ forced: true } as never)).rejects.toThrow(/Expected a known option, got "forced"\. Did you mean "force"\?/);
   });
 
-  it('gives, after any edits in any order, what a registry loaded anew would have', async () => {
+  it('gives, after any edits in any order, what a registry that is loaded afterwards has', async () => {
     const file = fc.constantFrom('functions.json', 'personas/Atlas/functions.json', 'personas/Nova/Toolbox/functions.json');
     const content = fc.option(fc.uniqueArray(fc.record({ name: fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__'), version: fc.constantFrom('1.0.0', '2.0.0') }), { selector: ({ name }) => name, maxLength: 3 }));
     await fc.assert(
@@ -199,7 +199,7 @@ describe('a reader', () => {
 });
 
 describe('a source', () => {
-  it('that fails keeps the tools it found last, and the failure is a finding without secrets', async () => {
+  it('that fails keeps the tools that it had last, and the failure is a finding without secrets', async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     source.answer = () => {

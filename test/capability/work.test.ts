@@ -141,7 +141,7 @@ describe('what is referred to and not there', () => {
     ]);
   });
 
-  it('is found among what the owner has before what is shared', async () => {
+  it('is looked up among what the owner has before what is shared', async () => {
     const registry = await load({
       'functions.json': [toolEntry('t', { capabilities: ['shared'] })],
       'personas/Atlas/functions.json': [toolEntry('t', { capabilities: ['own'] })],

@@ -2,7 +2,7 @@ import { toJSONSchema, z } from 'zod';
 import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import { SideEffect } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
-import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
+import { cloneFrozen } from '../../core/plain-data.js';
 import { list, optionKinds, text } from '../../tool/metadata/metadata-schema.js';
 import { type FieldKind, type FieldOn, fieldsOn, SAFETY_LEVELS, type TOOL_FIELDS } from '../../tool/metadata/tool-fields.js';
 import type { JsonSchema } from '../../tool/schema/standard-schema.js';
@@ -72,7 +72,7 @@ const idempotencyKey = z.union(
   { error: 'true, false, or an object with "required"' },
 );
 
-/** The values allowed under a key of each kind. It only checks; `manifest-forms.ts` reads the values. */
+/** The values allowed under a key of each kind. It only checks; `define-entry.ts` reads the values. */
 const KINDS = {
   ...optionKinds(),
   requests: list(z.unknown()),

@@ -1,14 +1,13 @@
 import { canonicalJson, describeValue, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { entryOf, isToolDefinition, type ToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
-import { createTool, type CapabilityTool, type LiveFacts, type ToolFacts } from './capability-items.js';
+import { createTool, OwnedNames, type CapabilityTool, type LiveFacts, type ToolFacts } from './capability-items.js';
 import type { SourceContent } from './capability-source.js';
 import { findingAt, placeless, type CapabilityFinding, type Place } from '../manifest/manifest-issue.js';
 import { unusedHandlers } from '../manifest/load-manifest.js';
 import { personaKey } from '../manifest/persona.js';
 import { ownerKey } from '../manifest/persona.js';
 import type { FileContent } from './manifest-folder.js';
-import { OwnedNames } from './owned-names.js';
 import { resolveWork, type ResolvedWork } from './resolve-work.js';
 
 /** One item of the registry. */
@@ -73,12 +72,12 @@ export function buildState(inputs: Inputs, revision: number, live: LiveFacts, be
   }
   if (!findings.some(({ severity }) => severity === 'error')) findings.push(...handlerFindings(inputs));
   const tools = new OwnedNames([...byKey.values()]);
-  const { findings: found, ...work } = resolveWork(inputs.files.flatMap((file) => file.work), tools, live);
+  const { findings: dangling, ...work } = resolveWork(inputs.files.flatMap((file) => file.work), tools, live);
   return Object.freeze({
     revision,
     tools,
     ...work,
-    findings: Object.freeze([...findings, ...found]),
+    findings: Object.freeze([...findings, ...dangling]),
     personas: personasOf(tools, work),
     ownersOf: groupByEntry(tools.all),
     contents: contentsOf(tools, digests, work),

@@ -1,10 +1,12 @@
 import { DangerLevel } from '../../core/enums.js';
+import { compareText } from '../../core/plain-data.js';
 import type { HealthSummary, Sample } from '../../providers/rolling-health.js';
 import { isAvailable } from '../../registry/tool-filter.js';
 import type { SAFETY_LEVELS } from '../../tool/metadata/tool-fields.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { normalizeCapabilities } from '../manifest/define-entry.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { ownerKey } from '../manifest/persona.js';
 import type { HealthLedger, ToolHealth } from './health-ledger.js';
 import type { WorkKind, WorkManifests } from './read-work.js';
 
@@ -138,4 +140,53 @@ function authStatusOf({ auth, providers }: ToolEntry, env: Environment): Capabil
   const someOptional = variables.some(([variable, need]) => need === 'optional' && isSet(variable));
   const satisfied = required.length > 0 ? missing.length === 0 : someOptional || variables.length === 0;
   return Object.freeze({ required: true, ready: satisfied || (providers.length > 1 && someOptional), missing: Object.freeze(missing) });
+}
+
+/** The items of several owners, looked up by owner and name. */
+export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
+  readonly #byOwner = new Map<string, Map<string, Item>>();
+  /** The items: shared ones first, then by persona and name, in any case. */
+  readonly all: readonly Item[];
+
+  /** @param items no two of which have the same owner and name. */
+  constructor(items: readonly Item[]) {
+    for (const item of items) {
+      const key = ownerKey(item.owner);
+      const owned = this.#byOwner.get(key) ?? new Map<string, Item>();
+      this.#byOwner.set(key, owned.set(item.name, item));
+    }
+    this.all = Object.freeze(sortOwned(items));
+  }
+
+  /** Returns the item of exactly this owner. */
+  own(owner: string | null, name: string): Item | undefined {
+    return this.#byOwner.get(ownerKey(owner))?.get(name);
+  }
+
+  /** Returns the item that a name means to a persona: its own, or else the shared one. */
+  seenBy(persona: string | null, name: string): Item | undefined {
+    return this.own(persona, name) ?? this.own(null, name);
+  }
+
+  /** Returns all items that a persona sees: its own in place of shared ones of the same name. */
+  allSeenBy(persona: string | null): readonly Item[] {
+    const own = this.#byOwner.get(ownerKey(persona));
+    const shared = this.#byOwner.get('');
+    if (own === undefined || own === shared) return sortOwned([...(shared?.values() ?? [])]);
+    return sortOwned([...new Map([...(shared ?? []), ...own]).values()]);
+  }
+
+  /** Returns the owners of items with this name. */
+  ownersOf(name: string): readonly Item[] {
+    return [...this.#byOwner.values()].flatMap((owned) => owned.get(name) ?? []);
+  }
+}
+
+function sortOwned<Item extends Pick<CapabilityTool, 'owner' | 'name'>>(items: readonly Item[]): Item[] {
+  const keys = new Map(items.map((item) => [item, [ownerKey(item.owner), item.name.toLowerCase()] as const]));
+  return [...items].sort((a, b) => {
+    const [ownerA, nameA] = keys.get(a)!;
+    const [ownerB, nameB] = keys.get(b)!;
+    return compareText(ownerA, ownerB) || compareText(nameA, nameB) || compareText(a.name, b.name);
+  });
 }

@@ -78,8 +78,8 @@ function failedContent(name: string, error: unknown, before: SourceContent | und
   return Object.freeze({ name, owner, definitions, findings: Object.freeze([finding]), ...(join && { join }) });
 }
 
-function contentOf(name: string, found: SourceTools): SourceContent {
-  const { definitions, persona = null, issues = [], join } = found;
+function contentOf(name: string, tools: SourceTools): SourceContent {
+  const { definitions, persona = null, issues = [], join } = tools;
   if (!Array.isArray(definitions)) throw new TypeError(`Expected a list of definitions, got ${describeValue(definitions)}.`);
   if (persona !== null && (typeof persona !== 'string' || persona.trim() === '')) throw new TypeError(`Expected a persona's name or null, got ${describeValue(persona)}.`);
   const owner = persona === null || ownerKey(persona) === '' ? null : persona;

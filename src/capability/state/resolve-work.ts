@@ -1,8 +1,7 @@
 import { describeValue } from '../../core/plain-data.js';
 import { normalizeCapabilities } from '../manifest/define-entry.js';
 import { findingAt, type CapabilityFinding } from '../manifest/manifest-issue.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts } from './capability-items.js';
-import { OwnedNames } from './owned-names.js';
+import { OwnedNames, type CapabilityJob, type CapabilitySkill, type CapabilityTask, type CapabilityTool, type LiveFacts } from './capability-items.js';
 import { checkWork, didYouMean, type CheckedWork, type RawWork } from './read-work.js';
 
 export interface ResolvedWork {
