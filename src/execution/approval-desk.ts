@@ -18,7 +18,7 @@ const MOST_REMEMBERED = 10_000;
 export class ApprovalDesk {
   readonly #frame: ExecutorFrame;
   readonly #approvals: Approvals;
-  /** What was asked about: two definitions may declare the same and work differently. Other processes cannot tell them apart. */
+  /** The definitions that were asked about: two definitions may declare the same and work differently. Other processes cannot tell them apart. */
   readonly #definitions = new Map<string, ToolDefinition>();
 
   constructor(frame: ExecutorFrame, approvals: Approvals) {
@@ -113,7 +113,7 @@ async function askUser(confirm: Confirm, pending: PendingApproval, signal: Abort
  */
 export class BatchConfirmations {
   readonly #confirm: Confirm;
-  /** For each call, whether it has ended or is asked about, and whether it has ended. */
+  /** Marks of the calls: one is set when a call has ended or is asked about, the other when it has ended. */
   readonly #parted: readonly Mark[];
   readonly #ended: readonly Mark[];
   #turn: Promise<unknown> = Promise.resolve();

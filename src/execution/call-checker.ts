@@ -44,7 +44,7 @@ export interface DatedDecision {
 interface Sealed {
   readonly accepted: AcceptedInput;
   readonly dated: DatedDecision;
-  /** For whom and in which frame it was decided. */
+  /** The caller and frame for which it was decided. */
   readonly frame: string;
   /** The policy that was asked beside the executor's own. */
   readonly policy: Policy | undefined;
@@ -57,7 +57,7 @@ export class CallChecker {
   readonly #isRouted: (entry: ToolEntry) => boolean;
   /** Checked calls, known by identity: data that looks like one is a plain call. */
   readonly #sealed = new WeakMap<object, Sealed>();
-  /** What was checked of calls when they were planned. */
+  /** The inputs that were checked when calls were planned. */
   readonly #planned = new WeakMap<object, InputPass>();
 
   constructor(frame: ExecutorFrame, isRouted: (entry: ToolEntry) => boolean) {
@@ -114,7 +114,7 @@ export class CallChecker {
   /** @throws ToolError `INVALID_APPROVAL` or `TOOL_CHANGED` when the tool was replaced or removed since the call was judged. */
   assertCurrent(accepted: AcceptedInput, name: string, isApproved: boolean): void {
     if (this.isCurrent(accepted, name)) return;
-    if (isApproved) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, got one that was replaced or removed; ask again');
+    if (isApproved) throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was approved, got one that was replaced or removed. Ask again.');
     throw new ToolError('TOOL_CHANGED', `Expected ${accepted.entry.name} as it was when the call was judged, got one that was replaced or removed. Nothing was run; call it again.`);
   }
 

@@ -22,44 +22,44 @@ export interface Telemetry {
 /** The options of an executor. */
 export interface ToolExecutorOptions {
   readonly registry: ToolMetadataRegistry;
-  /** Asked before every call. @default new SafetyPolicy({ registry }) */
+  /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /** Asks the user when the policy says `confirm`. Without it such calls end as `approval_required`. */
   readonly confirm?: Confirm;
   /** Signs approvals: at least 32 bytes, the same in all processes that share a store. @default random */
   readonly approvalKey?: Uint8Array;
-  /** How long after the question an approval may be given and used, in milliseconds. @default 600,000 (ten minutes) */
+  /** Milliseconds after the question in which an approval may be given and used. @default 600,000 (ten minutes) */
   readonly approvalTtlMs?: number;
-  /** What all calls together may use. @default none */
+  /** Limits of what all calls together may use. @default none */
   readonly budgets?: readonly Budget[];
-  /** What processes share: approvals, budgets, cached answers, provider health. @default this process's memory */
+  /** The store of what processes share: approvals, budgets, cached answers, provider health. @default this process's memory */
   readonly store?: StateStore;
   /** The services behind tools that name providers, by provider name. */
   readonly providers?: Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
-  /** How providers are called: credentials, time limits, backoff. */
+  /** Options of the calls of providers: credentials, time limits, backoff. */
   readonly routing?: RoutingOptions;
-  /** Where the health of tools and providers is counted. @default shared through `store`, or else kept in this process */
+  /** The log of the health of tools and providers. @default shared through `store`, or else kept in this process */
   readonly health?: HealthLog;
-  /** How long a call may take when its tool does not say, in milliseconds. @default 30,000 */
+  /** Milliseconds that a call may take when its tool does not say. @default 30,000 */
   readonly timeoutMs?: number;
-  /** How often a tool's function that may be repeated is started; its providers are each asked at most once. @default 3 */
+  /** Starts of a tool's function that may be repeated; its providers are each asked at most once. @default 3 */
   readonly maxAttempts?: number;
   /** Calls that run at the same time, in all. @default 16 */
   readonly maxConcurrent?: number;
   /** Calls of one tool that run at the same time. Tools with `allowParallel: false` always run one by one. @default as `maxConcurrent` */
   readonly maxConcurrentPerTool?: number;
-  /** How long a tool's work may take to end after its call was given up; from then on the call is abandoned. @default 1,000 */
+  /** Milliseconds that a tool's work may take to end after its call was given up; from then on the call is abandoned. @default 1,000 */
   readonly graceMs?: number;
   /** Abandoned calls from which on no other call is started, until their work ends or they are released. @default 16 */
   readonly maxAbandoned?: number;
-  /** How often a call may be repeated in a conversation without progress. @default 4 */
+  /** Repetitions of a call in a conversation without progress. @default 4 */
   readonly maxRepeats?: number;
   /** Answers that are kept of tools with `cacheTtlMs`; 0 keeps none. @default 1,000 */
   readonly cacheEntries?: number;
   /** Characters of JSON of all kept answers. @default 16,777,216 (16 Mi) */
   readonly cacheSize?: number;
   /**
-   * What an outcome shows of an error that a tool threw: nothing, its message without credentials, paths and host names, or
+   * The part of an error that a tool threw that an outcome shows: nothing, its message without credentials, paths and host names, or
    * the whole message. What a tool says with `fail` is always shown. @default 'public'
    */
   readonly exposeErrors?: 'none' | 'public' | 'full';
@@ -73,7 +73,7 @@ export interface ToolExecutorOptions {
 
 /** The options of `check`: who calls, and a signal that gives the call up. */
 export interface CheckOptions extends CallContext {
-  /** Asked beside the executor's own policy; the stricter of both decides. */
+  /** A policy that is asked beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
   readonly signal?: AbortSignal;
 }
@@ -82,14 +82,14 @@ export interface CheckOptions extends CallContext {
 export interface ExecuteOptions extends CheckOptions {
   /** The user's approval of exactly this call. */
   readonly approval?: Approval;
-  /** Used instead of the executor's own, which is asked when this one says `later`. */
+  /** The function that asks instead of the executor's own, which is asked when this one says `later`. */
   readonly confirm?: Confirm;
-  /** For writing tools; the same key for the same deed. @default derived from conversation, call and arguments */
+  /** A key for writing tools, the same for the same deed. @default derived from conversation, call and arguments */
   readonly idempotencyKey?: string;
   /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen. */
   readonly context?: unknown;
   /**
-   * Called right before the tool is started, when nothing can forbid the call any more but that its approval is used up
+   * Hears of the call right before the tool is started, when nothing can forbid the call any more but that its approval is used up
    * elsewhere at the same time. When it throws, the tool is not started, and an approval still counts. Not called for answers
    * from the cache, and calls that a user answers.
    */

@@ -22,7 +22,7 @@ export interface Worked<T> {
   readonly result: T;
   readonly keep: boolean;
   readonly value: unknown;
-  /** It ended because its caller gave it up. */
+  /** The work ended because its caller gave it up. */
   readonly aborted: boolean;
 }
 
@@ -255,9 +255,9 @@ const MOST_WAITING = 1_000;
 
 /** The state of some scopes: as long as it is equal, nothing of them was dropped. */
 interface Stamp {
-  /** What this process dropped itself. */
+  /** The state of what this process dropped itself. */
   readonly own: string;
-  /** What all processes dropped; `undefined` while that is not known, or not all of it was told. */
+  /** The state of what all processes dropped; `undefined` while that is not known, or not all of it was told. */
   readonly shared: string | undefined;
 }
 

@@ -6,9 +6,9 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame, Telemetry } from './executor-options.js';
 import { withDeadline } from './run/with-deadline.js';
 
-/** How long telemetry may take before the call begins and after it has ended, within the time of the call. */
+/** Milliseconds that telemetry may take before the call begins and after it has ended, within the time of the call. */
 const WATCHER_MS = 250;
-/** Which part of the time of a call it may take before: the rest is the tool's. */
+/** The part of the time of a call that it may take before: the rest is the tool's. */
 const WATCHER_SHARE = 0.1;
 
 /**

@@ -71,7 +71,7 @@ export class ToolExecutor {
   readonly #checker: CallChecker;
   /** Functions that ask by the executor's own `confirm`. */
   readonly #askOwn = new WeakSet<Confirm>();
-  /** To be closed with the executor: it writes what is left. */
+  /** Health that is closed with the executor: it writes what is left. */
   readonly #ownHealth: SharedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
 

@@ -15,11 +15,11 @@ export const SHORTEST_KEY = 32;
 export const approvalKey = () => secret<Uint8Array>(`an approval key of at least ${SHORTEST_KEY} bytes`, (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `Make one with crypto.randomBytes(${SHORTEST_KEY}).`);
 
 export interface ApprovalsOptions {
-  /** Shared by all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
+  /** The store of all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
   readonly store?: StateStore;
-  /** At least 32 bytes, the same in all those processes. @default random, for this process alone */
+  /** A key of at least 32 bytes, the same in all those processes. @default random, for this process alone */
   readonly key?: Uint8Array;
-  /** How long after the question an approval may be given and used; up to 2³¹−1. @default 600,000 (ten minutes) */
+  /** Milliseconds after the question in which an approval may be given and used; up to 2³¹−1. @default 600,000 (ten minutes) */
   readonly ttlMs?: number;
   /** Measures how long an answer of the store is waited for. */
   readonly clock?: Clock;
@@ -63,7 +63,7 @@ export interface ApprovedCall {
 const PENDING = 'tooldex/pending/v2';
 const APPROVAL = 'tooldex/approval/v2';
 
-/** How long an unanswered redemption is looked into, and how often. */
+/** Milliseconds for which an unanswered redemption is looked into, and between two looks. */
 const RESOLVE_MS = 2_000;
 const RESOLVE_EVERY_MS = 50;
 /** The approvals that this process used last, by pending id: a store that is trusted may have come back older. */
@@ -169,7 +169,7 @@ export class Approvals {
     const { callId, toolName, definitionDigest } = call;
     const now = { callId, toolName, definitionDigest, principal: call.principal ?? null, conversationId: call.conversationId ?? null, inputDigest: digestOf(call.input) };
     const different = BOUND.filter(([field]) => now[field] !== genuine[field]);
-    if (different.length > 0) throw invalid('the call that was approved', `one with another ${different.map(([, name]) => name).join(' and ')}; ask again`, genuine.pendingId);
+    if (different.length > 0) throw invalid('the call that was approved', `one with another ${different.map(([, name]) => name).join(' and ')}. Ask again`, genuine.pendingId);
     return genuine;
   }
 
@@ -213,30 +213,30 @@ export class Approvals {
   }
 
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
-    if (!(await this.#move(pending.id, pending, 'open', answer))) throw invalid('a pending call', 'one that is answered, expired or unknown to the state store; ask again', pending.id);
+    if (!(await this.#move(pending.id, pending, 'open', answer))) throw invalid('a pending call', 'one that is answered, expired or unknown to the state store. Ask again', pending.id);
   }
 
   /** Changes a state that still lives, in the store that was asked and as long as it was not restarted. */
   async #move(id: string, { storeIdentity }: { readonly storeIdentity: string }, from: string, to: string): Promise<boolean> {
     try {
-      // Nothing but a plain yes of the store counts.
+      // Only `true` from the store counts.
       return (await this.#store.compareAndSet(storeKey(id), from, to, { ttlMs: 'keep', identity: storeIdentity })) === true;
     } catch (error) {
-      if (isRestarted(error)) throw invalid('the state store that was asked', 'one that restarted since, or another server; ask again', id);
+      if (isRestarted(error)) throw invalid('the state store that was asked', 'one that restarted since, or another server. Ask again', id);
       throw error;
     }
   }
 
   #genuinePending(pending: PendingApproval): PendingApproval {
     const genuine = this.#genuine(PENDING, pending);
-    if (genuine === undefined && isPlainObject(pending) && 'pending' in pending) throw invalid('a pending call', 'an outcome; give its pending', undefined);
+    if (genuine === undefined && isPlainObject(pending) && 'pending' in pending) throw invalid('a pending call', 'an outcome. Give its pending', undefined);
     if (genuine === undefined) throw invalid('a pending call as it was asked', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
     return genuine as unknown as PendingApproval;
   }
 
   #genuineApproval(approval: Approval): Approval {
     const genuine = this.#genuine(APPROVAL, approval);
-    if (genuine === undefined && isPlainObject(approval) && 'kind' in approval) throw invalid('an approval', 'a pending call; approve it first, and give what that returns', undefined);
+    if (genuine === undefined && isPlainObject(approval) && 'kind' in approval) throw invalid('an approval', 'a pending call. Approve it first, and give what that returns', undefined);
     if (genuine === undefined) throw invalid('an approval as it was granted', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
     return genuine as unknown as Approval;
   }
@@ -269,7 +269,7 @@ export class Approvals {
   }
 }
 
-/** What of a call an approval is bound to, and what messages call it. */
+/** The facts of a call that an approval is bound to, and what messages call them. */
 const BOUND = Object.freeze([
   ['callId', 'id'],
   ['toolName', 'tool'],
@@ -306,16 +306,16 @@ function withoutMissing(fields: Readonly<Record<string, unknown>>): Readonly<Rec
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function refused(expected: string, found: string): ToolError {
-  return new ToolError('INVALID_ARGUMENT', `Expected ${expected}, found ${found}`);
+function refused(expected: string, got: string): ToolError {
+  return new ToolError('INVALID_ARGUMENT', `Expected ${expected}, got ${got}.`);
 }
 
-function invalid(expected: string, found: string, pendingId: string | undefined): ToolError {
-  return new ToolError('INVALID_APPROVAL', `Expected ${expected}, found ${found}`, pendingId === undefined ? {} : { details: { pendingId } });
+function invalid(expected: string, got: string, pendingId: string | undefined): ToolError {
+  return new ToolError('INVALID_APPROVAL', `Expected ${expected}, got ${got}.`, pendingId === undefined ? {} : { details: { pendingId } });
 }
 
 function used(pendingId: string): ToolError {
-  return invalid('an approval that is not used yet', 'one that is used, expired or unknown to the state store; ask again', pendingId);
+  return invalid('an approval that is not used yet', 'one that is used, expired or unknown to the state store. Ask again', pendingId);
 }
 
 function unanswered(pendingId: string, cause: ToolError): ToolError {

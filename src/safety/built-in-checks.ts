@@ -1,14 +1,16 @@
-import { isDangerous, isWriting } from '../core/enum-order.js';
-import { describeValue } from '../core/plain-data.js';
-import { matchesPattern } from './name-pattern.js';
+import { DangerLevel } from '../core/enums.js';
+import { DANGER_LEVELS, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
+import { expectedGot } from '../core/issues.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
+import { isSettled } from '../tool/input/freeze-plain.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { EffectiveDanger } from './effective-danger.js';
-import type { CallContext, PolicyMode } from './calls.js';
+import { type CallContext, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
+import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
-/** What the checks know beside the call. */
+/** The facts that the checks know beside the call. */
 export interface CheckFrame {
-  /** Of the call, as the tool's schema gives it. */
+  /** The input of the call, as the tool's schema gives it. */
   readonly input: unknown;
   readonly modes: readonly PolicyMode[];
   readonly allow: readonly string[];
@@ -23,10 +25,10 @@ export interface Refused {
 
 type Check = (entry: ToolEntry, danger: EffectiveDanger, context: CallContext, frame: CheckFrame) => Refused | undefined;
 
-/** What no rule can loosen, in the order in which it is asked. */
+/** Checks that no rule can loosen, in the order in which they are asked. */
 const CHECKS: readonly Check[] = [personaCheck, credentialsCheck, scopesCheck, flagsCheck, allowListCheck, readOnlyCheck];
 
-/** The first reason for which a call is refused whatever the rules say. */
+/** Returns the first reason for which a call is refused whatever the rules say. */
 export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
   for (const check of CHECKS) {
     const refused = check(...facts);
@@ -47,7 +49,7 @@ function credentialsCheck(entry: ToolEntry, _: EffectiveDanger, __: CallContext,
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
 
-/** Why a tool cannot work: variables that its `auth` requires are not set. */
+/** Returns why a tool cannot work, if variables that its `auth` requires are not set. */
 export function missingCredentials(entry: ToolEntry, env: CheckFrame['env']): Refused | undefined {
   if (entry.auth?.required !== true) return undefined;
   const missing = Object.entries(entry.auth.env ?? {}).filter(([name, need]) => need === 'required' && !(Object.hasOwn(env, name) && env[name]));
@@ -80,5 +82,91 @@ function readOnlyCheck(entry: ToolEntry, danger: EffectiveDanger, _: CallContext
   if (!modes.includes('read-only')) return undefined;
   if (isWriting(entry.accessMode)) return { rule: 'read-only', reason: `${entry.name} can change something (access ${entry.accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''}), and the mode is read-only` };
   if (isDangerous(danger.level)) return { rule: 'read-only', reason: `this call of ${entry.name} has danger ${danger.level}${danger.raised === undefined ? '' : ` (${danger.raised})`}, and the mode is read-only` };
+  return undefined;
+}
+
+/** The danger of a call. */
+export interface EffectiveDanger {
+  readonly level: DangerLevel;
+  /** The reason why it is above the tool's own level; missing when it is not. */
+  readonly raised?: string;
+}
+
+/**
+ * Returns the danger of one call: the tool's level, or the higher one that `dangerFor` sees in the arguments.
+ *
+ * A `dangerFor` that throws or answers with no danger level knows less than nothing of these arguments: critical.
+ */
+export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDanger {
+  if (entry.dangerFor === undefined) return { level: entry.dangerLevel };
+  let level: unknown;
+  try {
+    level = ignoreRejection(entry.dangerFor(input));
+  } catch {
+    return { level: DangerLevel.CRITICAL, raised: 'its danger for these arguments cannot be told: dangerFor failed' };
+  }
+  if (!isDangerLevel(level)) return { level: DangerLevel.CRITICAL, raised: 'its danger for these arguments cannot be told: dangerFor answered with no danger level' };
+  if (dangerRank(level) <= dangerRank(entry.dangerLevel)) return { level: entry.dangerLevel };
+  return { level, raised: `these arguments raise its danger from ${entry.dangerLevel} to ${level}` };
+}
+
+function isDangerLevel(value: unknown): value is DangerLevel {
+  return (DANGER_LEVELS as readonly unknown[]).includes(value);
+}
+
+/** Returns the same value; when it is a promise, its rejection ends here: unhandled, it would end the process. */
+export function ignoreRejection<T>(value: T): T {
+  if (value instanceof Promise) value.catch(() => undefined);
+  return value;
+}
+
+/**
+ * Returns a call as it is now, frozen: every value in it was read once.
+ *
+ * An input that was checked by its tool's schema is taken as it is: it was copied and frozen then. With any other, a getter
+ * or a `dangerFor` that writes could show one input to one rule and another to the next.
+ *
+ * @throws whatever a hostile call throws, RangeError for one nested too deep.
+ */
+export function readCall(call: ToolCall): ToolCall {
+  const { id, name, input = {} } = call;
+  return Object.freeze({ id, name, input: isSettled(input) ? input : readOnce(input, new Map()) });
+}
+
+/** Plain data is copied and frozen; what a schema made of it otherwise (a date, a set) stays itself. */
+function readOnce(value: unknown, copies: Map<unknown, unknown>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const known = copies.get(value);
+  if (known !== undefined) return known;
+  if (Array.isArray(value)) {
+    const copy: unknown[] = [];
+    copies.set(value, copy);
+    for (const item of value as unknown[]) copy.push(readOnce(item, copies));
+    return Object.freeze(copy);
+  }
+  if (!isPlainObject(value)) return value;
+  const copy = {};
+  copies.set(value, copy);
+  // An assignment to `__proto__` would change the prototype instead of adding a key.
+  for (const [key, item] of Object.entries(value)) Object.defineProperty(copy, key, { value: readOnce(item, copies), enumerable: true });
+  return Object.freeze(copy);
+}
+
+/** Returns the context of a call as it is now, frozen. */
+export function readContext({ principal, scopes, flags, persona, conversationId, mode }: CallContext): CallContext {
+  const frozen = <T>(list: T) => (Array.isArray(list) ? Object.freeze([...(list as readonly unknown[])]) : list);
+  const context = { principal, scopes: frozen(scopes), flags: frozen(flags), persona, conversationId, mode };
+  return Object.freeze(context) as CallContext;
+}
+
+/** Returns what is wrong with a context; `undefined` when nothing is. Scopes given as one text would contain the scopes that are parts of it. */
+export function wrongContext({ principal, scopes, flags, persona, conversationId, mode }: CallContext): string | undefined {
+  for (const [field, value] of Object.entries({ principal, persona, conversationId })) {
+    if (value !== undefined && typeof value !== 'string') return expectedGot(`the context's ${field} as a string`, describeValue(value));
+  }
+  for (const [field, list] of Object.entries({ scopes, flags })) {
+    if (list !== undefined && !(Array.isArray(list) && list.every((each) => typeof each === 'string'))) return expectedGot(`the context's ${field} as a list of strings`, describeValue(list));
+  }
+  if (mode !== undefined && !POLICY_MODES.includes(mode)) return expectedGot(`one of ${POLICY_MODES.join(', ')} as the context's mode`, describeValue(mode));
   return undefined;
 }

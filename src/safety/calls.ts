@@ -15,15 +15,15 @@ export interface ToolCall {
   readonly input?: unknown;
 }
 
-/** Who calls, and in which frame; given by the program, never by the model. */
+/** The caller of a call and its frame; given by the program, never by the model. */
 export interface CallContext {
-  /** For whom the call is made: approvals, budgets and cached answers belong to them. */
+  /** The user for whom the call is made: approvals, budgets and cached answers belong to them. */
   readonly principal?: string;
-  /** What the principal may reach; compared with the scopes that a tool's `auth` asks for. */
+  /** The scopes that the principal has; compared with the scopes that a tool's `auth` asks for. */
   readonly scopes?: readonly string[];
   /** The settings that are on; compared with what a manifest says under `requires_flags`. */
   readonly flags?: readonly string[];
-  /** Under which persona the agent acts; compared with `personaAllowlist`. */
+  /** The persona under which the agent acts; compared with `personaAllowlist`. */
   readonly persona?: string;
   readonly conversationId?: string;
   /** Narrows the policy's own mode for this call; both hold. */
@@ -31,7 +31,7 @@ export interface CallContext {
 }
 
 /**
- * How a policy treats what its rules leave open.
+ * The ways in which a policy treats what its rules leave open.
  *
  * `default` asks before every write and every dangerous call; `read-only` refuses whatever can change something;
  * `unattended` refuses what would need approval; `allow-list` refuses all tools but those listed.
@@ -39,18 +39,18 @@ export interface CallContext {
 export const POLICY_MODES = Object.freeze(['default', 'read-only', 'unattended', 'allow-list'] as const);
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-/** What may be done with a call, and why. */
+/** The answer of a policy: what may be done with a call, and why. */
 export interface Decision {
   readonly verdict: Verdict;
-  /** In words, for the user who is asked and for the model that is refused. */
+  /** The reason in words, for the user who is asked and for the model that is refused. */
   readonly reason: string;
-  /** What decided: the name of a rule, or of one of the built-in checks. Models are not told it. */
+  /** The name of what decided: of a rule, or of one of the built-in checks. Models are not told it. */
   readonly rule: string;
   /** The danger of this call: the tool's level, or a higher one that its arguments brought. */
   readonly danger: DangerLevel;
 }
 
-/** Whatever decides over calls. `SafetyPolicy` is one; a function that throws or answers anything else counts as a no. */
+/** A judge of calls, such as `SafetyPolicy`; one that throws or answers anything else denies. */
 export interface Policy {
   /** @param entry the tool as the executor runs it, which may be newer than what the policy knows under its name. */
   decide(call: ToolCall, context: CallContext, entry?: ToolEntry): Decision | Promise<Decision>;
@@ -78,7 +78,7 @@ export interface CheckedCall extends ToolCall {
 }
 
 interface PendingCall {
-  /** Of this pending thing; one call may wait for several things, one after the other. */
+  /** The id of this wait; one call may wait for several things, one after the other. */
   readonly id: string;
   readonly callId: string;
   readonly toolName: string;
@@ -96,7 +96,7 @@ interface PendingCall {
 export interface PendingApproval extends PendingCall {
   readonly kind: 'approval';
   readonly danger: DangerLevel;
-  /** Why approval is needed, and which rule says so. */
+  /** The reason why approval is needed. */
   readonly reason: string;
   readonly rule: string;
   /** Milliseconds since 1970, by the clock of the state store; later answers are refused. */
@@ -109,18 +109,18 @@ export interface PendingApproval extends PendingCall {
 /** A call that a user or another program answers instead of the tool. */
 export interface PendingManualCall extends PendingCall {
   readonly kind: 'manual';
-  /** What the result must be like, as JSON Schema; for tools with an `outputSchema` that JSON Schema can express. */
+  /** The JSON Schema that the result must meet; for tools with an `outputSchema` that JSON Schema can express. */
   readonly outputSchema?: Json;
 }
 
 /** A tool that asked the user something; the answer is its result. */
 export interface PendingQuestion extends PendingCall, Question {
   readonly kind: 'question';
-  /** When the wait ends, for questions with `timeoutMs`: milliseconds since 1970. */
+  /** The end of the wait, for questions with `timeoutMs`: milliseconds since 1970. */
   readonly expiresAt?: number;
 }
 
-/** Something a run of tools waits for: plain data, the same for a terminal, an MCP client and a stored session. */
+/** The thing that a run of tools waits for: plain data, the same for a terminal, an MCP client and a stored session. */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 
 /** A user's answer to a call that needs approval: with other arguments when the user changed them, `later` to leave it pending. */
@@ -129,7 +129,7 @@ export type Confirmation = boolean | 'later' | { readonly input: unknown };
 /** Asks a user, and resolves to the answer; one that throws counts as a no. */
 export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;
 
-/** What became of one call: exactly one of these, whatever the tool did. `readOutcome` words it for models. */
+/** The end of one call: exactly one of these, whatever the tool did. `readOutcome` words it for models. */
 export type ToolOutcome = OutcomeFacts &
   (
     | { readonly status: 'ok'; readonly value: unknown }
@@ -149,7 +149,7 @@ export type ToolOutcome = OutcomeFacts &
     | { readonly status: 'approval_required'; readonly pending: PendingApproval }
   );
 
-/** Whether a tool said with `fail` that it failed, or threw; other errors are none of the tool's. */
+/** The origin of a failure: a tool said it with `fail`, or threw; other errors are none of the tool's. */
 export type FailureOrigin = 'reported' | 'thrown';
 
 /** The facts of a call that every outcome carries. */
@@ -157,10 +157,10 @@ export type OutcomeFacts = {
   readonly callId: string;
   readonly toolName: string;
   readonly durationMs: number;
-  /** How often the tool was started: 0 when it was refused or its answer came from the cache. */
+  /** The number of times the tool was started: 0 when it was refused or its answer came from the cache. */
   readonly attempts: number;
   readonly cached: boolean;
-  /** Which provider answered, for tools that have several. */
+  /** The provider that answered, for tools that have several. */
   readonly provider?: string;
   /** The work of the call still ran when it was answered: it may yet have its effect. */
   readonly abandoned?: true;

@@ -1,7 +1,7 @@
 import { canonicalKey, isAddress, kindOfKey } from '../tool/touches.js';
 
 /**
- * Whether a text matches a pattern, in which `*` stands for any characters, also for none; all others for
+ * Returns true if a text matches a pattern, in which `*` stands for any characters, also for none; all others for
  * themselves, and so do `\*` for a star and `\\` for a backslash.
  *
  * Each part between two stars is searched once, so no pattern can be slow.
@@ -41,7 +41,7 @@ export function expectedPattern(pattern: string): string | undefined {
   return canonicalPattern(pattern) === '' ? 'a pattern of something below the root, or "*" for everything' : undefined;
 }
 
-/** How far a pattern meets what a key stands for: all of it, something of it for certain, perhaps something, nothing. */
+/** The extent to which a pattern meets what a key stands for: all of it, something of it for certain, perhaps something, nothing. */
 export type KeyMatch = 'all' | 'some' | 'possible' | 'none';
 
 /**
@@ -62,7 +62,7 @@ export function matchKey(pattern: string, key: string, { loosely }: { readonly l
 
 const KEY_MATCHES: readonly KeyMatch[] = Object.freeze(['all', 'some', 'possible', 'none']);
 
-/** The form that keys have where files are found in any case: in lower case, with composed accents. */
+/** Returns the form that keys have where the case of files does not count: in lower case, with composed accents. */
 export function canonicalText(text: string): string {
   return text.toUpperCase().toLowerCase().normalize('NFC');
 }
@@ -74,13 +74,13 @@ function matchText(patterns: readonly string[], text: string, isKind: boolean): 
   return patterns.some((pattern) => canMatchBelow(pattern, text)) ? 'possible' : 'none';
 }
 
-/** Whether a pattern ends in a star, so that what it matches can go on in any way. */
+/** Returns true if a pattern ends in a star, so that what it matches can go on in any way. */
 function endsOpen(pattern: string): boolean {
   const parts = partsOf(pattern);
   return parts.length > 1 && parts.at(-1) === '';
 }
 
-/** Whether a pattern matches some text that begins with another one. */
+/** Returns true if a pattern matches some text that begins with another one. */
 function canMatchBelow(pattern: string, start: string): boolean {
   const [first, ...others] = partsOf(pattern) as [string, ...string[]];
   return first.startsWith(start) || (others.length > 0 && start.startsWith(first));

@@ -9,7 +9,7 @@ import { expectedGot, refusal } from '../core/issues.js';
 import { aFunction, checkOptions, once } from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Touches } from '../tool/touches.js';
-import { ignoreRejection } from './ignore-rejection.js';
+import { ignoreRejection } from './built-in-checks.js';
 import { canonicalPattern, expectedPattern, matchesPattern, matchKey } from './name-pattern.js';
 import type { CallContext, ToolCall } from './calls.js';
 
@@ -19,7 +19,7 @@ import type { CallContext, ToolCall } from './calls.js';
  * An empty list holds for nothing. A condition that is there but `undefined` is refused: dropped, it would widen the rule.
  */
 export interface PolicyRule {
-  /** How decisions name the rule. @default "rule 1", "rule 2", … */
+  /** The name of the rule in decisions. @default "rule 1", "rule 2", … */
   readonly name?: string;
   readonly verdict: Verdict;
   /**
@@ -40,7 +40,7 @@ export interface PolicyRule {
    */
   readonly input?: Readonly<Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>>;
   /**
-   * What the call touches, whatever its tool's arguments are called: `write:*.lock` meets calls that write such a thing,
+   * The things that the call touches, whatever its tool's arguments are called: `write:*.lock` meets calls that write such a thing,
    * `read:secrets/` those that read there. Patterns as for `input`, compared with the keys that the tool's `conflictKeys` give;
    * the kind of the keys (`file:`) may be left out, and a trailing `/` stands for all below. Patterns and keys are compared in
    * one form (`./src//a` is `src/a`); a pattern that no key can have (`**`, `?`, `{a,b}`, an absolute path) is refused.
@@ -51,21 +51,21 @@ export interface PolicyRule {
    * if all that it writes matches, and all that it reads when the rule names reads; never one that does not say.
    */
   readonly touches?: string | readonly string[];
-  /** Whom the call is for, with `*` for any characters; one must match, and calls for nobody do not. */
+  /** The principals of the call, with `*` for any characters; one must match, and calls for nobody do not. */
   readonly principals?: string | readonly string[];
-  /** Only calls at least this dangerous, arguments considered. */
+  /** The least danger of the calls, arguments considered. */
   readonly minDanger?: DangerLevel;
   /** Any other condition. One that throws counts as met, unless the rule would allow the call. */
   readonly when?: (call: ToolCall, entry: ToolEntry, context: CallContext) => boolean;
   /**
-   * How dangerous a call a rule of verdict `allow` lets through; more dangerous ones go on to the next rule.
+   * The greatest danger of a call that a rule of verdict `allow` lets through; more dangerous ones go on to the next rule.
    *
    * The default keeps a rule that was written for harmless arguments from covering `rm -rf /`.
    *
    * @default the tool's own danger level
    */
   readonly upTo?: DangerLevel;
-  /** Why, for whoever is asked or refused. */
+  /** The reason, for whoever is asked or refused. */
   readonly reason?: string;
 }
 
@@ -74,7 +74,7 @@ export interface CompiledRule {
   readonly name: string;
   readonly verdict: Verdict;
   readonly reason: string;
-  /** How sure it is that the rule meets a call; `doubt` says why it is not. */
+  /** Tells whether the rule meets a call; `doubt` says why that is not sure. */
   meets(call: ToolCall, entry: ToolEntry, context: CallContext, danger: DangerLevel, touches: () => Touches | undefined): RuleMatch;
 }
 
@@ -85,7 +85,7 @@ const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({ allow: 'the p
 const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'touches', 'principals', 'minDanger', 'when'] as const);
 
 const oneOrMore = () => z.union([z.string(), z.array(z.string())]);
-/** What a pattern of keys is of; the pattern follows. */
+/** The beginning of a condition: what its pattern of keys is of; the pattern follows. */
 const TOUCHED = /^(?:read|write):(?=.)/s;
 const touchesCondition = () => z.string().regex(TOUCHED, "'read:' or 'write:' and a pattern").superRefine((condition, context) => {
   const message = expectedPattern(condition.replace(TOUCHED, ''));
@@ -95,7 +95,7 @@ const wanted = () => z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const wantedOrMore = once(() => z.union([wanted(), z.array(wanted())]));
 
 const filterCondition = () => z.custom<ToolFilter>((value) => isPlainObject(value) && !Object.values(value).includes(undefined), 'a filter object whose conditions all have values');
-/** Not `z.record`, which silently drops a key called `__proto__`, and with it the condition. */
+/** A record, but not `z.record`, which silently drops a key called `__proto__`, and with it the condition. */
 const inputCondition = () => z.custom<NonNullable<PolicyRule['input']>>(isPlainObject, 'an object of arguments').superRefine((fields, context) => {
   for (const [field, value] of Object.entries(fields)) {
     if (!wantedOrMore().safeParse(value).success) context.addIssue({ code: 'custom', path: [field], message: 'text, a number, true, false, null, or a list of these' });

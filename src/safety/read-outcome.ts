@@ -15,13 +15,13 @@ export interface OutcomeReading {
   readonly data?: Json;
   /** Parts that are no text, such as images; empty so far. */
   readonly content: readonly unknown[];
-  /** Whether the same call may succeed later: something was busy or away, and the tool was not cut off while it worked. */
+  /** The same call may succeed later: something was busy or away, and the tool was not cut off while it worked. */
   readonly retryable: boolean;
   /** The code of an outcome with the status `error`, and `INVALID_RESULT` for a value that JSON cannot hold. */
   readonly code?: ToolErrorCode;
-  /** What is awaited. */
+  /** The thing that is awaited. */
   readonly pending?: Pending;
-  /** Why the run should end here, if the tool wants it to. */
+  /** The reason why the run should end here, if the tool wants it to. */
   readonly haltReason?: string;
 }
 

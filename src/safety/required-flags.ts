@@ -1,6 +1,6 @@
 // Without imports: the page of the catalogue uses it, too.
 
-/** What a tool keeps of its manifest, and its input. */
+/** The part of a tool that it keeps of its manifest, and its input. */
 interface FlaggedTool {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly inputJsonSchema: Readonly<Record<string, unknown>>;

@@ -8,25 +8,23 @@ import { requiresApproval } from '../registry/derived-sets.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { type Touches, touchesOf } from '../tool/touches.js';
-import { refusedByCheck } from './built-in-checks.js';
+import { effectiveDanger, type EffectiveDanger, readCall, readContext, refusedByCheck, wrongContext } from './built-in-checks.js';
 import { type CallContext, type Decision, type Policy, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
-import { effectiveDanger, type EffectiveDanger } from './effective-danger.js';
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
-import { readCall, readContext, wrongContext } from './read-call.js';
 
 export interface SafetyPolicyOptions {
-  /** Where tools are looked up: what is not in it is denied. */
+  /** The registry in which tools are looked up: what is not in it is denied. */
   readonly registry: ToolMetadataRegistry;
   /** @default 'default' */
   readonly mode?: PolicyMode;
-  /** Asked in order after the built-in checks; the first that meets a call decides. */
+  /** Rules that are asked in order after the built-in checks; the first that meets a call decides. */
   readonly rules?: readonly PolicyRule[];
   /** The tools of the mode `allow-list`, with `*` for any characters: they run without a question up to their own danger level. */
   readonly allow?: readonly string[];
   /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
-  /** Where the variables are looked up that a tool's `auth` requires. @default process.env */
+  /** The variables in which those are looked up that a tool's `auth` requires. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -40,7 +38,7 @@ const optionsSchema = once(() => z.strictObject({
 }));
 
 /**
- * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask a person) or `deny`.
+ * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask the user) or `deny`.
  *
  * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes, flags and mode allow it (no
  * rule loosens these); the rules, in order; otherwise writes, dangerous calls and tools that require consent are to be
@@ -92,7 +90,7 @@ export class SafetyPolicy implements Policy {
   }
 
   /**
-   * What would be decided for each of some calls; nothing is run, asked or recorded.
+   * Returns what would be decided for each of some calls; nothing is run, asked or recorded.
    *
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list.
    */

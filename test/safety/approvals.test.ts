@@ -109,7 +109,7 @@ describe('an approval', () => {
   it('says what differs', async () => {
     const approval = await granted();
     for (const [change, word] of [[{ callId: 'x' }, 'id'], [{ toolName: 'x' }, 'tool'], [{ definitionDigest: 'x' }, 'definition of the tool'], [{ principal: 'bob' }, 'principal'], [{ conversationId: 'other' }, 'conversation'], [{ conversationId: undefined }, 'conversation'], [{ input: {} }, 'input']] as const) {
-      expect(refusal(() => approvals.verify(approval, { ...CALL, ...change })).message).toContain(`another ${word};`);
+      expect(refusal(() => approvals.verify(approval, { ...CALL, ...change })).message).toContain(`another ${word}.`);
     }
   });
 
@@ -295,7 +295,7 @@ describe('a store that restarted', () => {
     await here.redeem(approval);
     await restarting.restart('saved');
     for (const each of [here, there, others(await approvalsOfAnotherProcess())]) expect(await code(() => each.redeem(approval))).toBe('INVALID_APPROVAL');
-    await expect(there.redeem(approval)).rejects.toThrow('Expected the state store that was asked, found one that restarted since, or another server; ask again');
+    await expect(there.redeem(approval)).rejects.toThrow('Expected the state store that was asked, got one that restarted since, or another server. Ask again.');
   });
 
   it('voids questions and approvals of before, used or not, and takes new ones', async () => {

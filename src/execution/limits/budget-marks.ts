@@ -6,9 +6,9 @@ import type { StateStore } from '../../state/state-store.js';
 /** A life of all counters: one begins with the first call, with each loss that is noticed, and with each that is accepted. */
 export interface Era {
   readonly id: string;
-  /** Of the store in which they were counted. */
+  /** The identity of the store in which they were counted. */
   readonly identity: string;
-  /** When they were lost, by the store's clock. */
+  /** The time of their loss, by the store's clock. */
   readonly lostAt?: number | undefined;
   /** Begun by an operator: what was lost before is accepted. */
   readonly accepted?: true | undefined;
@@ -23,29 +23,29 @@ interface OwnerMark {
   readonly isUnderWay?: true;
 }
 
-/** What this process knows of an owner's counters. */
+/** The knowledge of this process of an owner's counters. */
 export interface KnownOwner {
   readonly era: Era;
   /** The owner's mark in the store. */
   readonly text: string | undefined;
-  /** In milliseconds of `clock.elapsed()`. */
+  /** Milliseconds of `clock.elapsed()`. */
   readonly readAt: number;
-  /** When the counters were lost, by the store's clock, unless that was accepted since. */
+  /** The time of a loss of the counters, by the store's clock, unless it was accepted since. */
   readonly lostAt: number | undefined;
   /** The store's time when this was read; only after a loss. */
   readonly time: number | undefined;
-  /** By the key of a counter: what was certainly added to it since the marks stand. */
+  /** Sums that were certainly added since the marks stand, by the keys of the counters. */
   readonly sums: Map<string, CertainSum>;
 }
 
-/** What is certain of a counter: the highest value seen, and the window in which this process counted last, and when. */
+/** The certain part of a counter: the highest value seen, and the window in which this process counted last, and when. */
 export interface CertainSum {
   readonly value: number;
   readonly window?: { readonly born: string; readonly elapsed: number; readonly date: number };
 }
 
 const ERA_KEY = 'budget-epoch';
-/** How long marks are believed that say that all is well. */
+/** Milliseconds for which marks are believed that say that all is well. */
 const REREAD_MS = 1_000;
 const MOST_OWNERS = 10_000;
 
@@ -53,7 +53,7 @@ const MOST_OWNERS = 10_000;
  * Knows whether the counters of budgets are still what was counted, and tells other processes by marks in the store.
  *
  * Everything was lost when the store has another identity, or the mark of its era is gone; one owner's counters were lost when one
- * of them is lower than this process knows. Both stay on record until somebody accepts it.
+ * of them is lower than this process knows. Both stay on record until an operator accepts it.
  */
 export class BudgetMarks {
   readonly #store: StateStore;
@@ -68,7 +68,7 @@ export class BudgetMarks {
     this.#clock = clock;
   }
 
-  /** What is known of an owner, asked of the store at most once a second while `isFine` says yes. */
+  /** Returns what is known of an owner, asked of the store at most once a second while `isFine` says yes. */
   async look(owner: string, isFine: (known: KnownOwner) => boolean): Promise<KnownOwner> {
     const known = this.#owners.get(owner);
     if (known !== undefined && known.era === this.#era && this.#clock.elapsed() - known.readAt < REREAD_MS && isFine(known)) return known;
@@ -77,7 +77,7 @@ export class BudgetMarks {
     return reading;
   }
 
-  /** What the store says of an owner now. @param hasRestarted when the store may have another identity. */
+  /** Returns what the store says of an owner now. @param hasRestarted when the store may have another identity. */
   async read(owner: string, hasRestarted = false): Promise<KnownOwner> {
     const readAt = this.#clock.elapsed();
     const [era, text] = await Promise.all([this.#readEra(hasRestarted), this.#store.get(ownerKey(owner))]);

@@ -9,14 +9,14 @@ import type { Increment, StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { BudgetMarks, type CertainSum, type KnownOwner } from './budget-marks.js';
 
-/** How much may be called and spent, by each principal or in each conversation. */
+/** A limit of what may be called and spent, by each principal or in each conversation. */
 export interface Budget {
   readonly per: 'principal' | 'conversation';
-  /** At most so many calls. */
+  /** Maximum number of calls. */
   readonly calls?: number | undefined;
-  /** At most so much cost: each call's `costPerCall`, or the rank (0–3) of its cost tier. */
+  /** Maximum cost: the sum of each call's `costPerCall`, or the rank (0–3) of its cost tier. */
   readonly cost?: number | undefined;
-  /** Within any so many milliseconds, by the clock of the state store; up to an eighth more are counted. @default ever */
+  /** Milliseconds within which it counts, any such time, by the clock of the state store; up to an eighth more are counted. @default ever */
   readonly windowMs?: number | undefined;
 }
 
@@ -39,7 +39,7 @@ interface Numbered {
 /** Calls for nobody in particular share one budget: they must not be free. */
 const NOBODY = '';
 
-/** What a call costs: what its author said, or the rank of its tier (0 free – 3 high). */
+/** Returns what a call costs: what its author said, or the rank of its tier (0 free – 3 high). */
 export function costOf(entry: ToolEntry): number {
   return entry.costPerCall ?? costRank(entry.costTier);
 }
@@ -90,7 +90,7 @@ export class Budgets {
         for (const unit of ['calls', 'cost'] as const) {
           const key = keyOf(numbered, unit, owner);
           while (numbered.budget[unit] !== undefined && !(await this.#store.compareAndSet(key, await this.#store.get(key), undefined, { identity }))) {
-            // Somebody spent in between: again.
+            // Another call spent in between: again.
           }
         }
       }

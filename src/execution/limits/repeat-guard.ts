@@ -8,7 +8,7 @@ const MOST_CONVERSATIONS = 1_000;
 const MOST_CALLS = 64;
 
 interface Conversation {
-  /** How often each call was made since the last progress. */
+  /** The number of times each call was made since the last progress. */
   readonly counts: Map<string, number>;
   /** Writes that were made before: making them again is no progress. */
   readonly writes: Map<string, true>;
@@ -25,7 +25,7 @@ export class RepeatGuard {
 
   constructor(readonly maxRepeats: number) {}
 
-  /** Forgets what was called in a conversation: what a person says is progress. */
+  /** Forgets what was called in a conversation: what a user says is progress. */
   forget(conversationId: string): void {
     this.#conversations.delete(conversationId);
   }

@@ -27,7 +27,7 @@ import { aborted, assertWanted, withDeadline, type Settled } from './with-deadli
 
 /** Turns of the queue of promises in which work may end that hears its signal. */
 const TURNS = 20;
-/** Shorter than a provider's backoff: somebody is waiting for this call. */
+/** Shorter than a provider's backoff: a user is waiting for this call. */
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
@@ -273,7 +273,7 @@ function isAborted(result: OutcomeBody): boolean {
   return result.status === 'error' && result.code === 'ABORTED';
 }
 
-/** Derived where a call has an identity that lasts, so that a repetition after a crash carries the same key. */
+/** Derives the key where a call has an identity that lasts, so that a repetition after a crash carries the same key. */
 function idempotencyKey({ call, options }: RunningCall, entry: ToolEntry, raw: Json): string {
   if (options.conversationId === undefined || call.id === '') return randomUUID();
   return digestOf([options.principal ?? null, options.conversationId, call.id, entry.name, raw]);

@@ -13,7 +13,7 @@ export type AbandonedCall = {
   readonly toolName: string;
   readonly principal?: string;
   readonly conversationId?: string;
-  /** When it was answered, in milliseconds since 1970. */
+  /** The time of its answer, in milliseconds since 1970. */
   readonly since: number;
 };
 
@@ -23,9 +23,9 @@ interface PlaceLimits {
   readonly maxConcurrent: number;
   readonly maxConcurrentPerTool?: number | undefined;
   readonly timeoutMs: number;
-  /** How long work may take to end after its call was answered: it was told to by its signal. */
+  /** Milliseconds that work may take to end after its call was answered: it was told to by its signal. */
   readonly graceMs: number;
-  /** How many such calls give their places back, and from how many on no call is started. */
+  /** The number of such calls that give their places back, from which on no call is started. */
   readonly maxAbandoned: number;
 }
 
@@ -52,7 +52,7 @@ export class Places {
   readonly #all = new Room();
   readonly #tools = new Map<string, Room>();
   readonly #left = new Set<LeftCall>();
-  /** Those whose grace is over, the longest first. */
+  /** Calls whose grace is over, the longest first. */
   readonly #overdue = new Set<LeftCall>();
   readonly #watchers = new Set<() => void>();
 

@@ -22,13 +22,13 @@ type CallEvent = ToolEvent extends infer Each ? (Each extends CallFacts ? Omit<E
 export class RunningCall {
   toolName: string;
   attempts = 0;
-  /** How much of the time of the call telemetry took before it began. */
+  /** Milliseconds of the time of the call that telemetry took before it began. */
   watchedMs = 0;
   cached = false;
   provider: string | undefined;
   /** The work of the call went on when it was answered. */
   abandoned = false;
-  /** Why the call cannot be made at all. */
+  /** The reason why the call cannot be made at all. */
   readonly refused: ToolError | undefined;
   #call: ToolCall;
   #options: ExecuteOptions;
@@ -231,7 +231,7 @@ function copyContext(context: unknown): unknown {
   }
 }
 
-/** What is no plain data was never granted. */
+/** Copies an approval; one that is no plain data was never granted. */
 function copyApproval(approval: unknown): Approval {
   try {
     return cloneFrozen(approval ?? {}) as Approval;
@@ -260,7 +260,7 @@ function refused(expected: string, got: string, advice?: string): ToolError {
   return new ToolError('INVALID_ARGUMENT', expectedGot(expected, got, advice));
 }
 
-/** What the formats of model APIs call the input. */
+/** Names that the formats of model APIs give the input. */
 const MISNOMERS = ['arguments', 'args', 'parameters'];
 
 /** @throws ToolError `INVALID_INPUT` for a call whose input has another name: it would run with no arguments at all. */

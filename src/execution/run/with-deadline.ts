@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
 
-/** How work under a deadline ended. */
+/** The end of work under a deadline. */
 export type Settled<T> =
   | { readonly kind: 'returned'; readonly value: T }
   | { readonly kind: 'threw'; readonly error: unknown }
@@ -14,7 +14,7 @@ export interface Deadline {
   readonly timeoutMs: number;
   /** The caller's own signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Called when the work ends after nobody waits for it any more. */
+  /** Hears of the end of work for which nobody waits any more. */
   readonly onLate?: () => void;
 }
 
@@ -73,7 +73,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 
 /** The error of a call that its caller does not want any more. */
 export function aborted(toolName: string): ToolError {
-  return new ToolError('ABORTED', `Expected ${toolName} to finish, found that the caller has given the call up`);
+  return new ToolError('ABORTED', `Expected ${toolName} to finish, got a caller who gave the call up.`);
 }
 
 /** @throws ToolError `ABORTED` when the caller has given up. */
