@@ -68,4 +68,4 @@ for (const [what, run] of [['registry.search', search], ['executor.execute of a 
   }
 }
 inspector.disconnect();
-writeSection('Files entered', `Files and functions of the project that run within one call, by V8's precise coverage; \`npm run bench:entered\` names them, with \`-- --functions\` the functions too. What runs when a file is loaded or an object is made is not counted. Three tools, zod schemas, a scripted model.\n\n${markdownTable(['call', 'files', 'functions'], rows)}`);
+writeSection('Files entered', `Files and functions of the project that run within one call, by V8's precise coverage; \`npm run bench:entered\` names them, with \`-- --functions\` the functions too. What runs when a file is loaded is not counted. Three tools, zod schemas, a scripted model.\n\n${markdownTable(['call', 'files', 'functions'], rows)}`);

@@ -90,13 +90,13 @@ export class RunningCall {
   }
 
   pendingManual(entry: ToolEntry, input: Json): PendingManualCall {
-    return cloneFrozen({ kind: 'manual', ...this.#pendingFacts(entry, input), ...outputSchemaOf(entry) }) as PendingManualCall;
+    return cloneFrozen({ kind: 'manual', ...this.#pendingFacts(entry, input), ...outputSchemaOf(entry) });
   }
 
   pendingQuestion(entry: ToolEntry, input: Json, question: Question): PendingQuestion {
     const facts = this.#pendingFacts(entry, input);
     const expiry = question.timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + question.timeoutMs };
-    return cloneFrozen({ kind: 'question', ...facts, ...question, ...expiry }) as PendingQuestion;
+    return cloneFrozen({ kind: 'question', ...facts, ...question, ...expiry });
   }
 
   /** Returns the outcome with the facts of the call; told as an event. */
