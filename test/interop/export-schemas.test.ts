@@ -169,7 +169,7 @@ describe('a Gemini schema', () => {
           for (const count of [each.minItems, each.maxItems, each.minLength, each.maxLength]) if (count !== undefined) expect(count).toMatch(/^\d+$/);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 
