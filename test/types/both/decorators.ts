@@ -1,5 +1,5 @@
 import { AccessMode, ok, tool, ToolMetadataRegistry, type InputOf, type ToolContext } from 'tooldex';
-import { Forecast, ForeignPlace, JsonPlace, Place } from '../both/schemas.js';
+import { Forecast, ForeignPlace, JsonPlace, Place } from './schemas.js';
 
 const options = { name: 'forecast', description: 'Tells the weather', inputSchema: Place } as const;
 const checked = { ...options, outputSchema: Forecast } as const;
