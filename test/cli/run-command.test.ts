@@ -161,7 +161,7 @@ describe('a call that needs approval', () => {
     expect(asked.err).toContain('\u001b[31mdanger high\u001b[0m');
   });
 
-  it('runs with changed arguments after an e, judged and shown anew', async () => {
+  it('runs with changed arguments after an e, judged and shown again', async () => {
     const { code, err, asked } = await runBundled(write('Hello'), { answers: ['e', '{"path":"a.txt","content":"Bye","overwrite":true}', 'y'] });
     expect([code, written()]).toEqual([0, 'Bye']);
     expect(asked[1]!.prefill).toBe('{"path":"a.txt","content":"Hello"}');
@@ -259,7 +259,7 @@ describe('other outcomes', () => {
     }
   });
 
-  it('prints the value of a halt, and the call that somebody else answers', async () => {
+  it('prints the value of a halt, and the call that another program answers', async () => {
     expect(await runTool(defineTool({ ...readonly, name: 'stop', execute: () => halt('enough', 42) }))).toMatchObject({ code: 0, out: '42\n', err: expect.stringContaining('halt enough') });
     const manual = await runTool(defineTool({ ...readonly, name: 'sign', manual: true }));
     expect([manual.code, JSON.parse(manual.out)]).toMatchObject([4, { kind: 'manual', toolName: 'sign' }]);

@@ -4,7 +4,7 @@ import { paint } from '../../src/cli/terminal.js';
 
 const terminal = (columns: number, color = false) => ({ out: () => {}, err: () => {}, color, columns });
 const rows = [
-  { name: 'short', text: 'a message of some words that say what to mend' },
+  { name: 'short', text: 'a message of some words that say what to fix' },
   { name: 'a_rather_long_name', text: 'another' },
 ];
 const columns = [
@@ -16,9 +16,9 @@ describe('table', () => {
   it('continues the last column on further lines, or below its row where the terminal is too narrow for that', () => {
     expect(table(terminal(Infinity), rows, columns).split('\n')).toHaveLength(3);
     expect(table(terminal(60), rows, columns)).toBe(
-      ['NAME                TEXT', 'short               a message of some words that say what to', '                    mend', 'a_rather_long_name  another'].join('\n'),
+      ['NAME                TEXT', 'short               a message of some words that say what to', '                    fix', 'a_rather_long_name  another'].join('\n'),
     );
-    expect(table(terminal(40), rows, columns)).toBe(['NAME', 'short', '    a message of some words that say', '    what to mend', 'a_rather_long_name', '    another'].join('\n'));
+    expect(table(terminal(40), rows, columns)).toBe(['NAME', 'short', '    a message of some words that say', '    what to fix', 'a_rather_long_name', '    another'].join('\n'));
   });
 
   it('goes below for a word that is wider than the column', () => {

@@ -85,9 +85,9 @@ export async function mcpPins(terminal: Dialog, action: PinsAction, tools: reado
     const listings = await list(settings, { signal: interrupt.signal });
     if (interrupt.signal.aborted) return EXIT.interrupted;
     const all = pins.verify(listings);
-    const found = chosen(all, tools, listings, pins);
-    if (action !== 'approve') return tell(terminal, action, found, pins, options.json === true);
-    return await approve(terminal, pins, found, file, options, interrupt.signal);
+    const differing = chosen(all, tools, listings, pins);
+    if (action !== 'approve') return tell(terminal, action, differing, pins, options.json === true);
+    return await approve(terminal, pins, differing, file, options, interrupt.signal);
   } finally {
     stopListening();
   }
@@ -105,22 +105,22 @@ async function listServers(settings: McpSettings, { signal }: { readonly signal:
   }
 }
 
-function tell(terminal: Terminal, action: PinsAction, found: readonly PinFinding[], pins: DefinitionPins, json: boolean): number {
-  if (json) terminal.out(plainJson({ pinned: pins.size, findings: found }, 2));
+function tell(terminal: Terminal, action: PinsAction, differing: readonly PinFinding[], pins: DefinitionPins, json: boolean): number {
+  if (json) terminal.out(plainJson({ pinned: pins.size, findings: differing }, 2));
   else {
-    for (const finding of found) for (const line of action === 'diff' ? shownWhole(terminal, finding) : [shortLine(terminal, finding)]) terminal.out(line);
-    terminal.out(`${paint(terminal, found.length === 0 ? 'green' : 'red', found.length === 0 ? '✓' : '✗')} ${summary(found, pins.size)}`);
+    for (const finding of differing) for (const line of action === 'diff' ? shownWhole(terminal, finding) : [shortLine(terminal, finding)]) terminal.out(line);
+    terminal.out(`${paint(terminal, differing.length === 0 ? 'green' : 'red', differing.length === 0 ? '✓' : '✗')} ${summary(differing, pins.size)}`);
   }
-  return exitCodeOf(found);
+  return exitCodeOf(differing);
 }
 
-async function approve(terminal: Dialog, pins: DefinitionPins, found: readonly PinFinding[], file: string, { json = false, yes = false }: PinsOptions, signal: AbortSignal): Promise<number> {
-  const approvable = found.filter(({ kind }) => kind !== 'invalid' && kind !== 'unreachable');
-  for (const finding of found) for (const line of shownWhole(terminal, finding)) terminal.err(line);
+async function approve(terminal: Dialog, pins: DefinitionPins, differing: readonly PinFinding[], file: string, { json = false, yes = false }: PinsOptions, signal: AbortSignal): Promise<number> {
+  const approvable = differing.filter(({ kind }) => kind !== 'invalid' && kind !== 'unreachable');
+  for (const finding of differing) for (const line of shownWhole(terminal, finding)) terminal.err(line);
   if (approvable.length > 0 && !yes && !(await isApproved(terminal, approvable.length, signal))) {
     if (signal.aborted) return EXIT.interrupted;
     terminal.err(terminal.interactive ? 'nothing is approved' : expectedGot('a terminal at which a user approves', 'none', 'Look at it (tooldex mcp pins diff) and repeat it with --yes.'));
-    if (json) terminal.out(plainJson({ approved: [], pinned: pins.size, findings: found }, 2));
+    if (json) terminal.out(plainJson({ approved: [], pinned: pins.size, findings: differing }, 2));
     return EXIT.unconfirmed;
   }
   for (const finding of approvable) {
@@ -129,7 +129,7 @@ async function approve(terminal: Dialog, pins: DefinitionPins, found: readonly P
   }
   // Also when there is nothing: no tools is a state that can be pinned.
   await pins.save(file);
-  const rest = found.filter((finding) => !approvable.includes(finding));
+  const rest = differing.filter((finding) => !approvable.includes(finding));
   const names = approvable.map((finding) => nameOf(finding));
   if (json) terminal.out(plainJson({ approved: names, pinned: pins.size, findings: rest }, 2));
   else terminal.out(`${paint(terminal, 'green', '✓')} ${names.length} approved, ${amountOf(pins.size, 'tool')} pinned`);
@@ -142,8 +142,8 @@ async function isApproved(terminal: Dialog, count: number, signal: AbortSignal):
 }
 
 /** Returns the findings of the named tools. A server may choose a name that reads like that of another's tool, so all are looked through. */
-function chosen(found: readonly PinFinding[], tools: readonly string[], listings: readonly ServerListing[], pins: DefinitionPins): readonly PinFinding[] {
-  if (tools.length === 0) return found;
+function chosen(differing: readonly PinFinding[], tools: readonly string[], listings: readonly ServerListing[], pins: DefinitionPins): readonly PinFinding[] {
+  if (tools.length === 0) return differing;
   const known = new Map<string, readonly [server: string, tool: string]>();
   const add = (server: string, tool: string) => void known.set(JSON.stringify([server, tool]), [server, tool]);
   for (const listing of listings) {
@@ -152,7 +152,7 @@ function chosen(found: readonly PinFinding[], tools: readonly string[], listings
   for (const { server, tool } of pins.pinned()) add(server, tool);
   const keys = new Set(tools.map((word) => keyOf(word, known)));
   // What is unknown of a server is also unknown of the named tools.
-  return found.filter((finding) => finding.kind === 'unreachable' || keys.has(JSON.stringify([finding.server, finding.tool])));
+  return differing.filter((finding) => finding.kind === 'unreachable' || keys.has(JSON.stringify([finding.server, finding.tool])));
 }
 
 function keyOf(word: string, known: ReadonlyMap<string, readonly [server: string, tool: string]>): string {
@@ -196,13 +196,13 @@ function shownWhole(terminal: Terminal, finding: PinFinding): readonly string[] 
   return [headline(terminal, finding), ...changes];
 }
 
-function summary(found: readonly PinFinding[], pinned: number): string {
-  const counts = (['new', 'changed', 'removed', 'invalid', 'unreachable'] as const).map((kind) => [kind, found.filter((finding) => finding.kind === kind).length] as const).filter(([, count]) => count > 0);
+function summary(differing: readonly PinFinding[], pinned: number): string {
+  const counts = (['new', 'changed', 'removed', 'invalid', 'unreachable'] as const).map((kind) => [kind, differing.filter((finding) => finding.kind === kind).length] as const).filter(([, count]) => count > 0);
   const differences = counts.length === 0 ? 'nothing differs' : counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
   return `${amountOf(pinned, 'tool')} pinned, ${differences}`;
 }
 
-function exitCodeOf(found: readonly PinFinding[]): number {
-  if (found.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
-  return found.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;
+function exitCodeOf(differing: readonly PinFinding[]): number {
+  if (differing.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
+  return differing.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;
 }
