@@ -34,7 +34,7 @@ export interface ChatResult {
    * `approval_required`, `interrupted` (a process ended in the middle), `cancelled`, or the reason of a tool that halted.
    */
   readonly haltedReason: string;
-  /** Everything that it waits for, in the order of the calls. */
+  /** The calls that it waits for, in the model's order. */
   readonly pending: readonly ChatPending[];
   /** The first question that is pending. */
   readonly pendingQuestion?: string;

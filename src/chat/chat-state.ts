@@ -3,7 +3,7 @@ import type { Pending, PendingApproval } from '../safety/calls.js';
 import type { SchemaLevel } from '../tool/render/render-tool.js';
 import type { AssistantMessage, ChatMessage, ToolCallPart, ToolMessage, ToolOutput, ToolResultPart } from './thread.js';
 
-/** Anything that a chat waits for; `uncertain` is a call that was started by a process that is gone, so that nobody knows whether it had its effect. */
+/** A call that a chat waits for; `uncertain` is a call that was started by a process that is gone, so that nobody knows whether it had its effect. */
 export type ChatPending =
   | Pending
   | { readonly kind: 'uncertain'; readonly callId: string; readonly toolName: string; readonly input: Json; /** Milliseconds since 1970. */ readonly startedAt: number };
@@ -12,10 +12,10 @@ export type ChatPending =
 export type CallProgress =
   /** `rerunOf` is when it was started before, if it may run again. */
   | { readonly state: 'not_started'; readonly input?: Json; readonly rerunOf?: number }
-  /** Its outcome is not known: it runs, or the process that ran it is gone. */
+  /** The outcome is not known: the call runs, or the process that ran it is gone. */
   | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
   | { readonly state: 'waiting'; readonly pending: Pending }
-  /** It runs when the chat goes on. */
+  /** The call runs when the chat goes on. */
   | { readonly state: 'approved'; readonly pending: PendingApproval; readonly input?: Json }
   | { readonly state: 'settled'; readonly output: ToolOutput; readonly input?: Json };
 
@@ -52,7 +52,7 @@ export type ChatEnd =
   | { readonly reason: 'cancelled' }
   | { readonly reason: 'error'; readonly error: { readonly code: string; readonly message: string } };
 
-/** Everything that a chat is between two steps: plain data. */
+/** The whole of a chat between two steps: plain data. */
 export interface ChatState {
   /** The closed turns: a model accepts them at any time. */
   readonly messages: readonly ChatMessage[];

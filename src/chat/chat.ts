@@ -18,7 +18,7 @@ import { runCalls } from './run-calls.js';
 import { assertAnswered, callsIn, ownCallsIn, readThread, type ChatMessage } from './thread.js';
 
 /**
- * Lets a model and tools take turns until the model has answered, or until somebody else is needed.
+ * Lets a model and tools take turns until the model has answered, or until a user or another program is needed.
  *
  * It resolves for whatever model and tools do wrong: `haltedReason` says why it stopped, `pending` what it waits for.
  * To go on, append a tool message with the missing results and ask again; or use a `Session`, which keeps all of it.

@@ -18,7 +18,7 @@ import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
-/** What the model reads of a settled call, and the end of the run if the call is one. */
+/** The output of a settled call for the model, and the end of the run if the call is one. */
 interface Settled {
   readonly output: ToolOutput;
   readonly end?: TurnEnd | undefined;

@@ -22,7 +22,7 @@ export interface ToolCallPart {
   readonly toolName: string;
   /** The arguments; text where the model wrote no JSON. */
   readonly input: Json;
-  /** Set where the model's service runs the tool itself, and gives the result in the same message. */
+  /** `true` where the model's service runs the tool itself, and gives the result in the same message. */
   readonly providerExecuted?: boolean;
   readonly providerOptions?: ProviderOptions;
 }

@@ -28,7 +28,7 @@ async function sdk() {
 }
 
 describe("the AI SDK's own loop", () => {
-  it('runs an approved call, loses its result and fails, while another call waits', async () => {
+  it('runs an approved call, loses its result and fails, while another call is pending', async () => {
     const { paid, model, yes, goOn } = await sdk();
     expect(await goOn([yes(0)])).toBe('AI_MissingToolResultsError');
     expect(paid).toEqual(['a']);
@@ -67,7 +67,7 @@ async function approvalsOf({ pending }: ChatResult, executor: ToolExecutor): Pro
 }
 
 describe('a chat here', () => {
-  it('runs no approved call while another one waits, and says which', async () => {
+  it('runs no approved call while another one is pending, and says which', async () => {
     const { paid, model, engine } = here([pay('a', 'b'), 'never']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     expect(waiting).toMatchObject({ haltedReason: 'approval_required', pending: [{ callId: 'a' }, { callId: 'b' }] });
@@ -76,7 +76,7 @@ describe('a chat here', () => {
     expect([paid, model.requests.length]).toEqual([[], 1]);
   });
 
-  it('runs an approved call beside one that somebody else has answered, and keeps both results', async () => {
+  it('runs an approved call beside a manual one that was answered, and keeps both results', async () => {
     const { paid, model, engine } = here([pay('a', 'p'), 'thanks']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const result = await chat({ ...engine, messages: [...waiting.messages, results(['p', 'person', 'by hand'])], approvals: await approvalsOf(waiting, engine.executor) });

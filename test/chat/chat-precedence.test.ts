@@ -38,7 +38,7 @@ describe('of several reasons to stand still', () => {
   });
 
   // Not more than four calls: the fifth equal one is taken for a loop.
-  it('the order holds for any calls in any order, watched or not; nothing that waits is lost', async () => {
+  it('the order holds for any calls in any order, streamed or not; nothing pending is lost', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }), fc.boolean(), fc.boolean(), fc.boolean(), async (calls, haltWhen, once, stream) => {
         const limits = { haltWhen, maxTurns: once ? 1 : 8 };

@@ -234,7 +234,7 @@ describe('the mode manual', () => {
   });
 });
 
-describe('tools that somebody else answers', () => {
+describe('manual tools', () => {
   it('leave no trace where none is called', async () => {
     const result = await setUp([calling(['a', 'weather']), 'done']).run();
     expect(result.haltedReason).toBe('completed');

@@ -58,7 +58,7 @@ describe('sessions', () => {
     expect(model.requests).toEqual([]);
   });
 
-  it('wait for the calls that somebody else answers, and for no others', async () => {
+  it('wait for manual calls, and for no others', async () => {
     const { engine } = setUp([calling(['w', 'weather'], ['c', 'charge'])]);
     const { session } = await Session.create().start(engine, 'pay');
     expect(session.status).toBe('awaiting_tools');

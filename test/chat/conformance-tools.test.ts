@@ -197,7 +197,7 @@ describe('tools shown in short', () => {
     expect(outputsOf(result.messages)).toMatchObject({ h: { value: { tools: [{ name: 'x' }] } } });
   });
 
-  it('may be answered by somebody else, and their help never is', async () => {
+  it('may be manual, and their help never is', async () => {
     const { result } = await run([help('h', 'm'), { calls: [{ id: 'a', name: 'm', input: {} }] }], [toolOf('m', undefined, { manual: true, compact: true })]);
     expect(result).toMatchObject({ haltedReason: 'manual_tool_calls', pending: [{ callId: 'a' }], turns: [{}, {}] });
   });

@@ -61,7 +61,7 @@ const ping = toolOf('ping', () => 'pong', { inputSchema: z.object({}) });
 const charge = toolOf('charge', undefined, { manual: true });
 
 describe('a model of the AI SDK', () => {
-  it('answers with text, which comes in pieces where somebody watches', async () => {
+  it('answers with text, which comes in pieces where it is streamed', async () => {
     const { result, events } = await both([[text('Hello there!')]], {});
     expect(result).toMatchObject({ haltedReason: 'completed', text: 'Hello there!', usage: { inputTokens: 10, outputTokens: 3 } });
     const pieces = events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : []));

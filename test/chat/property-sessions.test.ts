@@ -210,7 +210,7 @@ function matches(found: unknown, expected: unknown): boolean {
 const scripts: fc.Arbitrary<Script> = fc.array(fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 });
 
 describe('any conversation', () => {
-  it('comes to its end through deaths, cancels and people: each call has one result, in order, and each effect happened at most once', async () => {
+  it('comes to its end through deaths, cancels and users: each call has one result, in order, and each effect happened at most once', async () => {
     let deaths = 0;
     let cancels = 0;
     let uncertain = 0;

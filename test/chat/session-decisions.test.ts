@@ -111,7 +111,7 @@ describe('calls that wait', () => {
   });
 });
 
-describe('a yes', () => {
+describe('an approval', () => {
   it('to other arguments is checked as any call is', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const { session: refused } = await sessionOf(session.approve('p', { input: { of: 1 } })).continue(engine);
@@ -121,7 +121,7 @@ describe('a yes', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('to arguments of more danger is asked about again, as edited, and runs after another yes with just these', async () => {
+  it('of arguments of more danger is asked for again, as edited, and the call runs after another approval with just these', async () => {
     const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
     const { session: again, result } = await sessionOf(session.approve('p', { input: { of: 'p', amount: 5000 } })).continue(engine);
     expect(result.haltedReason).toBe('approval_required');
@@ -184,7 +184,7 @@ describe('a yes', () => {
   });
 });
 
-describe('a no', () => {
+describe('a denial', () => {
   it('settles a call without running it', async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
     const { session: last } = await sessionOf(sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q')).continue(engine);
@@ -207,7 +207,7 @@ describe('a no', () => {
   });
 });
 
-describe('arguments that a person changed', () => {
+describe('arguments that the user changed', () => {
   it('are those of a call whose outcome nobody knows, and those it runs with again', async () => {
     const paid: number[] = [];
     const pay = (execute: (input: { amount: number }) => unknown) => defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ amount: z.number() }), accessMode: AccessMode.WRITE, execute });
@@ -239,7 +239,7 @@ describe('arguments that a person changed', () => {
   });
 });
 
-it('the model reads the arguments that a person changed, beside the result that they led to', async () => {
+it('the model reads the arguments that the user changed, beside the result that they led to', async () => {
   const tools = [defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number() }), accessMode: AccessMode.WRITE, execute: ({ cents }) => `paid ${cents}` })];
   const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 500 } }] }]) }, 'Pay');
   const model = scriptedModel(['Paid.']);

@@ -143,7 +143,7 @@ describe('a log that is written afresh', () => {
     expect(points).toBeGreaterThan(40);
   });
 
-  it('is found by who reads it between the steps; of two who write it afresh one wins, wherever the other is', async () => {
+  it('is there for a process that reads it between the steps; of two that write it afresh one wins, wherever the other is', async () => {
     for (let at = 1; at <= 12; at += 1) {
       const memory = new MemoryStateStore();
       const { engine } = newCase(['hello', 'one', 'two', 'three', 'four']);

@@ -21,7 +21,7 @@ async function run(args: readonly string[], killAt: number): Promise<readonly st
   const lines: string[] = [];
   for await (const line of createInterface(child.stdout)) if (lines.push(line) === killAt) child.kill('SIGKILL');
   const [code] = (await ended) as [number | null];
-  if (code !== null && code !== 0) throw new Error(`expected the process to be killed or to end well, found the exit code ${code}`);
+  if (code !== null && code !== 0) throw new Error(`Expected the process to be killed or to end well, got the exit code ${code}.`);
   return lines;
 }
 

@@ -18,7 +18,7 @@ const resultOf = (session: Session) => session.messages.flatMap((each) => (each.
 const stored = (session: Session) => JSON.parse(JSON.stringify(session)) as SessionSnapshot;
 
 describe('a question with choices', () => {
-  it('waits with everything it takes, also after it was stored, and is answered with a list', async () => {
+  it('is pending with everything it takes, also after it was stored, and is answered with a list', async () => {
     const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
     const copy = Session.fromJSON(stored(session));
     expect(copy.pending).toMatchObject([{ kind: 'question', options: ['red', 'b'], choices: [{ value: 'red', label: 'red' }, { value: 'b', label: 'Blue' }], multiple: true, timeoutMs: 500, expiresAt: 1_500 }]);
@@ -30,7 +30,7 @@ describe('a question with choices', () => {
     expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: ['b', 'red'] } });
   });
 
-  it('refuses what it does not offer, and waits as before', async () => {
+  it('refuses what it does not offer, and is pending as before', async () => {
     const { session, engine } = await asked(CHOICES);
     for (const answer of ['green', ['red', 'green'], [], '']) {
       const decided = session.answer('q', answer);
@@ -50,7 +50,7 @@ describe('a question with choices', () => {
 });
 
 describe('a question with a time', () => {
-  it('waits until then, and the model reads that nobody answered', async () => {
+  it('is pending until then, and the model reads that the user did not answer', async () => {
     const { session, engine, clock } = await asked({ timeoutMs: 500 });
     await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
     expect(session.expire(1_499)).toMatchObject({ ok: true, applied: false, session });

@@ -6,7 +6,7 @@ import { call, newCase } from './session-cases.js';
 
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
 
-describe('a yes', () => {
+describe('an approval', () => {
   it('to a call on behalf of one principal lets nothing run on behalf of another', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done'], { principal: 'alice' });
     const { session } = await Session.create().start(engine, 'pay');
@@ -53,7 +53,7 @@ describe('in the mode manual', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('also calls wait that a person had allowed, with the arguments that the person made', async () => {
+  it('calls that the user had approved are pending, too, with the arguments that the user made', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done']);
     const { session } = await Session.create().start(engine, 'pay');
     const { session: held, result } = await session.approve('a', { input: { of: 'a', amount: 7 } }).session.continue({ ...engine, mode: 'manual' });
@@ -71,7 +71,7 @@ it('a reply that is an answer reads the tools once: they may be a list that can 
   expect((await session.reply({ model, tools: [ask, sign].values() }, 'red')).session.status).toBe('awaiting_tools');
 });
 
-describe('a run that goes on with a held turn', () => {
+describe('a run that goes on with an open turn', () => {
   it('counts its turns on, so that no two of its events are of turns with one number', async () => {
     const { engine } = newCase([{ calls: [call('a', 'auto')] }, { calls: [call('b', 'pay')] }, { calls: [call('c', 'auto')] }, 'done']);
     const { session } = await Session.create().start(engine, 'go');

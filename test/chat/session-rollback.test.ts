@@ -5,7 +5,7 @@ import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/st
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { call, codeOf, newCase } from './session-cases.js';
-import { RestartingStore } from './session-stores.js';
+import { RestartingStore, watched } from './session-stores.js';
 import { World } from './session-world.js';
 
 const kindsOf = (session: Session | undefined): readonly string[] => (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
@@ -236,7 +236,7 @@ describe('a signed snapshot', () => {
     expect(paid).toEqual(['paid']);
   });
 
-  it('can be tried again by who read it, and goes on from what it came to, once', async () => {
+  it('can be tried again in the process that read it, and goes on from its result, once', async () => {
     const store = new MemoryStateStore();
     const session = read(await approvedSnapshot(store));
     const failing = { onCheckpoint: () => { throw new Error('the disk is full'); } };
@@ -290,6 +290,38 @@ describe('a signed snapshot', () => {
     expect([kindsOf(session), paid]).toEqual([['uncertain c1'], ['paid']]);
     const { session: last } = await session.submitToolResult('c1', 'looked it up').session.continue(engine('Paid.'));
     expect([last.status, paid]).toEqual(['completed', ['paid']]);
+  });
+
+  it.each(['no JSON', '{', 'null', '[]', '["1"]', '[1.5]', '[0,7]', '[0,"a","b"]', '{"0":0}'])('is refused when the record of its runs in the store is %s, and runs again with a new approval when that is removed', async (damaged) => {
+    const store = new MemoryStateStore();
+    const snapshot = await approvedSnapshot(store);
+    const [key] = await store.list('session-runs:');
+    await store.compareAndSet(key!, await store.get(key!), damaged);
+    const engine = engineOf(store, ['Paid.']);
+    await expect(read(snapshot).continue(engine)).rejects.toMatchObject({
+      name: 'ToolError',
+      code: 'INVALID_SNAPSHOT',
+      message: expect.stringMatching(/^Expected the record of runs of the session \S+ as \[revision, mark\], got other data, .*\. Remove its key from the store: .*\.$/) as string,
+      details: { id: read(snapshot).id, key },
+    });
+    expect([engine.model.requests, paid, await store.get(key!)]).toEqual([[], [], damaged]);
+    await store.compareAndSet(key!, damaged, undefined);
+    expect([kindsOf((await read(snapshot).continue(engine)).session), paid]).toEqual([['approval c1'], []]);
+  });
+
+  it('is not continued in a store that restarts between each read and write: after a few attempts that is an error', async () => {
+    const server = new RestartingStore();
+    const snapshot = await approvedSnapshot(server.store);
+    let reads = 0;
+    const flapping = watched(server.store, async (operation, _given, go) => {
+      if (operation === 'get' && (reads += 1) <= 1_000) await server.restart(server.saved);
+      return go();
+    });
+    const engine = engineOf(flapping, ['Paid.']);
+    await expect(read(snapshot).continue(engine)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringMatching(/^Expected a state store that stays the same .*, got another state in each of \d+ attempts\. Nothing was run\./) as string });
+    expect([engine.model.requests, paid, reads < 20]).toEqual([[], [], true]);
+    reads = Infinity;
+    expect(kindsOf((await read(snapshot).continue(engine)).session)).toEqual(['approval c1']);
   });
 
   it('runs its calls in each process that continues it where no store is shared: the signature does not tell them of each other', async () => {

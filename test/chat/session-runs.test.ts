@@ -12,7 +12,7 @@ import { assertSendable, newExecutor, World } from './session-world.js';
 const kinds = ['auto', 'slow', 'pay', 'manual', 'fail', 'idempotent'] as const;
 const mixed = { calls: kinds.map((kind, at) => call(`c${at}`, kind)) };
 
-/** Settles all that waits as a person would, until the model has its last word. */
+/** Settles everything pending as a user would, until the model has its last word. */
 async function finish(from: Session, engine: ChatEngine): Promise<Session> {
   let session = from;
   for (let step = 0; step < 20 && !(session.status === 'completed' && session.haltedReason === 'completed'); step += 1) {
@@ -118,7 +118,7 @@ describe('a call that was begun by a process that is gone', () => {
     return { ...made, session: Session.fromJSON(last!.toJSON()) };
   }
 
-  it('waits to be told what became of it', async () => {
+  it('is uncertain until its result is given', async () => {
     const { session, engine, world } = await uncertain('auto');
     expect(session.pending).toMatchObject([{ kind: 'uncertain', callId: 'c', toolName: 'auto', input: { of: 'c' } }]);
     expect(await codeOf(session.continue(engine))).toBe('INVALID_STATE');
@@ -126,7 +126,7 @@ describe('a call that was begun by a process that is gone', () => {
     expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([['c', { type: 'text', value: 'it had run' }], 1]);
   });
 
-  it('runs again when a person says so', async () => {
+  it('runs again when the user says so', async () => {
     const { session, engine, world } = await uncertain('auto');
     const again = session.rerun('c');
     expect(again.session.rerun('c')).toMatchObject({ ok: true, applied: false });
@@ -134,7 +134,7 @@ describe('a call that was begun by a process that is gone', () => {
     expect(world.starts.get('c')).toBe(2);
   });
 
-  it('reads as unknown when a person leaves it so', async () => {
+  it('reads as unknown when the user leaves it so', async () => {
     const { session, engine } = await uncertain('auto');
     const last = await finish((await session.deny('c', 'looked at it').session.continue(engine)).session, engine);
     expect(resultsIn(last.messages)[0]).toEqual(['c', { type: 'error-text', value: 'Whether the call had its effect is not known; the user decided not to run it again: looked at it' }]);
@@ -180,14 +180,14 @@ describe('of two that go on with the same session', () => {
     expect((await sessions.open('s'))!.status).toBe('completed');
   });
 
-  it('who decides on an old copy is told when it is kept', async () => {
+  it('a decision on an old copy is refused when it is kept', async () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
     await sessions.create({ id: 's' }).start(engine, 'Go');
     const [one, other] = [(await sessions.open('s'))!, (await sessions.open('s'))!];
     const kept = await one.submitToolResult('m', 1).session.save();
     expect(await codeOf(other.submitToolResult('m', 2).session.save())).toBe('STALE_SESSION');
-    expect(await codeOf(sessions.create({ id: 's' }).start(engine, 'Anew'))).toBe('STALE_SESSION');
+    expect(await codeOf(sessions.create({ id: 's' }).start(engine, 'Again'))).toBe('STALE_SESSION');
     expect((await kept.continue(engine)).session.status).toBe('completed');
   });
 });
@@ -221,7 +221,7 @@ describe('a thousand calls that wait in one turn', () => {
 });
 
 describe('a snapshot that is gone on with twice', () => {
-  it('runs an approved call once, whoever goes on first; the other copy waits to be told what became of it', async () => {
+  it('runs an approved call once, whichever copy goes on first; in the other one it is uncertain', async () => {
     const paid: string[] = [];
     const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({}), accessMode: AccessMode.WRITE, execute: () => void paid.push('paid') });
     const tools = [pay];
@@ -243,7 +243,7 @@ describe('a snapshot that is gone on with twice', () => {
   });
 });
 
-describe('what a person says', () => {
+describe('what the user says', () => {
   it('makes the same calls as before no loop', async () => {
     const price = defineTool({ name: 'price', description: 'A price', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => 5 });
     const registry = new ToolMetadataRegistry();
@@ -258,8 +258,8 @@ describe('what a person says', () => {
   });
 });
 
-describe('arguments that a person changed, and the schema refuses', () => {
-  it('leave the call waiting for a yes, and the model without an error that is not its own', async () => {
+describe('arguments that the user changed, and the schema refuses', () => {
+  it('leave the call pending for approval, and the model without an error that is not its own', async () => {
     const paid: number[] = [];
     const tools = [defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number() }), accessMode: AccessMode.WRITE, execute: ({ cents }) => void paid.push(cents) })];
     const model = scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 5 } }] }, 'Paid.']);
@@ -292,7 +292,7 @@ describe('going on', () => {
     }
   });
 
-  it('asks anew for a yes that was given to the name of another tool', async () => {
+  it('asks again for an approval that was given to the name of another tool', async () => {
     const ran: string[] = [];
     const tools = [write('pay', ran), write('look_up', ran)];
     const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) }, 'Pay');

@@ -56,7 +56,7 @@ describe('a session', () => {
     expect(await way('uncertain')).toMatch(/rerun/);
   });
 
-  it('takes decisions in the statuses in which something waits, and else says that nothing does', async () => {
+  it('takes decisions in the statuses in which something is pending, and else says that nothing is', async () => {
     const expected: readonly (readonly [Parameters<typeof sessionIn>[0], Readonly<Record<string, string>>])[] = [
       ['idle', { result: 'UNKNOWN_CALL', answer: 'UNKNOWN_CALL', approve: 'UNKNOWN_CALL', deny: 'UNKNOWN_CALL', rerun: 'UNKNOWN_CALL' }],
       ['completed', { result: 'UNKNOWN_CALL', answer: 'UNKNOWN_CALL', approve: 'UNKNOWN_CALL', deny: 'UNKNOWN_CALL', rerun: 'UNKNOWN_CALL' }],

@@ -69,7 +69,7 @@ describe('a session in a store', () => {
     }
   });
 
-  it('opens whole while somebody else writes it, as it was or as it is', async () => {
+  it('opens whole while another process writes it, as it was or as it is', async () => {
     const shared = new MemoryStateStore();
     const { engine } = newCase(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
     const writer = new SessionStore({ store: shared });
@@ -86,7 +86,7 @@ describe('a session in a store', () => {
     }
   });
 
-  it('leaves nothing behind when somebody else was faster', async () => {
+  it('leaves nothing behind when another process was faster', async () => {
     const clock = new ManualClock(1_000_000);
     const store = new MemoryStateStore({ clock });
     const sessions = new SessionStore({ store });
@@ -120,7 +120,7 @@ describe('a session in a store', () => {
     expect(await store.list('s')).toEqual([]);
   });
 
-  it('that is deleted ends for those who still have it', async () => {
+  it('that is deleted ends for processes that still have it', async () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
     const { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
@@ -168,7 +168,7 @@ describe('a store that fails in the middle of a run', () => {
         writes += 1;
         if (writes < failAt) return;
         begunBefore ??= world.inputs.length;
-        throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, found none');
+        throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
       }, shared);
       const code = await codeOf(new SessionStore({ store }).create({ id: 's' }).start(newCase([{ calls }, 'done'], {}, world).engine, 'Go'));
       if (begunBefore === undefined) break;
@@ -187,10 +187,10 @@ describe('a store that fails in the middle of a run', () => {
     expect(runs).toBeGreaterThan(8);
   });
 
-  it('leaves the session as it was for who has it: it can go on when the store is back', async () => {
+  it('leaves the session as it was: it can go on when the store is back', async () => {
     let broken = false;
     const { store } = spied((operation) => {
-      if (broken && WRITES.has(operation)) throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, found none');
+      if (broken && WRITES.has(operation)) throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
     });
     const { engine, world } = newCase([{ calls: [call('p', 'pay')] }, 'done']);
     const { session } = await new SessionStore({ store }).create({ id: 's' }).start(engine, 'Go');

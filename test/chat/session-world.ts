@@ -13,7 +13,7 @@ export type Script = readonly (readonly Kind[])[];
 /** What outlives every process of a test: how often each call's work was begun. */
 export class World {
   readonly starts = new Map<string, number>();
-  /** How often a person had a call run again. */
+  /** The number of times that a user let a call run again. */
   readonly reruns = new Map<string, number>();
 
   /** @param filler is in each result, to make it as long. */

@@ -166,7 +166,7 @@ describe('a snapshot', () => {
       'results at the beginning': (s) => s.messages.unshift(s.messages.pop()!),
       'a decision about an unknown call': (s) => s.resolutions.push({ callId: 'z', digest: 'a'.repeat(64) }),
       'two decisions about a call': (s) => s.resolutions.push(copy(s.resolutions[0]!)),
-      'a yes that nobody gave': (s) => (s.resolutions = s.resolutions.filter((each) => each.callId !== 'c5')),
+      'an approval that nobody gave': (s) => (s.resolutions = s.resolutions.filter((each) => each.callId !== 'c5')),
       'a tool twice': (s) => s.openTurn.tools.push(copy(s.openTurn.tools[0])),
       'an id that stores do not take': (s) => (s.id = 'a/b'),
       'infinite times': (s) => (s.openTurn.calls[8]!.progress.startedAt = Infinity),

@@ -54,13 +54,13 @@ describe('the tools of each turn', () => {
     expect(outputsOf(result.messages)).toMatchObject({ l: { type: 'error-text', value: expect.stringContaining('open_cage') }, c: { value: 'cat is fed' } });
   });
 
-  it('are never found against the limits', async () => {
+  it('are never offered against the limits', async () => {
     const { result, requests } = await run([search('lion cage'), call('open_cage', 'l'), 'done'], { selectTools: { maxDanger: DangerLevel.SAFE } });
     expect(outputsOf(result.messages)).toMatchObject({ l: { type: 'error-text' } });
     expect(requests.flatMap(namesOf)).not.toContain('open_cage');
   });
 
-  it('keep the list of the turn before as their beginning, byte by byte, whatever is found and registered', async () => {
+  it('keep the list of the turn before as their beginning, byte by byte, whatever is searched for and registered', async () => {
     const step = fc.oneof(fc.constantFrom(...animals).map((animal) => ({ find: animal })), fc.constantFrom(...animals).map((animal) => ({ explain: `feed_${animal}` })), fc.nat(1_000).map((register) => ({ register })));
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), fc.record({ maxTools: fc.integer({ min: 1, max: 6 }), tokenBudget: fc.option(fc.integer({ min: 60, max: 400 }), { nil: undefined }) }, { noNullPrototype: true }), fc.boolean(), async (steps, { maxTools, tokenBudget }, everything) => {
@@ -132,7 +132,7 @@ describe('the tools of each turn', () => {
     expect(outputsOf(result.messages)['f']).toMatchObject({ type: 'error-text' });
   });
 
-  it('are what a function of the caller says, and what was found', async () => {
+  it('are what a function of the caller says, and what the search named', async () => {
     const asked: unknown[] = [];
     const registry = zoo();
     const select: SelectTools = ({ index, text, messages, previous }) => {

@@ -63,7 +63,7 @@ export function newSessionData(options: NewSession): SessionData {
   return Object.freeze({ id, origin: randomUUID(), rev: 0, ...(context !== undefined && { context: plain }), chat, resolutions: Object.freeze([]) });
 }
 
-/** @throws ToolError `INVALID_ARGUMENT`. */
+/** Throws `INVALID_ARGUMENT` for anything but the id of a session. */
 export function assertId(id: unknown): asserts id is string {
   if (!sessionId.safeParse(id).success) throw invalidArgument('the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens', id);
 }
@@ -133,7 +133,7 @@ export async function enterRun(store: StateStore | undefined, data: SessionData,
   throw new ToolError('STATE_UNAVAILABLE', expectedGot('a state store that stays the same for one read and write', `another state in each of ${MOST_ATTEMPTS} attempts`, 'Nothing was run. Look after the store, and continue again.'), { details: { id: data.id } });
 }
 
-/** @returns `undefined` when somebody else wrote the record in between. */
+/** Enters a run in one attempt. @returns `undefined` when another process wrote the record in between. */
 async function tryToEnter(store: StateStore, data: SessionData, generation: Generation | undefined, now: number): Promise<SessionData | undefined> {
   const { id, origin, chat: { openTurn }, storeIdentity: before } = data;
   const key = `session-runs:${digestOf(origin)}`;

@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import { hmacOf, isEqualSignature, randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { CallRecord, OpenTurn } from '../chat-state.js';
+import { json } from '../thread.js';
 import type { SessionData } from './session-data.js';
 
 /** Characters in one item: at most three bytes each, so always below the store's 1 MiB. */
 export const ITEM_LENGTH = 300_000;
-/** Items of one log: the most that a store takes. */
+/** The items of one log: the most that a store takes. */
 const MOST_ITEMS = 10_000;
-/** From how many items on a log is written afresh, whatever their length. */
+/** The number of items from which on a log is written afresh, whatever their length. */
 const MANY_ITEMS = 8_000;
 /** Characters of changes that are appended in any case before a log is written afresh. */
 const LEAST_CHANGES = 65_536;
-/** How much longer a log lives than what points to it, and for how long it can still be read when nothing does, in milliseconds. */
+/** The milliseconds that a log lives longer than what points to it, and can still be read when nothing does. */
 const LEAD_MS = 60_000;
 const FORMAT = 'tooldex.session-log';
 /** The last item of a log whose session was deleted. */
@@ -23,11 +25,11 @@ const DELETED = 'deleted';
 const headerSchema = z.strictObject({ format: z.literal(FORMAT), version: z.literal(1), identity: z.string(), pieces: z.number().int().min(1).max(MOST_ITEMS) });
 const movedSchema = z.strictObject({ moved: z.uuid() });
 
-/** A log up to its last item; whoever appends names it, so that of two who have read the same one is refused. */
+/** A log up to its last item; an append names it, so that of two processes that have read the same one is refused. */
 export interface LogEnd {
   readonly logId: string;
   readonly items: number;
-  /** Of the last item; every item is signed together with the one before it. */
+  /** The signature of the last item; every item is signed together with the one before it. */
   readonly signature: string;
   /** The store's identity when the log was begun. */
   readonly identity: string;
@@ -36,14 +38,8 @@ export interface LogEnd {
   readonly changesLength: number;
 }
 
-/** What a log holds: the snapshot with all changes, or the log that it was moved to. */
+/** The content of a log: the snapshot with all changes, or the log that it was moved to. */
 export type LogContent = { readonly end: LogEnd; readonly snapshot: unknown } | { readonly end: LogEnd; readonly movedTo: string };
-
-export interface SessionLogsOptions {
-  readonly store: StateStore;
-  readonly key?: Uint8Array | undefined;
-  readonly ttlMs?: number | undefined;
-}
 
 /**
  * The logs of sessions: lists in a store that begin with a snapshot, in pieces, and go on with one item a checkpoint.
@@ -56,7 +52,7 @@ export class SessionLogs {
   readonly #key: Uint8Array | undefined;
   readonly #lifetime: { readonly ttlMs?: number };
 
-  constructor({ store, key, ttlMs }: SessionLogsOptions) {
+  constructor({ store, key, ttlMs }: { readonly store: StateStore; readonly key?: Uint8Array | undefined; readonly ttlMs?: number | undefined }) {
     this.#store = store;
     this.#key = key;
     this.#lifetime = ttlMs === undefined ? {} : { ttlMs: ttlMs + LEAD_MS };
@@ -69,13 +65,13 @@ export class SessionLogs {
     let end: LogEnd = { logId, items: 0, signature: firstSignature(id, logId), identity, snapshotLength: 0, changesLength: 0 };
     for (const text of [JSON.stringify({ format: FORMAT, version: 1, identity, pieces: pieces.length }), ...pieces]) {
       const next = await this.append(id, end, text, identity);
-      if (next === undefined) throw new ToolError('STATE_UNAVAILABLE', 'Expected the log of a session to be written, got that the store takes no more of it. Try again.');
+      if (next === undefined) throw new ToolError('STATE_UNAVAILABLE', expectedGot('the log of a session to be written', 'a store that takes no more of it', 'Try again.'));
       end = next;
     }
     return Object.freeze({ ...end, snapshotLength: snapshot.length, changesLength: 0 });
   }
 
-  /** @returns the log with one item more; `undefined` when somebody else has appended since. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** @returns the log with one item more; `undefined` when another process has appended since. @throws ToolError `STATE_UNAVAILABLE`. */
   async append(id: string, end: LogEnd, text: string, identity: string): Promise<LogEnd | undefined> {
     const signature = this.#key === undefined ? '' : signatureOf(this.#key, end.signature, text);
     const items = await this.#store.append(keyOf(id, end.logId), `${signature}:${text}`, { at: end.items, max: MOST_ITEMS, identity, ...this.#lifetime });
@@ -87,7 +83,7 @@ export class SessionLogs {
     return (await this.append(id, from, JSON.stringify({ moved: to.logId }), to.identity)) !== undefined;
   }
 
-  /** Whether a log should be written afresh, which costs as much as what was appended since it was. */
+  /** Returns true for a log that should be written afresh, which costs as much as what was appended since it was. */
   isLong({ items, snapshotLength, changesLength }: LogEnd): boolean {
     return items >= MANY_ITEMS || changesLength > Math.max(snapshotLength, LEAST_CHANGES);
   }
@@ -100,9 +96,9 @@ export class SessionLogs {
       if (item === DELETED) return undefined;
       const at = item.indexOf(':');
       const text = item.slice(at + 1);
-      const found = item.slice(0, Math.max(at, 0));
-      if (this.#key !== undefined && !isEqualSignature(found, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others; the log was changed, or signed elsewhere');
-      signature = found;
+      const given = item.slice(0, Math.max(at, 0));
+      if (this.#key !== undefined && !isEqualSignature(given, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others; the log was changed, or signed elsewhere');
+      signature = given;
       texts.push(text);
     }
     if (texts.length === 0) return undefined;
@@ -121,7 +117,7 @@ export class SessionLogs {
     return { end, snapshot };
   }
 
-  /** Lets logs go that nothing points to any more; who reads one of them at the moment can read on. Nothing depends on it. */
+  /** Lets logs go that nothing points to any more; a process that reads one of them at the moment can read on. Nothing depends on it. */
   async drop(id: string, logIds: readonly string[]): Promise<void> {
     await Promise.all(logIds.map((logId) => this.#store.expire(keyOf(id, logId), LEAD_MS))).catch(() => undefined);
   }
@@ -138,7 +134,7 @@ export class SessionLogs {
     }
   }
 
-  /** In pages that grow as long as they are short: an operation of a store must be over in a moment. */
+  /** Reads items in pages that grow as long as they are short: an operation of a store must be over in a moment. */
   async *#items(key: string): AsyncGenerator<string, void> {
     for (let from = 0, limit = 4; ; ) {
       const page = await this.#store.read(key, { from, limit });
@@ -150,7 +146,7 @@ export class SessionLogs {
   }
 }
 
-/** Not between the halves of a character: stores take no half. */
+/** Returns the pieces of a text, split between characters and not between their halves: stores take no half. */
 function split(text: string): readonly string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -186,14 +182,13 @@ function refused(expected: string, got: string): ToolError {
   return new ToolError('INVALID_SNAPSHOT', `The log of the session is refused: expected ${expected}, got ${got}.`);
 }
 
-const plain = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
 const anObject = z.custom<object>(isPlainObject, { error: 'an object' });
 const position = z.number().int().min(0);
 /** A list as it was up to a position, and what follows there now. */
 const tail = z.strictObject({ from: position, items: z.array(anObject) });
 
 /**
- * What one checkpoint changed; what is missing stayed as it was.
+ * The changes of one checkpoint; what is missing stayed as it was.
  *
  * Only the shape is declared here: what the changes come to is checked as a snapshot.
  */
@@ -203,8 +198,8 @@ const deltaSchema = z.strictObject({
   messages: tail.optional(),
   /** `null`: the open turn was closed. */
   openTurn: anObject.nullable().optional(),
-  /** Of calls of the open turn, by their position. */
-  calls: z.array(z.tuple([position, plain])).optional(),
+  /** The progress of calls of the open turn, by their position. */
+  calls: z.array(z.tuple([position, json])).optional(),
   turnEnd: anObject.optional(),
   /** `null`: the session goes on. */
   end: anObject.nullable().optional(),
@@ -213,10 +208,10 @@ const deltaSchema = z.strictObject({
 });
 
 type Tail = z.output<typeof tail>;
-export type SessionDelta = z.output<typeof deltaSchema>;
+type SessionDelta = z.output<typeof deltaSchema>;
 
 /**
- * What changed between two states of one session, found by comparing references: data is frozen, so what is the same
+ * Returns what changed between two states of one session, by comparing references: data is frozen, so the same
  * object is the same data.
  */
 export function deltaOf({ chat: before, resolutions, storeIdentity: store }: SessionData, { rev, chat, resolutions: decided, storeIdentity }: SessionData): SessionDelta {
@@ -246,13 +241,13 @@ function turnDelta(before: OpenTurn | undefined, after: OpenTurn | undefined): P
 /**
  * Brings the JSON of a snapshot, which is the reader's own and is changed, up to a delta.
  *
- * @throws ToolError `INVALID_SNAPSHOT` for what is no delta of this snapshot.
+ * @throws ToolError `INVALID_SNAPSHOT` for changes of another snapshot.
  */
 export function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
-  if (!deltaSchema.safeParse(given).success) throw misfit('changes of a session');
+  if (!deltaSchema.safeParse(given).success) throw mismatch('changes of a session');
   // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
   const { rev, storeIdentity, messages, openTurn, calls = [], turnEnd, end, offered, resolutions } = given as SessionDelta;
-  if (rev < Number(snapshot['rev'])) throw misfit('changes in the order in which they were made');
+  if (rev < Number(snapshot['rev'])) throw mismatch('changes in the order in which they were made');
   snapshot['rev'] = rev;
   if (storeIdentity !== undefined) snapshot['storeIdentity'] = storeIdentity;
   if (messages !== undefined) replaceTail(snapshot['messages'], messages);
@@ -263,16 +258,16 @@ export function applyDelta(snapshot: Record<string, unknown>, given: unknown): v
   const turn = snapshot['openTurn'] as { calls: Record<string, unknown>[]; end?: unknown } | undefined;
   for (const [at, progress] of calls) {
     const call = turn?.calls?.[at];
-    if (call === undefined) throw misfit('changes of calls that the session has');
+    if (call === undefined) throw mismatch('changes of calls that the session has');
     call['progress'] = progress;
   }
   if (turnEnd === undefined) return;
-  if (turn === undefined) throw misfit('the end of a turn that is open');
+  if (turn === undefined) throw mismatch('the end of a turn that is open');
   turn.end = turnEnd;
 }
 
 function replaceTail(list: unknown, { from, items }: Tail): void {
-  if (!Array.isArray(list) || from > list.length) throw misfit('changes of a list that the session has');
+  if (!Array.isArray(list) || from > list.length) throw mismatch('changes of a list that the session has');
   list.length = from;
   for (const item of items) list.push(item);
 }
@@ -282,6 +277,6 @@ function putOrRemove(snapshot: Record<string, unknown>, field: string, value: ob
   else if (value !== undefined) snapshot[field] = value;
 }
 
-function misfit(expected: string): ToolError {
+function mismatch(expected: string): ToolError {
   return new ToolError('INVALID_SNAPSHOT', `The log of the session is refused: expected ${expected}, got others. It was changed by something else.`);
 }

@@ -97,7 +97,7 @@ export class SessionStore {
     }
   }
 
-  /** Returns what keeps the next state of a session. @throws ToolError `STALE_SESSION` when somebody else kept it since. */
+  /** Returns what keeps the next state of a session. @throws ToolError `STALE_SESSION` when another process kept it since. */
   #keepAfter(before: Kept | undefined): Keep {
     return async (data) => {
       try {

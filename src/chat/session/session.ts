@@ -4,7 +4,7 @@ import { randomUUID } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { aFunction, checkOptions, signal } from '../../core/options.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { modelStepOf } from '../ask-model.js';
 import { runChat } from '../chat.js';
@@ -53,7 +53,7 @@ const runOptions = z.strictObject({
 const answerOptions = z.strictObject({ now: z.number().optional() });
 const approvalOptions = z.strictObject({ input: z.unknown().optional(), pendingId: z.string().optional() });
 
-/** Keeps a session where other processes find it, and resolves to what keeps the next state. @throws ToolError `STALE_SESSION` when somebody else kept it since. */
+/** Keeps a session where other processes find it, and resolves to what keeps the next state. @throws ToolError `STALE_SESSION` when another process kept it since. */
 export type Keep = (data: SessionData) => Promise<Keep>;
 
 /** Makes a session that is kept as it runs; for stores of sessions. */
@@ -140,7 +140,7 @@ export class Session {
     return this.#data.chat.messages;
   }
 
-  /** Everything that the session waits for, in the order of the calls. */
+  /** The calls that the session waits for, in the model's order. */
   get pending(): readonly ChatPending[] {
     return pendingOf(this.#data.chat);
   }
@@ -233,7 +233,7 @@ export class Session {
    * Goes on with what the user says. Where one question is pending for the user, this is its answer; one
    * that the question does not take, or that comes too late, is `refused`, and the question is pending as before.
    *
-   * @throws ToolError `INVALID_STATE` when calls are pending for somebody else, or several questions.
+   * @throws ToolError `INVALID_STATE` when manual calls are pending, or several questions.
    */
   async reply(engine: ChatEngine, text: string, options: RunSessionOptions = {}): Promise<RunResult> {
     if (typeof text !== 'string') throw invalidArgument('what the user says as text', text);
@@ -273,7 +273,7 @@ export class Session {
     return this.#run(this.#data.chat, checkEngine(engine), options);
   }
 
-  /** Saves the session in the store that it comes from. @throws ToolError `STALE_SESSION` when somebody else changed it there. */
+  /** Saves the session in the store that it comes from. @throws ToolError `STALE_SESSION` when another process changed it there. */
   async save(): Promise<Session> {
     return this.#keep === undefined ? this : new Session(this.#data, await this.#keep(this.#data));
   }

@@ -29,7 +29,7 @@ export interface SessionSnapshot {
 type Fields = Readonly<Record<string, unknown>>;
 
 export type ReadSnapshotOptions = {
-  /** At least 32 bytes: whoever reads the snapshot with the same key sees any change of it. */
+  /** A key of at least 32 bytes: reading the snapshot with the same key shows any change of it. */
   readonly key?: Uint8Array;
   /** Makes snapshots of the next version of older ones, by the version that they take. */
   readonly migrations?: Readonly<Record<number, (snapshot: Fields) => unknown>>;
