@@ -33,7 +33,7 @@ export type PatternEngine = (pattern: string) => { test(text: string): boolean }
 /** A JSON Schema as a check of values. */
 export interface CompiledJsonSchema {
   /**
-   * Returns what is wrong with a value; empty when it fits. empty when it fits.
+   * Returns what is wrong with a value; empty when it fits.
    *
    * @param value plain data, at most 64 levels deep.
    * @throws ToolError `LIMIT_EXCEEDED` when the check takes more than 2,000,000 steps.
@@ -77,8 +77,7 @@ export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
 }
 
 /**
- * A plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0) as a check of values; no code is generated. no code is
- * generated.
+ * A plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0) as a check of values; no code is generated.
  *
  * Every keyword is enforced but `format`, `default` and the other annotations. Patterns run on the engine of the
  * platform: how long they take is their author's responsibility. Those of foreign schemas (`foreignSchema`) do not run;
@@ -325,8 +324,7 @@ class Builder {
   }
 
   /**
-   * The schemas that a dynamic reference leads to, by the resource it may be reached from; empty for an ordinary
-   * reference. none when it is an ordinary one.
+   * The schemas that a dynamic reference leads to, by the resource it may be reached from; empty for an ordinary reference.
    *
    * One table and one hub serve all references to an anchor: thousands of references times thousands of resources would
    * otherwise take seconds and a gigabyte to write down.

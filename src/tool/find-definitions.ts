@@ -60,8 +60,7 @@ function assertConstructible(constructor: AnyFunction, tools: readonly string[])
 const HANDS_ON = /\bsuper\(\s*\.\.\.(?:arguments|args)\s*\)/;
 
 /**
- * The number of arguments that `new` requires; those after the first one with a default value cannot be seen. those
- * behind the first one with a default value cannot be seen.
+ * The number of arguments that `new` requires; those after the first one with a default value cannot be seen.
  *
  * The length of a class that extends another is 0 where it has no constructor of its own: the one it inherits counts.
  */

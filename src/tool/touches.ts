@@ -23,7 +23,6 @@ const UNSAID = Object.freeze({});
 
 /**
  * Returns the keys that a call touches, from its tool's `conflictKeys`; nothing if there are none or they are wrong.
- * nothing when the tool does not say it, or not well enough.
  *
  * For an input that was checked and frozen the tool is asked once. Plain keys of a tool that can change something count
  * as read and as written.
@@ -77,8 +76,7 @@ function keysIn(list: unknown): readonly string[] | undefined {
 }
 
 /**
- * Returns a key, or a pattern of keys, in its one form: its kind in lower case, and its path without `.`, `..` and
- * doubled slashes. its kind in lower case, and its path without `.`, `..` and doubled slashes. A path that ends in `/.`
+ * Returns a key, or a pattern of keys, in its one form: its kind in lower case, and its path without `.`, `..` and doubled slashes. A path that ends in `/.`
  * or `/..` covers what is below, as one that ends in `/` does.
  *
  * An address (`https://…`) also has its host in lower case; doubled slashes and what follows `?` or `#` stay.

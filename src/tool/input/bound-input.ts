@@ -24,8 +24,7 @@ interface Frame {
 }
 
 /**
- * Returns a frozen deep copy of a call's input; no other code may read the input before. nothing else may touch the
- * input before.
+ * Returns a frozen deep copy of a call's input; no other code may read the input before.
  *
  * Everything is read once, so that what is checked, approved and executed is one and the same value, whatever getters,
  * proxies and shared references answer later. The copy equals `JSON.parse(JSON.stringify(input))`: members without a

@@ -28,7 +28,7 @@ export type InputCheck =
 const ahead = new WeakMap<object, { readonly schema: ToolEntry['inputSchema']; readonly canonicalInput: ToolEntry['canonicalInput']; readonly check: InputCheck }>();
 
 /**
- * Checks an input before its call is known, for frameworks that do so. the next check of the very copy that this one
+ * Checks an input before its call is known, for frameworks that do so: the next check of the very copy that this one
  * makes (`raw`), by the same schema, is this one. The copy is frozen, so that nothing can change in between.
  */
 export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {

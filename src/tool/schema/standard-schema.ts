@@ -39,8 +39,7 @@ export type InputOf<S> = S extends { readonly '~standard': { readonly types?: in
     any;
 
 /**
- * The type that a schema accepts before parsing: for an output schema, what `execute` may return. for an output schema,
- * what `execute` may return.
+ * The type that a schema accepts before parsing: for an output schema, what `execute` may return.
  *
  * `never` stands for a schema that the compiler has not inferred yet: `new Promise((resolve) => …)` takes its type from
  * it.
