@@ -5,4 +5,4 @@ export { providerHealthName } from './providers/provider-slot.js';
 export { RollingHealth, type HealthLog, type HealthRecord, type HealthSummary, type Sample } from './providers/rolling-health.js';
 export type { ProviderRouterOptions, RoutingOptions } from './providers/router-options.js';
 export { SharedHealth } from './providers/shared-health.js';
-export type { ToolContext, ToolProvider } from './tool/metadata/tool-options.js';
+export type { ToolContext, ToolProvider } from './tool/tool-options.js';

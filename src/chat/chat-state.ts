@@ -1,6 +1,6 @@
 import type { Json } from '../core/plain-data.js';
 import type { Pending, PendingApproval } from '../safety/calls.js';
-import type { SchemaLevel } from '../tool/render/render-tool.js';
+import type { SchemaLevel } from '../tool/render-tool.js';
 import type { AssistantMessage, ChatMessage, ToolCallPart, ToolMessage, ToolOutput, ToolResultPart } from './thread.js';
 
 /** A call that a chat waits for; `uncertain` is a call that was started by a process that is gone, so that nobody knows whether it had its effect. */

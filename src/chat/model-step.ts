@@ -1,7 +1,7 @@
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import type { Json } from '../core/plain-data.js';
-import type { JsonSchema } from '../tool/schema/standard-schema.js';
+import type { JsonSchema } from '../tool/tool-schema.js';
 import type { AssistantMessage, ChatMessage } from './thread.js';
 
 /** A model of the AI SDK, or the name of one. Described by its shape, so that it may be of any major version of the SDK. */

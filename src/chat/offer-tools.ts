@@ -9,7 +9,7 @@ import { selectTools } from '../selection/select-tools.js';
 import type { SelectionLimits, SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
 import { createToolSearchTool } from '../selection/tool-search-tool.js';
-import { highestLevel, renderTool, type RenderedTool, type SchemaLevel } from '../tool/render/render-tool.js';
+import { highestLevel, renderTool, type RenderedTool, type SchemaLevel } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CheckedEngine, SelectTools } from './chat-engine.js';
 import type { ChatState } from './chat-state.js';

@@ -9,7 +9,7 @@ import type { ToolExecutor } from '../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls.js';
 import { readOutcome } from '../safety/read-outcome.js';
-import { renderTool } from '../tool/render/render-tool.js';
+import { renderTool } from '../tool/render-tool.js';
 import type { ToolErrorDecision } from './chat-engine.js';
 import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';

@@ -4,7 +4,7 @@ import { LIMITS } from '../core/limits.js';
 import { DERIVED_SETS } from '../registry/derived-sets.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
 import { POLICY_MODES, type CallContext, type PolicyMode } from '../safety/calls.js';
-import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/metadata/tool-fields.js';
+import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/tool-fields.js';
 import { EXIT_HELP } from './exit-codes.js';
 import type { ImportOptions } from './load/import-modules.js';
 import type { LoadedRegistry } from './load/load-registry.js';

@@ -7,7 +7,7 @@ import { canonicalJson, type Json } from '../core/plain-data.js';
 import { suggestNames } from '../core/issues.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
 import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../safety/calls.js';
-import { checkInput, type InputCheck } from '../tool/input/check-input.js';
+import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './run/running-call.js';

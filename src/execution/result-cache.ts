@@ -3,9 +3,9 @@ import { isToolError } from '../core/errors.js';
 import { cloneFrozen, digestOf, isShownByJson, type Json } from '../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { StateStore } from '../state/state-store.js';
-import { boundInput } from '../tool/input/bound-input.js';
-import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
-import type { ToolContext } from '../tool/metadata/tool-options.js';
+import { boundInput } from '../tool/bound-input.js';
+import { normalizeLabel } from '../tool/metadata-schema.js';
+import type { ToolContext } from '../tool/tool-options.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 

@@ -17,7 +17,7 @@ import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { storeInTime } from '../state/store-in-time.js';
-import { checkInput } from '../tool/input/check-input.js';
+import { checkInput } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
 import { aFunction, checkOptions, milliseconds, once, type FieldsOf } from '../core/options.js';
-import type { ToolContext } from '../tool/metadata/tool-options.js';
+import type { ToolContext } from '../tool/tool-options.js';
 import { isToolResult } from '../tool/outcome.js';
 import type { Attempt, ProviderSnapshot } from './provider.js';
 import { dateOf, identityOf, ProviderSlot, tellSafely, type Pass } from './provider-slot.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { describeValue, digestOf } from '../core/plain-data.js';
 import type { ProviderFacts, ToolEvent } from '../core/tool-event.js';
-import type { ToolProvider } from '../tool/metadata/tool-options.js';
+import type { ToolProvider } from '../tool/tool-options.js';
 import { exponentialBackoff } from './exponential-backoff.js';
 import type { Provider, ProviderSnapshot } from './provider.js';
 import type { HealthLog } from './rolling-health.js';

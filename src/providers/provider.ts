@@ -1,4 +1,4 @@
-import type { ToolContext } from '../tool/metadata/tool-options.js';
+import type { ToolContext } from '../tool/tool-options.js';
 import type { HealthSummary, Sample } from './rolling-health.js';
 
 /** One service that can answer a tool's calls. */

@@ -5,7 +5,7 @@ import { aFunction, anObject, checkOptions, milliseconds, once, text, wholeBetwe
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { StateStore } from '../state/state-store.js';
-import type { ToolProvider } from '../tool/metadata/tool-options.js';
+import type { ToolProvider } from '../tool/tool-options.js';
 import type { ProviderFactory } from './provider.js';
 import type { HealthLog } from './rolling-health.js';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { isToolError, ToolError, type ToolErrorCode } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
-import type { ToolContext } from '../tool/metadata/tool-options.js';
+import type { ToolContext } from '../tool/tool-options.js';
 import type { Provider } from './provider.js';
 
 /**

@@ -1,6 +1,6 @@
 import { AccessMode, Priority } from '../core/enums.js';
 import { isDangerous, isParallelizable, isWriting } from '../core/enum-order.js';
-import type { ToolMetadata } from '../tool/metadata/tool-metadata.js';
+import type { ToolMetadata } from '../tool/tool-metadata.js';
 
 type Axes = Pick<ToolMetadata, 'accessMode' | 'dangerLevel' | 'executionCategory' | 'priority' | 'requiresConsent'>;
 

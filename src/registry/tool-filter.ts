@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
 import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
-import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
-import { TOOL_FIELDS, type ToolField } from '../tool/metadata/tool-fields.js';
+import { normalizeLabel } from '../tool/metadata-schema.js';
+import { TOOL_FIELDS, type ToolField } from '../tool/tool-fields.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 

@@ -11,7 +11,7 @@ import type { Usage } from '../search/usage-history.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
-import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
+import { normalizeLabel } from '../tool/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
 import { FacetIndex } from './facet-index.js';

@@ -2,7 +2,7 @@ import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
 import { expectedGot } from '../core/issues.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
-import { isSettled } from '../tool/input/freeze-plain.js';
+import { isSettled } from '../tool/bound-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { type CallContext, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
 import { matchesPattern } from './name-pattern.js';

@@ -1,7 +1,7 @@
 import type { ToolErrorCode } from '../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { withoutSecrets } from '../core/public-message.js';
-import { freezePlain } from '../tool/input/freeze-plain.js';
+import { freezePlain } from '../tool/bound-input.js';
 import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 

@@ -1,4 +1,4 @@
-import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../tool/render/render-tool.js';
+import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** A tool that may get a place in the prompt. */

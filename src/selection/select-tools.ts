@@ -3,7 +3,7 @@ import { ToolError } from '../core/errors.js';
 import { compareText } from '../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { SearchResult } from '../search/search-index.js';
-import { renderTool } from '../tool/render/render-tool.js';
+import { renderTool } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';
 import { compilePermission, type Permission } from './permission.js';

@@ -5,8 +5,8 @@ import { expectedGot } from '../core/issues.js';
 import { aFunction, anObject, checkOptions, once } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
-import { normalizeLabel } from '../tool/metadata/metadata-schema.js';
-import { estimateTokens, SCHEMA_LEVELS } from '../tool/render/render-tool.js';
+import { normalizeLabel } from '../tool/metadata-schema.js';
+import { estimateTokens, SCHEMA_LEVELS } from '../tool/render-tool.js';
 import type { Selection } from './selection.js';
 
 /** A ranking made elsewhere, best first, such as that of `rankHybrid`. */

@@ -1,5 +1,5 @@
 import type { ToolError } from '../core/errors.js';
-import type { RenderedTool } from '../tool/render/render-tool.js';
+import type { RenderedTool } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** A tool that was chosen, and why. */

@@ -1,5 +1,5 @@
 import type { Provider, ProviderFactory } from '../providers/provider.js';
-import type { ToolContext } from '../tool/metadata/tool-options.js';
+import type { ToolContext } from '../tool/tool-options.js';
 
 /** A function that a fake provider answers calls with: it returns, throws, or does anything else. */
 export type FakeAnswer = (input: unknown, context: ToolContext) => unknown;

@@ -1,9 +1,9 @@
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import { classOptions, methodOptions } from './decoration-store.js';
-import type { ResolvedOptions } from './metadata/tool-metadata.js';
-import type { ToolOptions } from './metadata/tool-options.js';
+import { classOptions, methodOptions } from './tool-decorator.js';
+import type { ResolvedOptions } from './tool-metadata.js';
+import type { ToolOptions } from './tool-options.js';
 import { createDefinition, isToolDefinition, type Execute, type ToolDefinition } from './tool-definition.js';
 
 /**

@@ -1,12 +1,12 @@
 import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
-import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type SchemaOption } from './metadata/tool-fields.js';
-import { foreignSchemasOf } from './metadata/tool-metadata.js';
-import type { ToolOptions } from './metadata/tool-options.js';
+import { FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type SchemaOption } from './tool-fields.js';
+import { foreignSchemasOf } from './tool-metadata.js';
+import type { ToolOptions } from './tool-options.js';
 import { expectedGot, formatIssues, invalidArgument, refusal } from '../core/issues.js';
 import { foreignSchema, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
-import { jsonSchemaOf } from './schema/json-schema-of.js';
-import { isStandardSchema, type JsonSchema } from './schema/standard-schema.js';
+import { jsonSchemaOf } from './tool-schema.js';
+import { isStandardSchema, type JsonSchema } from './tool-schema.js';
 import { defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
 
 const FORMAT = 'tooldex.tool/1';

@@ -1,7 +1,7 @@
 import type { ToolResult } from './outcome.js';
-import type { InputOf, SchemaInput, ToolSchema } from './schema/standard-schema.js';
-import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './metadata/tool-metadata.js';
-import type { ToolContext, ToolOptions } from './metadata/tool-options.js';
+import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
+import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool-metadata.js';
+import type { ToolContext, ToolOptions } from './tool-options.js';
 
 /** A tool's work: from checked input to a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
 export type Execute<In = unknown, Out = unknown> = (input: In, context: ToolContext) => Returned<Out> | Promise<Returned<Out>>;

@@ -1,6 +1,6 @@
 import { isWriting } from '../core/enum-order.js';
 import { isPlainObject } from '../core/plain-data.js';
-import { isSettled } from './input/freeze-plain.js';
+import { isSettled } from './bound-input.js';
 import type { ToolEntry } from './tool-definition.js';
 
 /** The most keys of one call: a tool with more counts as one that touches everything, as without keys. */

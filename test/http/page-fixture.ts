@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { TOOL_FIELDS } from '../../src/tool/metadata/tool-fields.js';
+import { TOOL_FIELDS } from '../../src/tool/tool-fields.js';
 import { FACET_AXES, FacetCounter, valuesOn, type FacetAxis } from '../../src/http/query/facets.js';
 import { pageFiles } from '../../src/http/page/page-files.js';
 

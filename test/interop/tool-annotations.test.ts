@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { requiresApproval } from '../../src/registry/derived-sets.js';
 import { annotationsOf, axesFromAnnotations, type ToolAnnotations } from '../../src/interop/export/to-mcp-tools.js';
-import type { ToolOptions } from '../../src/tool/metadata/tool-options.js';
+import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { defineTool, entryOf } from '../../src/tool/tool-definition.js';
 
 /** What is assumed of foreign tools. */

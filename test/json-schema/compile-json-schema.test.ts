@@ -2,9 +2,9 @@ import { Validator, type Schema } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, type Json } from '../../src/core/plain-data.js';
-import { boundInput } from '../../src/tool/input/bound-input.js';
+import { boundInput } from '../../src/tool/bound-input.js';
 import { compileJsonSchema, foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import { formatPath } from '../../src/tool/input/input-error.js';
+import { formatPath } from '../../src/tool/input-issues.js';
 import { isToolError, issuesOf } from '../../src/core/errors.js';
 import { refusal } from '../tool/sample-tools.js';
 

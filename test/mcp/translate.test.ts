@@ -6,7 +6,7 @@ import { translateListing } from '../../src/mcp/discovery/tool-table.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
 import { requiresApproval } from '../../src/registry/derived-sets.js';
 import { uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
-import { checkInput } from '../../src/tool/input/check-input.js';
+import { checkInput } from '../../src/tool/check-input.js';
 import { defineTool, entryOf, type ToolEntry } from '../../src/tool/tool-definition.js';
 
 const settingsWith = (server: object = {}, global: object = {}, name = 's') => readMcpSettings({ enabled: true, ...global, servers: { [name]: { command: 'run', ...server } } });

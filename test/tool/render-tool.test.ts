@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { estimateTokens, highestLevel, renderTool, SCHEMA_LEVELS, type SchemaLevel } from '../../src/tool/render/render-tool.js';
+import { estimateTokens, highestLevel, renderTool, SCHEMA_LEVELS, type SchemaLevel } from '../../src/tool/render-tool.js';
 import { sampleEntry, type LooseOptions } from './sample-tools.js';
 
 const LONG = 'All of it, told at length and with every detail that there may be of any use to anybody. ';

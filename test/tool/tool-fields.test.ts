@@ -8,9 +8,9 @@ import { createDiscoveryApp } from '../../src/http.js';
 import { Api } from '../../src/http/page/client/data/api.js';
 import { AXES } from '../../src/http/page/client/state/axes.js';
 import { defineTool, toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
-import { fieldsOn, TOOL_FIELDS, type FieldName, type FieldTarget, type ToolField } from '../../src/tool/metadata/tool-fields.js';
-import type { ToolOptions } from '../../src/tool/metadata/tool-options.js';
-import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render/render-tool.js';
+import { fieldsOn, TOOL_FIELDS, type FieldName, type FieldTarget, type ToolField } from '../../src/tool/tool-fields.js';
+import type { ToolOptions } from '../../src/tool/tool-options.js';
+import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render-tool.js';
 import { FakeTerminal } from '../cli/fake-terminal.js';
 
 /** Every option, so that a new one is missed here until it is given; texts say whose they are. */

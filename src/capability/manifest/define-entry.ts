@@ -1,10 +1,10 @@
 import { dangerRank, PRIORITY_NAMES } from '../../core/enum-order.js';
 import { Priority } from '../../core/enums.js';
 import { canonicalJson, cloneFrozen, isPlainObject } from '../../core/plain-data.js';
-import { inferAxes } from '../../tool/metadata/infer-metadata.js';
-import type { DeclaredMetadata } from '../../tool/metadata/metadata-schema.js';
-import { type FieldKind, fieldsOn } from '../../tool/metadata/tool-fields.js';
-import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/metadata/tool-options.js';
+import { inferAxes } from '../../tool/infer-metadata.js';
+import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
+import { type FieldKind, fieldsOn } from '../../tool/tool-fields.js';
+import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
 import { defineTool, entryOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { type ManifestEntry, manifestEntrySchema } from './manifest-entry.js';
 

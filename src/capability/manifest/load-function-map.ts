@@ -3,7 +3,7 @@ import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { anObject, checkOptions, iterable, type FieldsOf } from '../../core/options.js';
 import { ToolError } from '../../core/errors.js';
 import { cloneFrozen } from '../../core/plain-data.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { manifestEntryOf } from './define-entry.js';
 import type { ManifestEntry } from './manifest-entry.js';

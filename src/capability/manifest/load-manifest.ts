@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { expectedGot, invalidArgument, suggestNames } from '../../core/issues.js';
 import { checkOptions, type FieldsOf, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import type { ToolOptions } from '../../tool/metadata/tool-options.js';
+import type { ToolOptions } from '../../tool/tool-options.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { findManifestFiles, personaOfPath, readTextFile, shownPath, type FolderFiles, type ManifestFile } from './manifest-files.js';
 import { fileIssue, requireValid, type ManifestIssue } from './manifest-issue.js';

@@ -3,9 +3,9 @@ import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import { SideEffect } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
 import { cloneFrozen } from '../../core/plain-data.js';
-import { list, optionKinds, text } from '../../tool/metadata/metadata-schema.js';
-import { type FieldKind, type FieldOn, fieldsOn, SAFETY_LEVELS, type TOOL_FIELDS } from '../../tool/metadata/tool-fields.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { list, optionKinds, text } from '../../tool/metadata-schema.js';
+import { type FieldKind, type FieldOn, fieldsOn, SAFETY_LEVELS, type TOOL_FIELDS } from '../../tool/tool-fields.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 
 /** The longest time in seconds that a timer can hold. */
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);

@@ -2,7 +2,7 @@ import { DangerLevel } from '../../core/enums.js';
 import { compareText } from '../../core/plain-data.js';
 import type { HealthSummary, Sample } from '../../providers/rolling-health.js';
 import { isAvailable } from '../../registry/tool-filter.js';
-import type { SAFETY_LEVELS } from '../../tool/metadata/tool-fields.js';
+import type { SAFETY_LEVELS } from '../../tool/tool-fields.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { normalizeCapabilities } from '../manifest/define-entry.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';

@@ -7,7 +7,7 @@ import { checkOptions } from '../../core/options.js';
 import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { questionFields } from '../../tool/question.js';
-import { SCHEMA_LEVELS } from '../../tool/render/render-tool.js';
+import { SCHEMA_LEVELS } from '../../tool/render-tool.js';
 import type { ChatEnd, OpenTurn } from '../chat-state.js';
 import { assistantSchema, callsIn, clonePlain, closedMessages, id, json, messageSchema, outputSchema, ownCallsIn, toolName, type ToolCallPart } from '../thread.js';
 import { sessionId, type SessionData } from './session-data.js';

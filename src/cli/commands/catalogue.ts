@@ -2,7 +2,7 @@ import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
 import { derivedSetsOf } from '../../registry/derived-sets.js';
 import type { RegistrySummary } from '../../registry/registry-summary.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
-import { fieldsOn } from '../../tool/metadata/tool-fields.js';
+import { fieldsOn } from '../../tool/tool-fields.js';
 import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { AXIS_COLUMNS, fieldWords, isInferred } from '../axis-columns.js';

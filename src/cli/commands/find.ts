@@ -9,7 +9,7 @@ import { toOpenAITools } from '../../interop/export/to-openai-tools.js';
 import { selectTools } from '../../selection/select-tools.js';
 import type { SelectionRequest } from '../../selection/selection-request.js';
 import type { Selection } from '../../selection/selection.js';
-import { SCHEMA_LEVELS, type SchemaLevel } from '../../tool/render/render-tool.js';
+import { SCHEMA_LEVELS, type SchemaLevel } from '../../tool/render-tool.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addFilterOptions, collectValues, filterOf, positiveInteger, wholeNumber, type CommandFamily, type CommandOptions } from '../options.js';
 import { table, wrapList } from '../table.js';

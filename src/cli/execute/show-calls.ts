@@ -6,7 +6,7 @@ import type { ExecutionPlan, PlannedCall } from '../../execution/plan-execution.
 import type { DryRun } from '../../execution/tool-executor.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
-import { formatPath } from '../../tool/input/input-error.js';
+import { formatPath } from '../../tool/input-issues.js';
 import { isDeniedByUser } from '../exit-codes.js';
 import { amountOf, LONGEST_LINE, wrapWords } from '../table.js';
 import { paint, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal.js';

@@ -13,7 +13,7 @@ import { isTransient } from '../../providers/run-attempt.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { OutcomeBody } from '../../safety/calls.js';
 import { renewedTool } from '../../tool/tool-changed.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ApprovalDesk } from '../approval-desk.js';
 import type { ResultCache, Worked } from '../result-cache.js';

@@ -6,11 +6,11 @@ import { publicMessage, withoutHosts } from '../../core/public-message.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
 import { plainValue, unshownText } from '../../safety/read-outcome.js';
-import { boundInput } from '../../tool/input/bound-input.js';
-import { standardIssues } from '../../tool/input/standard-issues.js';
+import { boundInput } from '../../tool/bound-input.js';
+import { standardIssues } from '../../tool/input-issues.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { questionFields, type Question } from '../../tool/question.js';
-import { isStandardSchema } from '../../tool/schema/standard-schema.js';
+import { isStandardSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ExecutorFrame } from '../executor-options.js';
 

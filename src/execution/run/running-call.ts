@@ -5,10 +5,10 @@ import { cloneFrozen, isPlainObject, isShownByJson, type Json } from '../../core
 import type { CallFacts, ToolEvent } from '../../core/tool-event.js';
 import type { Approval } from '../../safety/approvals.js';
 import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
-import { boundInput } from '../../tool/input/bound-input.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import { boundInput } from '../../tool/bound-input.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import type { Question } from '../../tool/question.js';
-import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
+import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { ExecuteAllOptions, ExecuteOptions, ExecutorFrame } from '../executor-options.js';
 

@@ -1,4 +1,4 @@
-import { fieldsOn, type FieldName } from '../../tool/metadata/tool-fields.js';
+import { fieldsOn, type FieldName } from '../../tool/tool-fields.js';
 
 /** A field by which tools are filtered, for the server and for the page. */
 export interface FacetAxis {

@@ -5,7 +5,7 @@ import type { ToolQuery } from '../../capability/capability-query.js';
 import { toolHealthWire } from '../../capability/capability-summary.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
-import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/metadata/tool-fields.js';
+import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/tool-fields.js';
 import { healthLevelOf, HEALTH_LEVELS, type HealthLevel } from '../wire/health-level.js';
 import { oneOf, share, text, trueOrFalse, versionRange, type Parameter } from './parameter.js';
 import type { Asked } from './read-parameters.js';

@@ -8,7 +8,7 @@ import { publicMessage } from '../../core/public-message.js';
 import { lintEach } from '../../registry/lint/lint-tools.js';
 import type { Place } from '../query/page-cursor.js';
 import { comparePlaces } from '../query/page-of.js';
-import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
+import { normalizeLabel } from '../../tool/metadata-schema.js';
 
 export const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
 

@@ -4,7 +4,7 @@ import { type FieldsOf } from '../../core/options.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { SelectedTool, Selection } from '../../selection/selection.js';
 import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
-import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../../tool/render/render-tool.js';
+import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../../tool/render-tool.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 import { createNameCodec, type NameCodec } from './name-codec.js';
 

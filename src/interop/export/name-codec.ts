@@ -1,7 +1,7 @@
 import { sha256Of } from '../../core/crypto.js';
 import { compareText } from '../../core/plain-data.js';
-import { mapSchemas } from '../../tool/render/render-tool.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { mapSchemas } from '../../tool/render-tool.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { alongSchema, propertiesOf, requiredOf } from '../schema/walk-schema.js';
 
 /** The names of one export, there and back. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { geminiSchema, type GeminiSchema } from '../schema/gemini-schema.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';

@@ -4,9 +4,9 @@ import { dangerRank } from '../../core/enum-order.js';
 import { checkOptions } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
-import { TOOL_FIELDS } from '../../tool/metadata/tool-fields.js';
-import type { ToolOptions } from '../../tool/metadata/tool-options.js';
-import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
+import { TOOL_FIELDS } from '../../tool/tool-fields.js';
+import type { ToolOptions } from '../../tool/tool-options.js';
+import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
 

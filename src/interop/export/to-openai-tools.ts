@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import { mapSchemas, mapValues } from '../../tool/render/render-tool.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { mapSchemas, mapValues } from '../../tool/render-tool.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { noted, objectSchema, withoutKeys, type ObjectSchema } from '../schema/object-schema.js';
 import { alongSchema, alternativesOf, asSchema, dereference, propertiesOf, requiredOf, typesOf } from '../schema/walk-schema.js';
 import { exportTools, levelShape, type ExportedTool, type ExportedTools, type ExportInput, type ExportOptions } from './exported-tools.js';

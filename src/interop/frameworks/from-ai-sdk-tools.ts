@@ -1,8 +1,8 @@
 import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
-import { isStandardSchema, type JsonSchema, type StandardIssue, type ToolSchema } from '../../tool/schema/standard-schema.js';
+import type { ToolContext } from '../../tool/tool-options.js';
+import { isStandardSchema, type JsonSchema, type StandardIssue, type ToolSchema } from '../../tool/tool-schema.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { importTools, refusedTool, standardSchema, type ForeignTool, type ImportOptions } from './import-tools.js';
 

@@ -3,8 +3,8 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { foreignSchema } from '../../json-schema/compile-json-schema.js';
-import type { ToolOptions } from '../../tool/metadata/tool-options.js';
-import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
+import type { ToolOptions } from '../../tool/tool-options.js';
+import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSchema, type ToolSchema } from '../../tool/tool-schema.js';
 import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 

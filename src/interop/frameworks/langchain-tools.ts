@@ -9,7 +9,7 @@ import { describeValue } from '../../core/plain-data.js';
 import type { Confirm } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { fail, halt } from '../../tool/outcome.js';
-import { isStandardSchema, type JsonSchema, type ToolSchema } from '../../tool/schema/standard-schema.js';
+import { isStandardSchema, type JsonSchema, type ToolSchema } from '../../tool/tool-schema.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';

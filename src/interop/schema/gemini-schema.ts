@@ -1,6 +1,6 @@
 import { isPlainObject } from '../../core/plain-data.js';
-import { mapValues } from '../../tool/render/render-tool.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { mapValues } from '../../tool/render-tool.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { noted, objectSchema, withoutKeys } from './object-schema.js';
 import { alternativesOf, asSchema, dereference, propertiesOf, requiredOf, schemasUnder, typesOf } from './walk-schema.js';
 

@@ -1,6 +1,6 @@
 import { canonicalJson, isPlainObject } from '../../core/plain-data.js';
-import { mapValues } from '../../tool/render/render-tool.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { mapValues } from '../../tool/render-tool.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { asSchema, dereference, propertiesOf, requiredOf, schemasUnder } from './walk-schema.js';
 
 /** A JSON Schema of an object, as model APIs take them. */

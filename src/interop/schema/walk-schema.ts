@@ -1,6 +1,6 @@
 import { isPlainObject, MAX_DATA_DEPTH } from '../../core/plain-data.js';
-import { mapValues } from '../../tool/render/render-tool.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { mapValues } from '../../tool/render-tool.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 
 /** Returns the list of schemas under a keyword; empty when there is none. */
 export function schemasUnder(schema: JsonSchema, keyword: string): readonly JsonSchema[] {

@@ -5,7 +5,7 @@ import { expectedGot, suggestNames } from '../../core/issues.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
 import { callFailure, callResult, describeConnectionFailure, inAnySession, labelOf, unavailable } from '../connection/server-answers.js';

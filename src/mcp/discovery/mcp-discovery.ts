@@ -6,7 +6,7 @@ import { checkOptions } from '../../core/options.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/run/with-deadline.js';
 import type { Provider, ProviderFactory } from '../../providers/provider.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/transports.js';
 import type { ServerListing } from '../pins/definition-changes.js';

@@ -2,7 +2,7 @@ import { expectedGot } from '../../core/issues.js';
 import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';

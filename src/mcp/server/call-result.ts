@@ -5,8 +5,8 @@ import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { choicesOf, type Question } from '../../tool/question.js';
-import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { jsonSchemaOf } from '../../tool/tool-schema.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
 /** Characters of arguments that are shown whole, and of the beginning and end of what is longer. */

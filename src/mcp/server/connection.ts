@@ -1,8 +1,8 @@
 import type { CallToolResult, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import type { CallContext } from '../../safety/calls.js';
-import { checkInput } from '../../tool/input/check-input.js';
-import type { ToolContext } from '../../tool/metadata/tool-options.js';
+import { checkInput } from '../../tool/check-input.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import { errorResult } from './call-result.js';
 import type { CheckedServerOptions, McpAuthInfo } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';

@@ -1,8 +1,8 @@
 import { AccessMode, DangerLevel, type SideEffect } from '../../core/enums.js';
 import { expectedGot, kindOf, refusal } from '../../core/issues.js';
 import { cloneFrozen, compareText, describeValue, digestOf, isPlainObject } from '../../core/plain-data.js';
-import { contradictionsIn } from '../../tool/metadata/infer-metadata.js';
-import type { ToolOptions } from '../../tool/metadata/tool-options.js';
+import { contradictionsIn } from '../../tool/infer-metadata.js';
+import type { ToolOptions } from '../../tool/tool-options.js';
 import { duration, effects, FieldReader, flag, label, names, oneOf, scopes, type Parser } from './setting-fields.js';
 import { readTransport, type McpTransportSettings } from './transport-settings.js';
 

@@ -3,8 +3,8 @@ import { expectedGot } from '../../core/issues.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { compileJsonSchema, foreignSchema, type PatternEngine } from '../../json-schema/compile-json-schema.js';
-import { jsonSchemaOf } from '../../tool/schema/json-schema-of.js';
-import type { JsonSchema } from '../../tool/schema/standard-schema.js';
+import { jsonSchemaOf } from '../../tool/tool-schema.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
 /** A sound schema with what was changed in it, or the reason why it is none. */

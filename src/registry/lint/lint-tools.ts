@@ -2,7 +2,7 @@ import { invalidArgument, suggestNames } from '../../core/issues.js';
 import type { Verdict } from '../../core/tool-event.js';
 import { finish, type Work } from '../../core/clock.js';
 import { splitWords, stem } from '../../search/words.js';
-import { normalizeLabel } from '../../tool/metadata/metadata-schema.js';
+import { normalizeLabel } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { isRegistry } from '../is-registry.js';
 import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundInput, MAX_INPUT_BYTES } from '../../../src/tool/input/bound-input.js';
+import { boundInput, MAX_INPUT_BYTES } from '../../../src/tool/bound-input.js';
 import { isDeepFrozen } from '../../core/json-values.js';
 import { refusal } from '../sample-tools.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { isToolError, issuesOf, type ToolError, type ToolErrorCode } from '../../../src/core/errors.js';
-import { checkInput } from '../../../src/tool/input/check-input.js';
-import type { StandardResult } from '../../../src/tool/schema/standard-schema.js';
+import { checkInput } from '../../../src/tool/check-input.js';
+import type { StandardResult } from '../../../src/tool/tool-schema.js';
 import { isDeepFrozen } from '../../core/json-values.js';
 import { sampleEntry } from '../sample-tools.js';
 

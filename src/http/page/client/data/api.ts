@@ -1,4 +1,4 @@
-import { fieldsOn } from '../../../../tool/metadata/tool-fields.js';
+import { fieldsOn } from '../../../../tool/tool-fields.js';
 import type { WireFindings, WireJob, WireSearch, WireSkill, WireTool, WireToolDetail } from './wire.js';
 
 /** The fields of `WireTool` that are requested. */

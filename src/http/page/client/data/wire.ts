@@ -1,6 +1,6 @@
 import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../../../capability/wire-types.js';
 import type { RequiredFlags } from '../../../../safety/required-flags.js';
-import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/metadata/tool-fields.js';
+import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../../../tool/tool-fields.js';
 
 /**
  * The answers of the HTTP interface, as far as the page shows them.

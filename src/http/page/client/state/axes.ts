@@ -1,4 +1,4 @@
-import { fieldsOn, valuesOf, type FieldKind } from '../../../../tool/metadata/tool-fields.js';
+import { fieldsOn, valuesOf, type FieldKind } from '../../../../tool/tool-fields.js';
 import type { WireTool } from '../data/wire.js';
 import { valuesOn } from '../../../query/facets.js';
 import { healthLevelOf, HEALTH_LEVELS } from '../../../wire/health-level.js';

@@ -1,4 +1,4 @@
-import { fieldsOn } from '../../../../../tool/metadata/tool-fields.js';
+import { fieldsOn } from '../../../../../tool/tool-fields.js';
 import { flagWords } from '../../../../../safety/required-flags.js';
 import type { WireToolDetail } from '../../data/wire.js';
 import { element } from '../../dom/element.js';

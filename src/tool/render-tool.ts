@@ -1,6 +1,6 @@
-import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
-import type { JsonSchema } from '../schema/standard-schema.js';
-import type { ToolEntry } from '../tool-definition.js';
+import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import type { JsonSchema } from './tool-schema.js';
+import type { ToolEntry } from './tool-definition.js';
 
 /** The amount of a tool that a model is shown. */
 export const SCHEMA_LEVELS = Object.freeze(['full', 'compact', 'stub'] as const);

@@ -1,12 +1,12 @@
-import { isToolError, issuesOf, ToolError, type Issue } from '../../core/errors.js';
-import { cloneFrozen, describeValue, digestOf } from '../../core/plain-data.js';
-import { expectedGot, formatIssues, suggestNames, toIssues } from '../../core/issues.js';
-import type { SideEffect } from '../../core/enums.js';
+import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
+import { cloneFrozen, describeValue, digestOf } from '../core/plain-data.js';
+import { expectedGot, formatIssues, suggestNames, toIssues } from '../core/issues.js';
+import type { SideEffect } from '../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
-import { compileJsonSchema, isForeign } from '../../json-schema/compile-json-schema.js';
-import { jsonSchemaOf } from '../schema/json-schema-of.js';
+import { compileJsonSchema, isForeign } from '../json-schema/compile-json-schema.js';
+import { jsonSchemaOf } from './tool-schema.js';
 import { metadataSchema } from './metadata-schema.js';
-import type { JsonSchema, ToolSchema } from '../schema/standard-schema.js';
+import type { JsonSchema, ToolSchema } from './tool-schema.js';
 import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault, type SchemaOption } from './tool-fields.js';
 import type { ToolOptions } from './tool-options.js';
 

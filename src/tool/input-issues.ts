@@ -1,10 +1,50 @@
 import type { z } from 'zod';
-import type { Issue } from '../../core/errors.js';
-import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
-import { expectationOf, expectedGot } from '../../core/issues.js';
-import type { StandardIssue } from '../schema/standard-schema.js';
-import { describeField, isSecretPath } from '../../json-schema/schema-issues.js';
-import { valueAt, type Path } from './input-error.js';
+import { ToolError, type Issue } from '../core/errors.js';
+import { expectationOf, expectedGot } from '../core/issues.js';
+import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { clip, describeField, isSecretPath } from '../json-schema/schema-issues.js';
+import type { StandardIssue } from './tool-schema.js';
+
+export type Path = Issue['path'];
+
+/** Issues listed at most: a model corrects the first ones and tries again. */
+const MAX_ISSUES = 20;
+/** Characters of one issue: schemas hold long lists and patterns. */
+const MAX_MESSAGE = 300;
+/** Steps of a place that are shown, and characters of each. */
+const MAX_STEPS = 16;
+const MAX_STEP = 64;
+
+/** The error of an input that its schema refuses: one line per issue, at most 20 of them. */
+export function invalidInput(toolName: string, issues: readonly Issue[], cause?: unknown): ToolError {
+  const listed = issues.slice(0, MAX_ISSUES).map(({ path, message }) => Object.freeze({ path, message: clip(message, MAX_MESSAGE) }));
+  const lines = listed.map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`));
+  if (issues.length > listed.length) lines.push(`and ${issues.length - listed.length} more`);
+  const options = { details: { toolName, issues: Object.freeze(listed) } };
+  return new ToolError('INVALID_INPUT', `The input of ${toolName} is refused:\n  ${lines.join('\n  ')}`, cause === undefined ? options : { ...options, cause });
+}
+
+/** A place as a program would write it: `list[0].name`; names that are no identifiers in brackets. */
+export function formatPath(path: Path): string {
+  const steps = path.slice(0, MAX_STEPS).map((step, index) => {
+    if (typeof step === 'number') return `[${step}]`;
+    const name = clip(step, MAX_STEP);
+    if (!/^[A-Za-z_$][\w$-]*…?$/.test(name)) return `[${JSON.stringify(name)}]`;
+    return index === 0 ? name : `.${name}`;
+  });
+  return `${steps.join('')}${path.length > MAX_STEPS ? '…' : ''}`;
+}
+
+/** The value at a place; `undefined` where there is none. */
+export function valueAt(value: unknown, path: Path): unknown {
+  let found = value;
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;
+    found = (found as Record<string | number, unknown>)[step];
+  }
+  return found;
+}
+
 
 /** The issues of a Standard Schema in this library's form. zod's say what was expected; for others their message is used. */
 export function standardIssues(issues: readonly StandardIssue[], vendor: string, input: Json): readonly Issue[] {

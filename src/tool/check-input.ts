@@ -1,14 +1,14 @@
-import type { ToolError } from '../../core/errors.js';
-import { isToolError } from '../../core/errors.js';
-import { expectedGot, kindOf } from '../../core/issues.js';
-import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
-import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
-import { isStandardSchema, type StandardResult, type StandardSchema } from '../schema/standard-schema.js';
-import type { ToolEntry } from '../tool-definition.js';
+import type { ToolError } from '../core/errors.js';
+import { isToolError } from '../core/errors.js';
+import { expectedGot, kindOf } from '../core/issues.js';
+import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
+import { isStandardSchema, type StandardResult, type StandardSchema } from './tool-schema.js';
+import type { ToolEntry } from './tool-definition.js';
 import { boundInput } from './bound-input.js';
-import { freezePlain } from './freeze-plain.js';
-import { invalidInput } from './input-error.js';
-import { standardIssues } from './standard-issues.js';
+import { freezePlain } from './bound-input.js';
+import { invalidInput } from './input-issues.js';
+import { standardIssues } from './input-issues.js';
 
 /** An input that its tool's schema accepts, or the reason why it does not. */
 export type InputCheck =

@@ -1,5 +1,5 @@
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../core/enums.js';
-import { isParallelizable } from '../../core/enum-order.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import { isParallelizable } from '../core/enum-order.js';
 import type { DeclaredMetadata } from './metadata-schema.js';
 
 /** The axes of a tool, each either declared or inferred. */

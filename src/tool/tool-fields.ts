@@ -1,5 +1,5 @@
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect } from '../../core/enums.js';
-import { PRIORITY_NAMES } from '../../core/enum-order.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect } from '../core/enums.js';
+import { PRIORITY_NAMES } from '../core/enum-order.js';
 import type { ToolOptions } from './tool-options.js';
 
 /** The form of a field's value. Each target has one rule a kind: how it is checked, read, written or shown there. */

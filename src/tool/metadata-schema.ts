@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../core/enums.js';
-import { LIMITS } from '../../core/limits.js';
-import { once } from '../../core/options.js';
-import { isPlainObject } from '../../core/plain-data.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import { LIMITS } from '../core/limits.js';
+import { once } from '../core/options.js';
+import { isPlainObject } from '../core/plain-data.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
 /** A tool name, as MCP allows it. Model APIs with narrower rules get an encoded name on export. */

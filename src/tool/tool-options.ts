@@ -1,5 +1,5 @@
-import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from '../../core/enums.js';
-import type { InputOf, ToolSchema } from '../schema/standard-schema.js';
+import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from '../core/enums.js';
+import type { InputOf, ToolSchema } from './tool-schema.js';
 
 /** A string with known usual values that editors offer, and any other allowed. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);
