@@ -5,12 +5,12 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { globSync } from 'tinyglobby';
 import { defineConfig, type Options } from 'tsup';
 import { manifestJsonSchema } from './src/capability/manifest/manifest-entry.js';
-import { PAGE_SOURCES } from './src/http/page/page-sources.js';
+import { PAGE_FILES } from './src/http/page-files.js';
 
-/** Puts the page into the package as text in place of the module that bundles it from its sources. */
+/** Puts the page's files into the package as data in place of the module that bundles it from its sources. */
 const embedPage: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'embed-page',
-  setup: (build) => build.onLoad({ filter: /[\\/]page-sources\.ts$/ }, () => ({ contents: `export const PAGE_SOURCES = Object.freeze(${JSON.stringify(PAGE_SOURCES)});` })),
+  setup: (build) => build.onLoad({ filter: /[\\/]page-files\.ts$/ }, () => ({ contents: `export const PAGE_FILES = Object.freeze(${JSON.stringify(PAGE_FILES)});` })),
 };
 
 /** Puts the JSON Schema of manifests into the package, for editors. */

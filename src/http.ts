@@ -1,4 +1,3 @@
-export { createDiscoveryApp, type DiscoveryApp } from './http/create-discovery-app.js';
-export type { DiscoveryOptions, ServeOptions } from './http/discovery-options.js';
-export { serve } from './http/serve.js';
+export { createDiscoveryApp, type DiscoveryApp, type DiscoveryOptions } from './http/create-discovery-app.js';
+export { serve, type ServeOptions } from './http/serve.js';
 export type { RunningServer as RunningCatalogue } from './host/listen.js';

@@ -1,33 +1,64 @@
 import { Hono, type Context } from 'hono';
+import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import { parsePersonas } from '../capability/manifest/persona.js';
+import { parsePersonas, personaKey } from '../capability/manifest/persona.js';
+import { systemClock, type Clock } from '../core/clock.js';
 import { isToolError, type ToolError } from '../core/errors.js';
-import { invalidArgument } from '../core/issues.js';
-import { checkOptions } from '../core/options.js';
+import { expectedGot, invalidArgument, suggestNames } from '../core/issues.js';
+import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
-import { bearerToken, createGuard, hasBody, type GuardedRequest } from '../host/request-guard.js';
-import { contentAnswer, errorAnswer, taggedAnswer, type Answer, type AnswerHeaders, type Conditions, type WireError } from './answers/answer.js';
-import { sendAnswer } from './answers/send-answer.js';
-import { discoveryOptions, type DiscoveryOptions } from './discovery-options.js';
+import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
+import { bearerToken, createGuard, hasBody, tokenField, type GuardedRequest } from '../host/request-guard.js';
+import { contentAnswer, errorAnswer, sendAnswer, taggedAnswer, type Answer, type AnswerHeaders, type Conditions, type WireError } from './answers/answer.js';
+import { ToolJson } from './answers/tool-json.js';
 import { openApiOf } from './openapi.js';
-import { pageFiles } from './page/page-files.js';
-import { PERSONA, unknownPersona } from './query/personas.js';
-import { readParameters, type Parameters } from './query/read-parameters.js';
+import { PAGE_FILES } from './page-files.js';
+import { readParameters, type Asked, type Parameters } from './query/parameters.js';
+import { PERSONA, SHARED } from './query/personas.js';
 import { EventStream } from './routes/event-stream.js';
-import { Findings } from './routes/findings.js';
-import { findingsRoute, healthRoute, summaryRoute } from './routes/overview-routes.js';
+import { findingsRoute } from './routes/findings.js';
+import { healthRoute, jobsRoute, skillsRoute, summaryRoute } from './routes/overview-routes.js';
 import { NO_PARAMETERS, type Route } from './routes/route.js';
 import { searchRoute } from './routes/search-route.js';
 import { toolRoute, toolsRoute } from './routes/tool-routes.js';
-import { jobsRoute, skillsRoute } from './routes/work-routes.js';
-import { ToolJson } from './wire/tool-json.js';
+
+export interface DiscoveryOptions {
+  /**
+   * The credentials of clients: they send `Authorization: Bearer <token>`. The page itself, which has no data in it, is
+   * open. @default open to all
+   */
+  readonly auth?: { readonly token: string };
+  /** The host names under which the catalogue is asked for, without port. @default localhost, 127.0.0.1, [::1] */
+  readonly allowedHosts?: readonly string[];
+  /** The origins of other sites whose scripts may read answers, such as `https://tools.example`. @default none */
+  readonly allowedOrigins?: readonly string[];
+  /** Serves the page for users under `/`. @default true */
+  readonly page?: boolean;
+  /** The number of clients that may listen to `/events` at a time. @default 32 */
+  readonly maxListeners?: number;
+  readonly clock?: Clock;
+}
+
+/** The option fields of the app and of `serve` alike. */
+export const sharedFields = {
+  allowedOrigins: z.array(origin).readonly().default([]),
+  page: z.boolean().default(true),
+  maxListeners: wholeBetween(0, 10_000).default(32),
+  clock: clock().default(systemClock),
+};
+
+const discoveryOptions = z.strictObject({
+  ...sharedFields,
+  allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
+  // The whole value may be a token given in the wrong place, so no message shows it.
+  auth: secret<{ readonly token: string }>('an object { token } with 16 to 4096 visible ASCII characters', (value) => z.strictObject({ token: tokenField }).safeParse(value).success, 'Make them with `openssl rand -hex 32`.').optional(),
+} satisfies FieldsOf<DiscoveryOptions>);
 
 /** Bytes of a request's address. */
 const LONGEST_URL = 8_192;
 const ALLOW = 'GET, HEAD';
 
 const EVENT_PARAMETERS: Parameters = new Map([['persona', PERSONA]]);
-const ROUTES: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute, healthRoute];
 
 /** A catalogue as an application of web requests, which any server or router of such applications can mount. */
 export interface DiscoveryApp {
@@ -55,9 +86,9 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
   const { auth, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth && bearerToken(auth.token) });
   const tools = new ToolJson();
-  const findings = new Findings(capabilities);
+  const routes: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute(capabilities), healthRoute];
   const events = new EventStream(capabilities, clock, maxListeners);
-  const description = JSON.stringify(openApiOf(ROUTES, { needsToken: auth !== undefined }));
+  const description = JSON.stringify(openApiOf(routes, { needsToken: auth !== undefined }));
 
   const app = new Hono();
   const answerTo = async (request: Request, answer: (conditions: Conditions) => Answer | Promise<Answer>, isOpen: boolean): Promise<Answer> => {
@@ -77,13 +108,13 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
     async (context: Context): Promise<Response> =>
       sendAnswer(await answerTo(context.req.raw, (conditions) => answer(context, conditions), isOpen), context.env);
 
-  for (const route of ROUTES) {
+  for (const route of routes) {
     const answer = guarded((context, conditions) => {
       const query = queryOf(context.req.url);
       const asked = readParameters(query, route.parameters);
       const unknown = unknownPersona(capabilities, asked);
       if (unknown !== undefined) return errorAnswer(404, unknown, conditions.extra);
-      return route.answer({ capabilities, tools, findings, asked, query, path: context.req.path, name: context.req.param('name') ?? '', conditions });
+      return route.answer({ capabilities, tools, asked, query, path: context.req.path, name: context.req.param('name') ?? '', conditions });
     });
     app.get(route.path, answer);
   }
@@ -95,8 +126,8 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
     return unknown === undefined ? events.answer(extra, context.req.method !== 'HEAD', parsePersonas(asked.all<string>('persona'))) : errorAnswer(404, unknown, extra);
   });
   app.get('/events', listen);
-  for (const { path, type, body, etag } of page ? pageFiles() : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
-  app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.` }, extra)));
+  for (const { path, type, body, etag } of page ? PAGE_FILES : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
+  app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.` }, extra)));
   return app;
 }
 
@@ -113,6 +144,22 @@ function corsHeaders({ headers }: GuardedRequest, allowedOrigins: readonly strin
 
 function isPreflight({ method, headers }: GuardedRequest, cors: AnswerHeaders): boolean {
   return method === 'OPTIONS' && 'access-control-allow-origin' in cors && headers.get('access-control-request-method') !== null;
+}
+
+/** The largest number of personas named in an error. */
+const MOST_NAMED = 10;
+
+/** Returns the refusal of a persona, wanted or left out, that the catalogue does not know; `undefined` when it knows all. */
+function unknownPersona({ personas: known }: CapabilityRegistry, asked: Asked): WireError | undefined {
+  const { wanted, excluded } = parsePersonas(asked.all<string>('persona'));
+  const keys = new Set([SHARED, ...known.map(personaKey)]);
+  const found = [...wanted, ...excluded].find((name) => !keys.has(name));
+  if (found === undefined) return undefined;
+  const suggested = suggestNames(found, known);
+  const named = known.slice(0, MOST_NAMED).join(', ');
+  const advice = suggested.length > 0 ? `Did you mean ${suggested.join(' or ')}?` : known.length === 0 ? 'The catalogue has none.' : `There are ${named}${known.length > MOST_NAMED ? ' and others' : ''}.`;
+  const expected = 'the name of a persona of the catalogue';
+  return { code: 'PERSONA_NOT_FOUND', message: expectedGot(`persona as ${expected}`, describeValue(found), advice), parameter: 'persona', expected, found: found.slice(0, 60) };
 }
 
 /** Refuses what a read-only service never needs: other methods, endless addresses, bodies. */

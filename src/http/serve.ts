@@ -1,11 +1,28 @@
+import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import { checkOptions } from '../core/options.js';
-import { hostsFor } from '../host/addresses.js';
+import { checkOptions, type FieldsOf } from '../core/options.js';
+import { allowedHosts, hostsFor, listenFields } from '../host/addresses.js';
 import { listen, type RunningServer } from '../host/listen.js';
-import { errorAnswer } from './answers/answer.js';
-import { OUTGOING, sendAnswer } from './answers/send-answer.js';
-import { createDiscoveryApp } from './create-discovery-app.js';
-import { serveOptions, type ServeOptions } from './discovery-options.js';
+import { tokenField } from '../host/request-guard.js';
+import { errorAnswer, OUTGOING, sendAnswer } from './answers/answer.js';
+import { createDiscoveryApp, sharedFields, type DiscoveryOptions } from './create-discovery-app.js';
+
+export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
+  /** The port; 0 takes any that is free. @default 4780 */
+  readonly port?: number;
+  /** The address to listen on. Any but this machine's own needs a token. @default '127.0.0.1' */
+  readonly host?: string;
+  /** The token of 16 or more characters that clients send as `Authorization: Bearer <token>`. */
+  readonly token?: string;
+}
+
+const serveOptions = z.strictObject({
+  ...sharedFields,
+  allowedHosts: allowedHosts.optional(),
+  port: listenFields.port.default(4780),
+  host: listenFields.host.default('127.0.0.1'),
+  token: tokenField.optional(),
+} satisfies FieldsOf<ServeOptions>);
 
 /** The silence after which a connection is closed: twice the heartbeat of `/events`, whose client has then stopped reading. */
 const SILENCE_MS = 30_000;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { TOOL_FIELDS } from '../../src/tool/tool-fields.js';
 import { FACET_AXES, FacetCounter, valuesOn, type FacetAxis } from '../../src/http/query/facets.js';
-import { pageFiles } from '../../src/http/page/page-files.js';
+import { PAGE_FILES } from '../../src/http/page-files.js';
 
 /** The policy that the page is made for. */
 export const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -73,7 +73,7 @@ export class FakeCatalogue {
   readonly content: Content;
   readonly #server: Server;
   readonly #listeners = new Set<ServerResponse>();
-  readonly #files = new Map(pageFiles().map((file) => [file.path, file]));
+  readonly #files = new Map(PAGE_FILES.map((file) => [file.path, file]));
   #revision = 1;
 
   private constructor(content: Content) {

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browserPresent, FakeCatalogue, openBrowser, openPage, warnIfNoBrowser, wireTool } from './page-fixture.js';
-import { pageFiles } from '../../src/http/page/page-files.js';
+import { PAGE_FILES } from '../../src/http/page-files.js';
 
 warnIfNoBrowser('the page and hostile content');
 
@@ -106,7 +106,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
 
 describe('the files of the page', () => {
   it('are few, small and typed, and the same text has the same tag', () => {
-    const files = pageFiles();
+    const files = PAGE_FILES;
     expect(files.map(({ path, type }) => [path, type])).toEqual([
       ['/', 'text/html; charset=utf-8'],
       ['/assets/app.css', 'text/css; charset=utf-8'],
@@ -115,12 +115,12 @@ describe('the files of the page', () => {
     ]);
     expect(files.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThan(64 * 1024);
     expect(new Set(files.map(({ etag }) => etag)).size).toBe(files.length);
-    expect(pageFiles()).toEqual(files);
+    expect(PAGE_FILES).toEqual(files);
     for (const { etag } of files) expect(etag).toMatch(/^"[\w-]{22}"$/);
   });
 
   it('hold no inline script or style, and name no other place', () => {
-    const files = new Map(pageFiles().map(({ path, body }) => [path, body]));
+    const files = new Map(PAGE_FILES.map(({ path, body }) => [path, body]));
     expect(files.get('/')).not.toMatch(/<style|style=|<script(?! src="assets\/app\.js">)|\son\w+=/i);
     for (const [path, body] of files) expect(body.replaceAll('http://www.w3.org/2000/svg', ''), path).not.toMatch(/https?:|\/\/[a-z]+\.[a-z]/i);
     expect(files.get('/assets/app.js')).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/);

@@ -1,4 +1,6 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { hash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 
 /** Headers of an answer, names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string>>;
@@ -87,4 +89,82 @@ export interface WireError {
 export function errorAnswer(status: number, error: WireError, extra: AnswerHeaders = {}): Answer {
   const body = JSON.stringify({ error });
   return { status, headers: { ...SECURITY_HEADERS, 'cache-control': 'no-store', 'content-type': JSON_TYPE, 'content-length': String(Buffer.byteLength(body)), ...extra }, body };
+}
+
+/** A part of an answer that is kept: its JSON in UTF-8, and a digest of it. */
+export interface JsonPiece {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly digest: string;
+}
+
+export function jsonPiece(json: string): JsonPiece {
+  return Object.freeze({ bytes: utf8(json), digest: digestOfText(json) });
+}
+
+/**
+ * Returns an answer out of pieces with commas between them.
+ *
+ * Pieces are copied, neither encoded nor digested again: that would take most of the time of a long list. The ETag is a
+ * digest of their digests.
+ */
+export function piecesAnswer(before: string, pieces: readonly JsonPiece[], after: string, conditions: Conditions): Answer {
+  const etag = `"${digestOfText([before, after, ...pieces.map(({ digest }) => digest)].join('\n'))}"`;
+  const parts = [utf8(before), ...pieces.flatMap(({ bytes }, index) => (index === 0 ? [bytes] : [COMMA, bytes])), utf8(after)];
+  return taggedAnswer(Buffer.concat(parts), etag, 'application/json; charset=utf-8', conditions);
+}
+
+const COMMA = utf8(',');
+
+function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return Buffer.from(text);
+}
+
+/** A page of a list. */
+interface ListPage {
+  readonly items: readonly unknown[];
+  readonly next: string | null;
+  readonly changed: boolean;
+}
+
+/** The parts of a list beside its items: `{count, total, revision, changed, next, <name>: […]}` on the wire. */
+export interface ListFacts {
+  /** The key of the items. */
+  readonly name: string;
+  /** The path and the query of the request; the address of the next page has them, too. */
+  readonly path: string;
+  readonly query: string;
+  readonly total: number;
+  readonly revision: number;
+  readonly page: ListPage;
+}
+
+/** The JSON of a list up to its first item; `LIST_END` follows the last. */
+export function listStart({ name, path, query, total, revision, page: { items, next, changed } }: ListFacts): string {
+  const address = next === null ? 'null' : JSON.stringify(`${path}?${withCursor(query, next)}`);
+  return `{"count":${items.length},"total":${total},"revision":${revision},"changed":${changed},"next":${address},"${name}":[`;
+}
+
+export const LIST_END = ']}';
+
+function withCursor(query: string, cursor: string): string {
+  const parameters = new URLSearchParams(query);
+  parameters.set('cursor', cursor);
+  return parameters.toString();
+}
+
+/** The key of the response of Node's server among a request's bindings, which `serve` sets. */
+export const OUTGOING = Symbol('tooldex/outgoing');
+
+/**
+ * Sends an answer.
+ *
+ * Under `serve` it is written to Node's response at once: through a `Response` every answer is copied into a stream and
+ * out of it again. Anywhere else it is a `Response`, as middleware around the app expects.
+ */
+export function sendAnswer({ status, headers, body }: Answer, bindings: unknown): Response {
+  const outgoing = (bindings as { readonly [OUTGOING]?: ServerResponse } | undefined)?.[OUTGOING];
+  if (outgoing === undefined || body instanceof ReadableStream) return new Response(body, { status, headers });
+  outgoing.writeHead(status, headers);
+  outgoing.end(body);
+  return RESPONSE_ALREADY_SENT;
 }

@@ -1,4 +1,9 @@
+<<<<<<< HEAD
 import { fieldsOn, type FieldName } from '../../tool/tool-fields.js';
+=======
+import type { MetricsWire } from '../../capability/wire-types.js';
+import { fieldsOn, type FieldName } from '../../tool/tool-fields.js';
+>>>>>>> 3064a3b (The rooms of http are half as many: the page in one folder, answers, parameters and routes by family)
 
 /** A field by which tools are filtered, for the server and for the page. */
 export interface FacetAxis {
@@ -45,4 +50,18 @@ export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];
   if (!Array.isArray(value)) return [typeof value === 'string' ? value : JSON.stringify(value)];
   return [...new Set(value.map((each: unknown) => (typeof each === 'object' && each !== null && 'name' in each ? String(each.name) : String(each))))];
+}
+
+export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
+export type HealthLevel = (typeof HEALTH_LEVELS)[number];
+
+/** The success rates from which health is called good and uneven; below them it is failing. */
+const GOOD = 0.95;
+const UNEVEN = 0.8;
+
+/** Returns one word for the results of the last calls. */
+export function healthLevelOf({ success_rate }: MetricsWire): HealthLevel {
+  if (success_rate === null) return 'no calls';
+  if (success_rate >= GOOD) return 'good';
+  return success_rate >= UNEVEN ? 'uneven' : 'failing';
 }

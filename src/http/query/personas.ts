@@ -1,13 +1,9 @@
-import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
-import { allowsPersona, parsePersonas, personaKey } from '../../capability/manifest/persona.js';
 import { compatibilityOf } from '../../capability/capability-summary.js';
+import { allowsPersona, parsePersonas } from '../../capability/manifest/persona.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CompatibilityWire } from '../../capability/wire-types.js';
-import { describeValue } from '../../core/plain-data.js';
-import { expectedGot, suggestNames } from '../../core/issues.js';
-import type { WireError } from '../answers/answer.js';
-import { text, type Parameter } from './parameter.js';
-import type { Asked } from './read-parameters.js';
+import { text, type Asked, type Parameter } from './parameters.js';
 
 // The rule of every route: without a persona, the items of all owners; with one, the shared ones and its own. Each
 // item says by `compatibility` whether the persona may use it. A persona that the catalogue does not know is refused.
@@ -30,25 +26,11 @@ export const ONE_PERSONA: Parameter<string> = {
 };
 
 /** The word for the shared tools where the name of an owner is expected. */
-const SHARED = 'shared';
-const MOST_NAMED = 10;
+export const SHARED = 'shared';
 
 /** Returns the personas that a request is for, as they are compared; none if it names none. */
 export function personasAsked(asked: Asked): readonly string[] {
   return [...parsePersonas(asked.all<string>('persona')).wanted].filter((name) => name !== SHARED);
-}
-
-/** Returns the refusal of a persona, wanted or left out, that the catalogue does not know; `undefined` when it knows all. */
-export function unknownPersona({ personas: known }: CapabilityRegistry, asked: Asked): WireError | undefined {
-  const { wanted, excluded } = parsePersonas(asked.all<string>('persona'));
-  const keys = new Set([SHARED, ...known.map(personaKey)]);
-  const found = [...wanted, ...excluded].find((name) => !keys.has(name));
-  if (found === undefined) return undefined;
-  const suggested = suggestNames(found, known);
-  const named = known.slice(0, MOST_NAMED).join(', ');
-  const advice = suggested.length > 0 ? `Did you mean ${suggested.join(' or ')}?` : known.length === 0 ? 'The catalogue has none.' : `There are ${named}${known.length > MOST_NAMED ? ' and others' : ''}.`;
-  const expected = 'the name of a persona of the catalogue';
-  return { code: 'PERSONA_NOT_FOUND', message: expectedGot(`persona as ${expected}`, describeValue(found), advice), parameter: 'persona', expected, found: found.slice(0, 60) };
 }
 
 /** Returns whether and why an item fits the requesting personas: any of them, or none in particular. */

@@ -1,16 +1,25 @@
-import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
-import type { CapabilityFinding } from '../../capability/manifest/manifest-issue.js';
 import { inManifestKeys } from '../../capability/manifest/define-entry.js';
-import { allowsPersona, ownerKey, ownerMatches, type PersonaFilter } from '../../capability/manifest/persona.js';
+import type { CapabilityFinding } from '../../capability/manifest/manifest-issue.js';
+import { allowsPersona, ownerKey, ownerMatches, parsePersonas, type PersonaFilter } from '../../capability/manifest/persona.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
 import { lintEach } from '../../registry/lint/lint-tools.js';
+<<<<<<< HEAD
 import type { Place } from '../query/page-cursor.js';
 import { comparePlaces } from '../query/page-of.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
+=======
+import { normalizeLabel } from '../../tool/metadata-schema.js';
+import { contentAnswer, listStart } from '../answers/answer.js';
+import { comparePlaces, PAGE_PARAMETERS, pageOf, type Place } from '../query/page-of.js';
+import type { Parameter } from '../query/parameters.js';
+import { compatibilityFor, PERSONA, personasAsked } from '../query/personas.js';
+import { listSchema, type Route } from './route.js';
+>>>>>>> 3064a3b (The rooms of http are half as many: the page in one folder, answers, parameters and routes by family)
 
-export const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
+const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
 
 /** A finding on the wire: problems of files and sources have a `kind`, findings of lint a `rule`. */
 interface FindingWire extends Readonly<Record<Exclude<(typeof FINDING_FIELDS)[number], 'line' | 'column'>, string | null>> {
@@ -38,7 +47,7 @@ interface FindingsReport {
  * The findings of a catalogue. Collecting them takes a while, so it happens once per revision, in slices between which
  * other requests are answered.
  */
-export class Findings {
+class Findings {
   readonly #capabilities: CapabilityRegistry;
   #report: FindingsReport | undefined;
   #running: Promise<FindingsReport> | undefined;
@@ -136,4 +145,24 @@ const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
  */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path) ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.' : publicMessage(message);
+}
+
+/** Returns the route of a catalogue's findings. */
+export function findingsRoute(capabilities: CapabilityRegistry): Route {
+  const findings = new Findings(capabilities);
+  return {
+    path: '/findings',
+    summary: 'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',
+    parameters: new Map<string, Parameter>([['persona', PERSONA], ...PAGE_PARAMETERS]),
+    content: listSchema('findings', [...FINDING_FIELDS, 'compatibility'], {
+      severities: { type: 'object', description: 'Items on all pages, by severity.', additionalProperties: { type: 'integer', minimum: 0 } },
+    }),
+    answer: async ({ asked, query, path, conditions }) => {
+      const { revision, found, severities } = await findings.of(parsePersonas(asked.all<string>('persona')));
+      const page = pageOf(found, asked, revision);
+      const personas = personasAsked(asked);
+      const items = page.items.map(({ finding, allowlist }) => JSON.stringify({ ...finding, compatibility: compatibilityFor(personas, finding.persona, allowlist) }));
+      return contentAnswer(`${listStart({ name: 'findings', path, query, total: found.length, revision, page })}${items.join(',')}],"severities":${JSON.stringify(severities)}}`, conditions);
+    },
+  };
 }

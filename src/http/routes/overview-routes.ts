@@ -1,15 +1,59 @@
-import type { CapabilityTool } from '../../capability/state/capability-items.js';
-import { parsePersonas } from '../../capability/manifest/persona.js';
-import { inSlices, type Work } from '../../core/clock.js';
+import type { JobQuery, SkillQuery } from '../../capability/capability-query.js';
+import { jobFields, skillFields } from '../../capability/capability-summary.js';
+import type { CapabilityJob, CapabilitySkill, CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilitySummary } from '../../capability/wire-types.js';
-import { contentAnswer } from '../answers/answer.js';
-import { listStart } from '../answers/list-json.js';
+import { inSlices, type Work } from '../../core/clock.js';
+import { contentAnswer, LIST_END, listStart } from '../answers/answer.js';
+import { picked } from '../answers/tool-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
-import type { Parameter } from '../query/parameter.js';
+import { text, type Asked, type Parameter } from '../query/parameters.js';
 import { compatibilityFor, ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
-import { listSchema, openObject } from './content-schemas.js';
-import { FINDING_FIELDS } from './findings.js';
-import { NO_PARAMETERS, type Route } from './route.js';
+import { AVAILABLE, commonQuery, HEALTH_PARAMETERS, healthQuery } from '../query/tool-parameters.js';
+import { listSchema, NO_PARAMETERS, openObject, type Route } from './route.js';
+
+const TOOL = text('A tool that it needs; all of these.');
+const REQUIRED_CAPABILITY = text('A capability that it requires; all of these.');
+
+export const skillsRoute: Route = {
+  path: '/skills',
+  summary: 'The skills that meet all conditions, page by page.',
+  parameters: new Map<string, Parameter>([['persona', PERSONA], ['capability', text('A capability tag; all of these.')], ['required_capability', REQUIRED_CAPABILITY], ['tool', TOOL], ['available', AVAILABLE], ...PAGE_PARAMETERS]),
+  content: listSchema('skills', ['name', 'persona', 'version', 'capability_tags', 'required_capabilities', 'required_tools', 'unresolved', 'available', 'compatibility']),
+  answer: ({ capabilities, asked, query, path, conditions }) => {
+    const wanted: SkillQuery = { ...commonQuery(asked), ...lists(asked, [['capability', 'capability'], ['required_capability', 'requiredCapability'], ['tool', 'tool']]) };
+    const { revision } = capabilities;
+    const personas = personasAsked(asked);
+    const found = capabilities.skills(wanted);
+    const page = pageOf(found, asked, revision);
+    const start = listStart({ name: 'skills', path, query, total: found.length, revision, page });
+    return contentAnswer(`${start}${page.items.map((skill) => JSON.stringify({ ...skillWire(skill), compatibility: compatibilityFor(personas, skill.owner, undefined) })).join(',')}${LIST_END}`, conditions);
+  },
+};
+
+export const jobsRoute: Route = {
+  path: '/jobs',
+  summary: 'The jobs that meet all conditions, page by page; with a persona those that it may schedule.',
+  parameters: new Map<string, Parameter>([['persona', PERSONA], ['skill', text('A skill that it needs; all of these.')], ['required_capability', REQUIRED_CAPABILITY], ['tool', TOOL], ['available', AVAILABLE], ...HEALTH_PARAMETERS, ...PAGE_PARAMETERS]),
+  content: listSchema('jobs', ['name', 'persona', 'summary', 'description', 'personas', 'required_skills', 'required_tools', 'required_capabilities', 'unresolved', 'available', 'health', 'compatibility']),
+  answer: ({ capabilities, asked, query, path, conditions }) => {
+    const wanted: JobQuery = { ...commonQuery(asked), ...healthQuery(asked), ...lists(asked, [['skill', 'skill'], ['required_capability', 'requiredCapability'], ['tool', 'tool']]) };
+    const { revision } = capabilities;
+    const personas = personasAsked(asked);
+    const found = capabilities.jobs(wanted);
+    const page = pageOf(found, asked, revision);
+    const start = listStart({ name: 'jobs', path, query, total: found.length, revision, page });
+    return contentAnswer(`${start}${page.items.map((job) => JSON.stringify({ ...jobWire(job), compatibility: compatibilityFor(personas, job.owner, job.personas) })).join(',')}${LIST_END}`, conditions);
+  },
+};
+
+function lists(asked: Asked, conditions: readonly (readonly [name: string, condition: string])[]): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    conditions.flatMap(([name, condition]) => {
+      const values = asked.all<string>(name);
+      return values === undefined ? [] : [[condition, values]];
+    }),
+  );
+}
 
 export const summaryRoute: Route = {
   path: '/summary',
@@ -33,22 +77,6 @@ function* written({ revision, persona, tools, ...work }: CapabilitySummary): Wor
   }
   return `${JSON.stringify({ revision, persona }).slice(0, -1)},"tools":[${items.join(',')}],${JSON.stringify(work).slice(1)}`;
 }
-
-export const findingsRoute: Route = {
-  path: '/findings',
-  summary: 'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',
-  parameters: new Map<string, Parameter>([['persona', PERSONA], ...PAGE_PARAMETERS]),
-  content: listSchema('findings', [...FINDING_FIELDS, 'compatibility'], {
-    severities: { type: 'object', description: 'Items on all pages, by severity.', additionalProperties: { type: 'integer', minimum: 0 } },
-  }),
-  answer: async ({ findings, asked, query, path, conditions }) => {
-    const { revision, found, severities } = await findings.of(parsePersonas(asked.all<string>('persona')));
-    const page = pageOf(found, asked, revision);
-    const personas = personasAsked(asked);
-    const items = page.items.map(({ finding, allowlist }) => JSON.stringify({ ...finding, compatibility: compatibilityFor(personas, finding.persona, allowlist) }));
-    return contentAnswer(`${listStart({ name: 'findings', path, query, total: found.length, revision, page })}${items.join(',')}],"severities":${JSON.stringify(severities)}}`, conditions);
-  },
-};
 
 export const healthRoute: Route = {
   path: '/health',
@@ -76,4 +104,21 @@ function* abandonedBy(tools: readonly CapabilityTool[]): Work<{ readonly calls: 
     if (calls > 0) counted.push({ name, persona, calls });
   }
   return { calls: counted.reduce((sum, { calls }) => sum + calls, 0), tools: counted.sort((a, b) => b.calls - a.calls).slice(0, MOST_NAMED) };
+}
+
+/** Returns a skill as its file has it, and its state. */
+export function skillWire(skill: CapabilitySkill) {
+  const { summary = null, category = null, instruction_prompt, safety_notes } = skill.manifest;
+  return { ...skillFields(skill), summary, category, instruction_prompt, safety_notes, available: skill.available };
+}
+
+/** Returns a job: the personas that may schedule it, its needs, and its health. */
+export function jobWire(job: CapabilityJob) {
+  const { task_graph: tasks, recurrence, acceptance_criteria } = job.manifest;
+  return {
+    ...jobFields(job),
+    task_graph: tasks.map((task) => picked(task, ['task', 'depends_on', 'description'])),
+    recurrence: picked(recurrence, ['frequency', 'interval', 'cron', 'timezone', 'start_date', 'end_date']) ?? null,
+    acceptance_criteria,
+  };
 }

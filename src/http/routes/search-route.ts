@@ -1,19 +1,16 @@
-import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
+import { toolHealthWire } from '../../capability/capability-summary.js';
 import type { CapabilityHits } from '../../capability/catalogue-search.js';
 import { ownerKey } from '../../capability/manifest/persona.js';
-import { toolHealthWire } from '../../capability/capability-summary.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
-import { FACET_AXES, FacetCounter, valuesOn, type FacetAxis } from '../query/facets.js';
-import { text, trueOrFalse, wholeBetween, wrongParameter, type Parameter } from '../query/parameter.js';
+import { valueOf } from '../answers/tool-json.js';
+import { FACET_AXES, FacetCounter, healthLevelOf, valuesOn, type FacetAxis } from '../query/facets.js';
+import { text, trueOrFalse, wholeBetween, wrongParameter, type Asked, type Parameter } from '../query/parameters.js';
 import { compatibilityFor, mayCall, PERSONA, personasAsked } from '../query/personas.js';
-import type { Asked } from '../query/read-parameters.js';
 import { TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
-import { healthLevelOf } from '../wire/health-level.js';
-import { valueOf } from '../wire/tool-json.js';
-import { openObject } from './content-schemas.js';
-import type { Route } from './route.js';
+import { openObject, type Route } from './route.js';
 
 const LONGEST_REQUEST = 8_192;
 const MOST_RESULTS = 200;

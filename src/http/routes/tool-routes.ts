@@ -1,19 +1,15 @@
-import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { describeValue } from '../../core/plain-data.js';
-import { contentAnswer } from '../answers/answer.js';
-import { piecesAnswer } from '../answers/json-pieces.js';
-import { LIST_END, listStart } from '../answers/list-json.js';
+import { contentAnswer, LIST_END, listStart, piecesAnswer } from '../answers/answer.js';
+import { DETAIL_FIELDS, LIST_FIELDS } from '../answers/tool-json.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
-import { namesOf, wrongParameter } from '../query/parameter.js';
+import { namesOf, nearTo, wrongParameter } from '../query/parameters.js';
 import { ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
-import { nearTo } from '../query/read-parameters.js';
 import { TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
-import { DETAIL_FIELDS, LIST_FIELDS } from '../wire/tool-json.js';
-import { listSchema, openObject } from './content-schemas.js';
-import type { Route } from './route.js';
+import { listSchema, openObject, type Route } from './route.js';
 
 export const toolsRoute: Route = {
   path: '/tools',

@@ -1,16 +1,16 @@
-import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { toolHealthWire } from '../../capability/capability-summary.js';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { SampleWire, ToolHealthWire } from '../../capability/wire-types.js';
 import { PRIORITY_NAMES } from '../../core/enum-order.js';
 import type { Priority } from '../../core/enums.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import { requiredFlags } from '../../safety/required-flags.js';
 import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName, type FieldOn } from '../../tool/tool-fields.js';
 import type { ToolAuth, ToolProvider } from '../../tool/tool-options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { compatibilityFor } from '../query/personas.js';
-import { jsonPiece, type JsonPiece } from '../answers/json-pieces.js';
-import { picked } from './work-wire.js';
+import { jsonPiece, type JsonPiece } from './answer.js';
 
 type Health = CapabilityTool['health'];
 type AuthStatus = CapabilityTool['authStatus'];
@@ -169,4 +169,13 @@ function isSame(a: AuthStatus, b: AuthStatus): boolean {
 
 function fieldJson(field: string, value: unknown): string {
   return `"${field}":${JSON.stringify(value ?? null)}`;
+}
+
+/**
+ * Returns a value that, if it is an object, has only the named fields: manifests may hold others, with credentials in
+ * them.
+ */
+export function picked(value: unknown, fields: readonly string[]): unknown {
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(fields.filter((field) => Object.hasOwn(value, field)).map((field) => [field, value[field]]));
 }

@@ -1,7 +1,6 @@
-import { FacetCounter } from '../../../query/facets.js';
-import type { WireHit, WireSearch, WireTool } from '../data/wire.js';
-import { AXES, type Axis } from './axes.js';
-import type { Route } from './route.js';
+import { FacetCounter } from '../query/facets.js';
+import type { WireHit, WireSearch, WireTool } from './api.js';
+import { AXES, type Axis, type Route } from './route.js';
 
 /** A tool in the list, with the reason if it was searched for. */
 export interface Row {

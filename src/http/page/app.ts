@@ -1,20 +1,12 @@
-import { Api } from './data/api.js';
-import { Catalogue } from './data/catalogue.js';
-import { Changes, type Connection } from './data/changes.js';
-import { Latest } from './data/latest.js';
-import type { WireSearch } from './data/wire.js';
-import { listenToKeys } from './dom/keyboard.js';
-import { replaceContent } from './dom/replace-content.js';
-import { applyTheme, nextTheme, rememberedTheme, type Theme } from './dom/theme.js';
-import { AXES } from './state/axes.js';
-import { formatRoute, parseRoute, withFilter, type Route } from './state/route.js';
-import { selectRows, visibleTo } from './state/select-rows.js';
-import { filtersView } from './views/filters-view.js';
-import { OpenTool } from './views/tool/open-tool.js';
-import { OtherViews } from './views/other-views.js';
-import { makeShell } from './views/shell.js';
-import { ToolList } from './views/tool-list.js';
-import { unlockView } from './views/unlock-view.js';
+import { Api, Latest, type WireSearch } from './api.js';
+import { Catalogue, Changes, type Connection } from './catalogue.js';
+import { replaceContent } from './element.js';
+import { OtherViews } from './other-views.js';
+import { AXES, formatRoute, parseRoute, withFilter, type Route } from './route.js';
+import { selectRows, visibleTo } from './rows.js';
+import { applyTheme, listenToKeys, makeShell, nextTheme, rememberedTheme, unlockView, type Theme } from './shell.js';
+import { filtersView, ToolList } from './tool-list.js';
+import { OpenTool } from './tool-view.js';
 
 /** The pause in typing after which the search starts. */
 const PAUSE_MS = 80;
@@ -224,3 +216,7 @@ function emptyWords(status: string, chosen: number, query: string): string {
   if (query !== '') return chosen === 0 ? 'No tool fits this. Try other words, or fewer.' : 'No tool fits this with these filters.';
   return chosen === 0 ? 'There are no tools here.' : 'No tool has all of this. Take a filter back.';
 }
+
+// This runs while the head is read, so that a dark page does not flash white first.
+applyTheme(rememberedTheme());
+document.addEventListener('DOMContentLoaded', () => new App().start());

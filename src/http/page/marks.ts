@@ -1,6 +1,7 @@
-import type { MetricsWire, WireTool } from '../data/wire.js';
-import { element, type Child } from '../dom/element.js';
-import { healthLevelOf } from '../../../wire/health-level.js';
+import type { MetricsWire } from '../../capability/wire-types.js';
+import { healthLevelOf } from '../query/facets.js';
+import type { WireTool } from './api.js';
+import { element, type Child } from './element.js';
 
 /** The headings of the marks that `factMarks` shows, in their order. */
 export const FACT_HEADS = ['Access', 'Danger', 'Cost', 'Health'] as const;

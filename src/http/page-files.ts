@@ -1,0 +1,49 @@
+import { buildSync } from 'esbuild';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** One file of the page, as a server sends it. */
+export interface PageFile {
+  /** The path from the root of the server: `/` or `/assets/…`. */
+  readonly path: string;
+  /** The value of `content-type`. */
+  readonly type: string;
+  readonly body: string;
+  /** The value of `etag`, quotes included. */
+  readonly etag: string;
+}
+
+const DIGEST_LENGTH = 22;
+
+/**
+ * The files of the page that shows a catalogue to users. They hold nothing of the catalogue, so they may be served
+ * without a token.
+ *
+ * This module is for running from source: the build replaces it by its value (see tsup.config.ts), so that the package
+ * needs neither esbuild nor files beside its code, as a module, in CommonJS, or bundled by its users.
+ */
+export const PAGE_FILES: readonly PageFile[] = Object.freeze([
+  pageFile('/', 'text/html; charset=utf-8', textOf('index.html')),
+  pageFile('/assets/app.css', 'text/css; charset=utf-8', textOf('app.css')),
+  pageFile('/assets/app.js', 'text/javascript; charset=utf-8', bundle('app.ts')),
+  pageFile('/assets/icon.svg', 'image/svg+xml', textOf('icon.svg')),
+]);
+
+function pageFile(path: string, type: string, body: string): PageFile {
+  return Object.freeze({ path, type, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, DIGEST_LENGTH)}"` });
+}
+
+function pathOf(file: string): string {
+  return fileURLToPath(new URL(`page/${file}`, import.meta.url));
+}
+
+function textOf(file: string): string {
+  return readFileSync(pathOf(file), 'utf8');
+}
+
+/** Bundles one script, loaded at once: a page of many requests would wait for each import in turn. */
+function bundle(file: string): string {
+  const { outputFiles } = buildSync({ entryPoints: [pathOf(file)], bundle: true, write: false, format: 'iife', target: 'es2022', minify: true, charset: 'utf8', logLevel: 'silent' });
+  return outputFiles[0]!.text;
+}
