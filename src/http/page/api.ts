@@ -1,7 +1,3 @@
-<<<<<<< HEAD:src/http/page/client/data/api.ts
-import { fieldsOn } from '../../../../tool/tool-fields.js';
-import type { WireFindings, WireJob, WireSearch, WireSkill, WireTool, WireToolDetail } from './wire.js';
-=======
 import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
 import { fieldsOn, type FieldOn, type FieldTarget, type TOOL_FIELDS } from '../../tool/tool-fields.js';
@@ -107,7 +103,6 @@ export interface WireFinding {
   readonly path?: string | null;
   readonly message: string;
 }
->>>>>>> 3064a3b (The rooms of http are half as many: the page in one folder, answers, parameters and routes by family):src/http/page/api.ts
 
 /** The fields of `WireTool` that are requested. */
 const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);

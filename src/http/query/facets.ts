@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-import { fieldsOn, type FieldName } from '../../tool/tool-fields.js';
-=======
 import type { MetricsWire } from '../../capability/wire-types.js';
 import { fieldsOn, type FieldName } from '../../tool/tool-fields.js';
->>>>>>> 3064a3b (The rooms of http are half as many: the page in one folder, answers, parameters and routes by family)
 
 /** A field by which tools are filtered, for the server and for the page. */
 export interface FacetAxis {

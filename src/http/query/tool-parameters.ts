@@ -5,16 +5,9 @@ import type { CapabilityTool } from '../../capability/state/capability-items.js'
 import { Priority } from '../../core/enums.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
-<<<<<<< HEAD
-import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/tool-fields.js';
-import { healthLevelOf, HEALTH_LEVELS, type HealthLevel } from '../wire/health-level.js';
-import { oneOf, share, text, trueOrFalse, versionRange, type Parameter } from './parameter.js';
-import type { Asked } from './read-parameters.js';
-=======
 import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/tool-fields.js';
 import { HEALTH_LEVELS, healthLevelOf, type HealthLevel } from './facets.js';
 import { oneOf, share, text, trueOrFalse, versionRange, type Asked, type Parameter } from './parameters.js';
->>>>>>> 3064a3b (The rooms of http are half as many: the page in one folder, answers, parameters and routes by family)
 
 export const AVAILABLE = trueOrFalse('Whether it can be used now.');
 export const HEALTH_PARAMETERS: readonly (readonly [string, Parameter])[] = [

@@ -6,18 +6,12 @@ import type { CapabilityTool } from '../../capability/state/capability-items.js'
 import { inSlices, type Work } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
 import { lintEach } from '../../registry/lint/lint-tools.js';
-<<<<<<< HEAD
-import type { Place } from '../query/page-cursor.js';
-import { comparePlaces } from '../query/page-of.js';
-import { normalizeLabel } from '../../tool/metadata-schema.js';
-=======
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { contentAnswer, listStart } from '../answers/answer.js';
 import { comparePlaces, PAGE_PARAMETERS, pageOf, type Place } from '../query/page-of.js';
 import type { Parameter } from '../query/parameters.js';
 import { compatibilityFor, PERSONA, personasAsked } from '../query/personas.js';
 import { listSchema, type Route } from './route.js';
->>>>>>> 3064a3b (The rooms of http are half as many: the page in one folder, answers, parameters and routes by family)
 
 const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
 
