@@ -36,5 +36,5 @@ export { shareUsage } from './registry/share-usage.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
 export { ToolExecutor } from './execution/tool-executor.js';
 export type { ExecuteOptions, Telemetry, ToolExecutorOptions } from './execution/executor-options.js';
-export type { Budget } from './execution/limits/budgets.js';
+export type { Budget } from './execution/budgets.js';
 export { openTelemetry } from './execution/telemetry.js';

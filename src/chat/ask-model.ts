@@ -1,7 +1,7 @@
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import { untilAborted } from '../execution/run/with-deadline.js';
+import { untilAborted } from '../execution/with-deadline.js';
 import { createNameCodec, GEMINI_NAME_RULE } from '../interop/export/name-codec.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatRun } from './chat-run.js';

@@ -4,7 +4,7 @@ import { expectedGot } from '../core/issues.js';
 import { onAbort } from '../core/listeners.js';
 import { signal as signalField } from '../core/options.js';
 import { publicMessage } from '../core/public-message.js';
-import { untilAborted } from '../execution/run/with-deadline.js';
+import { untilAborted } from '../execution/with-deadline.js';
 import type { Approval } from '../safety/approvals.js';
 import type { PendingManualCall } from '../safety/calls.js';
 import { askModel, modelStepOf, type Answer } from './ask-model.js';

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { EXIT } from './exit-codes.js';
+import { EXIT } from './terminal/exit-codes.js';
 import { reportError, runCli } from './run-cli.js';
-import { processTerminal } from './terminal.js';
+import { processTerminal } from './terminal/terminal.js';
 
 const args = process.argv.slice(2);
 const terminal = processTerminal(process);

@@ -4,10 +4,10 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
-import { EXIT } from './exit-codes.js';
+import { EXIT } from './terminal/exit-codes.js';
 import type { ImportOptions } from './load/import-modules.js';
-import type { CommandFamily, CommandHost, CommandOptions } from './options.js';
-import { paint, type Dialog, type Terminal } from './terminal.js';
+import type { CommandFamily, CommandHost, CommandOptions } from './terminal/options.js';
+import { paint, type Dialog, type Terminal } from './terminal/terminal.js';
 
 /** The codes of errors about what was given on the command line. */
 const WRONG_USAGE: ReadonlySet<string> = new Set(['TOOL_NOT_FOUND', 'INVALID_ARGUMENT', 'INVALID_INPUT', 'UNKNOWN_CALL', 'ALREADY_RESOLVED']);

@@ -4,9 +4,9 @@ import type { Approval, ApprovedCall, Approvals } from '../safety/approvals.js';
 import type { Confirm, Decision, OutcomeBody, PendingApproval } from '../safety/calls.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
-import { failure } from './run/read-result.js';
-import type { RunningCall } from './run/running-call.js';
-import { aborted, withDeadline } from './run/with-deadline.js';
+import { failure } from './read-result.js';
+import type { RunningCall } from './running-call.js';
+import { aborted, withDeadline } from './with-deadline.js';
 
 /** Other arguments than those asked for, if the user changed them. */
 type Edited = { readonly input: unknown } | undefined;

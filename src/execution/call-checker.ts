@@ -10,8 +10,8 @@ import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../sa
 import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
-import type { RunningCall } from './run/running-call.js';
-import { aborted, withDeadline } from './run/with-deadline.js';
+import type { RunningCall } from './running-call.js';
+import { aborted, withDeadline } from './with-deadline.js';
 
 /** A policy may ask elsewhere, but a call does not wait for it for ever. */
 const POLICY_TIMEOUT_MS = 5_000;

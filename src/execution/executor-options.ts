@@ -11,7 +11,7 @@ import type { CallContext, Confirm, Policy, ToolCall, ToolOutcome } from '../saf
 import { approvalKey, type Approval } from '../safety/approvals.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { Budget } from './limits/budgets.js';
+import type { Budget } from './budgets.js';
 
 /** A watcher of calls from outside, such as a tracer. */
 export interface Telemetry {

@@ -4,7 +4,7 @@ import { ToolError } from '../core/errors.js';
 import type { ToolCall, ToolOutcome } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame, Telemetry } from './executor-options.js';
-import { withDeadline } from './run/with-deadline.js';
+import { withDeadline } from './with-deadline.js';
 
 /** Milliseconds that telemetry may take before the call begins and after it has ended, within the time of the call. */
 const WATCHER_MS = 250;

@@ -22,15 +22,15 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
 import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
-import { Budgets } from './limits/budgets.js';
-import { RepeatGuard } from './limits/repeat-guard.js';
+import { Budgets } from './budgets.js';
+import { RepeatGuard } from './repeat-guard.js';
 import { planExecution, type ExecutionPlan } from './plan-execution.js';
 import { cacheFrame, isCacheable, ResultCache } from './result-cache.js';
-import { CallWorker, type RunnableCall } from './run/call-worker.js';
-import { Places, type AbandonedCall } from './run/places.js';
-import { failure } from './run/read-result.js';
-import { copyAllOptions, copyCalls, copyOptions, RunningCall } from './run/running-call.js';
-import { assertWanted, untilAborted } from './run/with-deadline.js';
+import { CallWorker, type RunnableCall } from './call-worker.js';
+import { Places, type AbandonedCall } from './places.js';
+import { failure } from './read-result.js';
+import { copyAllOptions, copyCalls, copyOptions, RunningCall } from './running-call.js';
+import { assertWanted, untilAborted } from './with-deadline.js';
 import { observeCall } from './telemetry.js';
 
 /** The result that a call would have. */

@@ -1,4 +1,4 @@
-import type { AskOptions, Dialog } from '../../src/cli/terminal.js';
+import type { AskOptions, Dialog } from '../../src/cli/terminal/terminal.js';
 
 type Answer = string | (() => string | undefined | Promise<string>);
 

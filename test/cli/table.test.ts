@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { table, wrapList } from '../../src/cli/table.js';
-import { paint } from '../../src/cli/terminal.js';
+import { table, wrapList } from '../../src/cli/terminal/table.js';
+import { paint } from '../../src/cli/terminal/terminal.js';
 
 const terminal = (columns: number, color = false) => ({ out: () => {}, err: () => {}, color, columns });
 const rows = [

@@ -1,6 +1,6 @@
 import { mcpServe } from '../../src/cli/commands/mcp.js';
 import { loadRegistry } from '../../src/cli/load/load-registry.js';
-import { processTerminal } from '../../src/cli/terminal.js';
+import { processTerminal } from '../../src/cli/terminal/terminal.js';
 
 // `tooldex mcp serve` from its source, with the bundled tools in the folder that is given, where calls up to medium danger run.
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
-import { AnchoredDirectory } from '../../tools/walls/file/anchored-directory.js';
+import { AnchoredDirectory } from '../../tools/walls/anchored-directory.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 
 const SECRET = 'the secret outside';

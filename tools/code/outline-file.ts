@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
-import { orFail } from '../walls/file/file-errors.js';
-import { pathInput } from '../walls/file/file-keys.js';
+import { orFail } from '../walls/file-errors.js';
+import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
 import { linesOf } from './text-files.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
-import { orFail } from '../walls/file/file-errors.js';
-import { pathInput } from '../walls/file/file-keys.js';
+import { orFail } from '../walls/file-errors.js';
+import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 

@@ -1,5 +1,5 @@
 import { ToolError } from '../../src/index.js';
-import { refuseNames, SECRET_PATTERNS, segmentsOf } from '../walls/file/path-rules.js';
+import { refuseNames, SECRET_PATTERNS, segmentsOf } from '../walls/path-rules.js';
 
 /** Characters of a revision or a branch name: far above real ones. */
 const MAX_NAME_LENGTH = 200;

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { fail, ToolError, type ToolResult } from '../../src/index.js';
-import type { FileKeys } from '../walls/file/file-keys.js';
-import { isInside } from '../walls/file/path-rules.js';
+import type { FileKeys } from '../walls/file-keys.js';
+import { isInside } from '../walls/path-rules.js';
 import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/program-wall.js';
 
 /**

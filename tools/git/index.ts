@@ -1,14 +1,14 @@
 import { ProgramWall } from '../walls/program-wall.js';
 import { GitRepository } from './git-repository.js';
-import { GitBlame } from './read/git-blame.js';
-import { GitBranches } from './read/git-branches.js';
-import { GitDiff } from './read/git-diff.js';
-import { GitLog } from './read/git-log.js';
-import { GitShow } from './read/git-show.js';
-import { GitStatus } from './read/git-status.js';
-import { GitCommit } from './write/git-commit.js';
-import { GitPush } from './write/git-push.js';
-import { GitSwitch } from './write/git-switch.js';
+import { GitBlame } from './git-blame.js';
+import { GitBranches } from './git-branches.js';
+import { GitDiff } from './git-diff.js';
+import { GitLog } from './git-log.js';
+import { GitShow } from './git-show.js';
+import { GitStatus } from './git-status.js';
+import { GitCommit } from './git-commit.js';
+import { GitPush } from './git-push.js';
+import { GitSwitch } from './git-switch.js';
 
 export { GitBlame, GitBranches, GitCommit, GitDiff, GitLog, GitPush, GitRepository, GitShow, GitStatus, GitSwitch };
 

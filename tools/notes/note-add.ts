@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
-import { orFail } from '../walls/file/file-errors.js';
+import { orFail } from '../walls/file-errors.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
 /** Characters of a note and of a tag, and tags of a note: a note is a paragraph, not a document. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
-import { orFail } from '../walls/file/file-errors.js';
+import { orFail } from '../walls/file-errors.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
 /** Characters of an id: "note-" and a number. */

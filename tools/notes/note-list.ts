@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
-import { orFail } from '../walls/file/file-errors.js';
+import { orFail } from '../walls/file-errors.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
 /** Notes of one answer: what a model can take in. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ToolError } from '../../src/index.js';
 import { FileWall } from '../walls/file-wall.js';
-import { isMissing, obstacle } from '../walls/file/file-errors.js';
+import { isMissing, obstacle } from '../walls/file-errors.js';
 
 /** Where the notes of a project are, relative to the root. */
 export const NOTES_FILE = '.tooldex/notes.json';

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
-import { orFail } from '../walls/file/file-errors.js';
+import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
 /** Paths of one answer. */

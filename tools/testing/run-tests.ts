@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
-import { isMissing } from '../walls/file/file-errors.js';
+import { isMissing } from '../walls/file-errors.js';
 import { FileWall } from '../walls/file-wall.js';
 import { ProgramWall } from '../walls/program-wall.js';
 

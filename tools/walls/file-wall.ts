@@ -1,11 +1,11 @@
 import { lstat, realpath, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../src/index.js';
-import { AnchoredDirectory } from './file/anchored-directory.js';
-import { CHANGED, explainSystemError, isMissing, limitExceeded, obstacle } from './file/file-errors.js';
-import { entriesOf, kindOf, lstatOrNothing, readFileBytes, replaceFile, requireFile, type Entry, type EntryKind } from './file/file-io.js';
-import { FileKeys } from './file/file-keys.js';
-import { containedSegments, forbiddenPath, isSecret, isTellingFolder, refuseNames, segmentsOf } from './file/path-rules.js';
+import { AnchoredDirectory } from './anchored-directory.js';
+import { CHANGED, explainSystemError, isMissing, limitExceeded, obstacle } from './file-errors.js';
+import { entriesOf, kindOf, lstatOrNothing, readFileBytes, replaceFile, requireFile, type Entry, type EntryKind } from './file-io.js';
+import { FileKeys } from './file-keys.js';
+import { containedSegments, forbiddenPath, isSecret, isTellingFolder, refuseNames, segmentsOf } from './path-rules.js';
 
 /** Bytes: 1 MiB, far above source files and far below what fills a process. */
 const MAX_FILE_BYTES = 1_048_576;

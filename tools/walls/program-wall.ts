@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../src/index.js';
-import { FileKeys } from './file/file-keys.js';
-import { isInside } from './file/path-rules.js';
+import { FileKeys } from './file-keys.js';
+import { isInside } from './path-rules.js';
 
 /** Bytes kept of each output stream: some thousands of lines, more than a model can use of one answer. */
 const MAX_OUTPUT_BYTES = 256 * 1024;

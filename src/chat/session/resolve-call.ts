@@ -2,7 +2,7 @@ import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { canonicalJson, describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { answerIssues } from '../../execution/run/read-result.js';
+import { answerIssues } from '../../execution/read-result.js';
 import type { PendingApproval, PendingManualCall, PendingQuestion } from '../../safety/calls.js';
 import { failureText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { isToolResult } from '../../tool/outcome.js';

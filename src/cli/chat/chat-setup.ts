@@ -1,7 +1,7 @@
 import type { ChatEngine } from '../../chat/chat-engine.js';
 import type { RunSessionOptions, Session } from '../../chat/session/session.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
-import type { Dialog } from '../terminal.js';
+import type { Dialog } from '../terminal/terminal.js';
 import type { ChatView } from './chat-view.js';
 
 /** The options of `tooldex chat`. */

@@ -6,12 +6,12 @@ import { isDangerous } from '../../core/enum-order.js';
 import { DangerLevel } from '../../core/enums.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolOutcome } from '../../safety/calls.js';
-import { dangerStyle } from '../axis-columns.js';
+import { dangerStyle } from '../terminal/axis-columns.js';
 import { choiceLines, callBlock, callLines } from '../execute/shown-call.js';
 import { durationText, STATUS_STYLES } from '../execute/show-calls.js';
-import { EXIT } from '../exit-codes.js';
-import { plainLine, plainText, paint, type Terminal } from '../terminal.js';
-import { LONGEST_LINE, visibleLength, wrapWords } from '../table.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import { plainLine, plainText, paint, type Terminal } from '../terminal/terminal.js';
+import { LONGEST_LINE, visibleLength, wrapWords } from '../terminal/table.js';
 
 /** The width of a line about a call, where no terminal gives one. */
 const USUAL_LINE = 120;

@@ -6,8 +6,8 @@ import type { Json } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { answerQuestion, askToConfirm, Turns } from '../execute/ask-user.js';
 import { callBlock } from '../execute/shown-call.js';
-import { EXIT } from '../exit-codes.js';
-import { plainLine, paint, type Dialog } from '../terminal.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import { plainLine, paint, type Dialog } from '../terminal/terminal.js';
 import { exitCodeOfSession, showHalt } from './chat-view.js';
 import type { ChatSetup } from './chat-setup.js';
 

@@ -1,8 +1,8 @@
 import type { DecisionResult, Session } from '../../chat/session/session.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
-import { EXIT } from '../exit-codes.js';
-import { plainJson, plainLine } from '../terminal.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import { plainJson, plainLine } from '../terminal/terminal.js';
 import { exitCodeOfSession, showHalt, showPending } from './chat-view.js';
 import type { ChatCommandOptions, ChatSetup } from './chat-setup.js';
 import { jsonOrText } from './converse.js';

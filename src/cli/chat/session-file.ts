@@ -7,7 +7,7 @@ import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { parseJson } from '../execute/read-json.js';
-import { readBounded } from '../terminal.js';
+import { readBounded } from '../terminal/terminal.js';
 
 /** The name of the scripted model. */
 export const DEMO = 'demo';

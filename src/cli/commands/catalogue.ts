@@ -5,11 +5,11 @@ import type { ToolFilter } from '../../registry/tool-filter.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
 import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { AXIS_COLUMNS, fieldWords, isInferred } from '../axis-columns.js';
+import { AXIS_COLUMNS, fieldWords, isInferred } from '../terminal/axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addFilterOptions, filterOf, type CommandFamily } from '../options.js';
-import { plainLine, paint, type Terminal } from '../terminal.js';
-import { table, wrapList, wrapWords } from '../table.js';
+import { addFilterOptions, filterOf, type CommandFamily } from '../terminal/options.js';
+import { plainLine, paint, type Terminal } from '../terminal/terminal.js';
+import { table, wrapList, wrapWords } from '../terminal/table.js';
 
 /** Looks at the tools themselves. */
 export const CATALOGUE_COMMANDS: CommandFamily = {

@@ -9,11 +9,11 @@ import { expectedGot } from '../../core/issues.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/required-flags.js';
 import { entryOf } from '../../tool/tool-definition.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../terminal/exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { plainLine, paint, type Terminal } from '../terminal.js';
-import type { CommandFamily, CommandOptions } from '../options.js';
-import { amountOf, table } from '../table.js';
+import { plainLine, paint, type Terminal } from '../terminal/terminal.js';
+import type { CommandFamily, CommandOptions } from '../terminal/options.js';
+import { amountOf, table } from '../terminal/table.js';
 
 /** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
 const FORMATS = ['table', 'json', 'github'] as const;

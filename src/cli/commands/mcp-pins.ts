@@ -9,11 +9,11 @@ import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { shownArguments } from '../execute/shown-call.js';
-import { EXIT } from '../exit-codes.js';
-import type { CommandHost } from '../options.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import type { CommandHost } from '../terminal/options.js';
 import { readMcpConfig } from '../load/load-mcp-tools.js';
-import { amountOf } from '../table.js';
-import { plainJson, plainLine, seenText, paint, type Dialog, type Style, type Terminal } from '../terminal.js';
+import { amountOf } from '../terminal/table.js';
+import { plainJson, plainLine, seenText, paint, type Dialog, type Style, type Terminal } from '../terminal/terminal.js';
 
 export type PinsAction = 'verify' | 'diff' | 'approve';
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
-import { AXIS_COLUMNS } from '../axis-columns.js';
+import { AXIS_COLUMNS } from '../terminal/axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import type { CommandHost } from '../options.js';
-import { plainJson, paint, plainLine, type Terminal, type Style } from '../terminal.js';
-import { table, wrapList, wrapWords } from '../table.js';
+import type { CommandHost } from '../terminal/options.js';
+import { plainJson, paint, plainLine, type Terminal, type Style } from '../terminal/terminal.js';
+import { table, wrapList, wrapWords } from '../terminal/table.js';
 import { selectTools } from '../../selection/select-tools.js';
 import { keywordTable, printSelection, selectionToJson } from './find.js';
 import { axisBars } from './catalogue.js';

@@ -8,12 +8,12 @@ import { serve } from '../../http/serve.js';
 import { SharedHealth } from '../../providers/shared-health.js';
 import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from '../terminal/exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
-import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../options.js';
-import { amountOf } from '../table.js';
-import { plainLine, paint, type Dialog } from '../terminal.js';
+import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../terminal/options.js';
+import { amountOf } from '../terminal/table.js';
+import { plainLine, paint, type Dialog } from '../terminal/terminal.js';
 
 /** The variable that gives the Redis in which processes keep health together. */
 const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';

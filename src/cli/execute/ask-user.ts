@@ -4,7 +4,7 @@ import type { Confirm, Confirmation, PendingApproval, ToolCall, ToolOutcome } fr
 import { unansweredText } from '../../safety/read-outcome.js';
 import { expectedGot } from '../../core/issues.js';
 import { choicesOf, readAnswer, type Question } from '../../tool/question.js';
-import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal.js';
+import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal/terminal.js';
 import { callLines, choiceLines, SHOWN_WHOLE, type ConfirmableCall } from './shown-call.js';
 
 /** The order in which a terminal is spoken on: one question at a time, and nothing else while one is open. */

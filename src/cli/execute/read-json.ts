@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { ToolError, type ToolErrorCode } from '../../core/errors.js';
 import { expectedGot, refusal, toIssues } from '../../core/issues.js';
 import type { ToolCall } from '../../safety/calls.js';
-import { plainLine, readBounded, type Dialog } from '../terminal.js';
+import { plainLine, readBounded, type Dialog } from '../terminal/terminal.js';
 
 /** The most bytes of a file of calls, or of one call's input: more than the executor takes. */
 const MAX_BYTES = 4 * 2 ** 20;

@@ -7,9 +7,9 @@ import type { DryRun } from '../../execution/tool-executor.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { formatPath } from '../../tool/input-issues.js';
-import { isDeniedByUser } from '../exit-codes.js';
-import { amountOf, LONGEST_LINE, wrapWords } from '../table.js';
-import { paint, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal.js';
+import { isDeniedByUser } from '../terminal/exit-codes.js';
+import { amountOf, LONGEST_LINE, wrapWords } from '../terminal/table.js';
+import { paint, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal/terminal.js';
 import { callLines, choiceLines } from './shown-call.js';
 
 /** Some calls, their order, and what the policy would say to each. */

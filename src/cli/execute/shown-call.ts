@@ -1,9 +1,9 @@
 import type { DangerLevel } from '../../core/enums.js';
 import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { choicesOf, type Question } from '../../tool/question.js';
-import { dangerStyle } from '../axis-columns.js';
-import { wrapWords } from '../table.js';
-import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal.js';
+import { dangerStyle } from '../terminal/axis-columns.js';
+import { wrapWords } from '../terminal/table.js';
+import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal/terminal.js';
 
 /** The most columns of a question: where nobody reads standard output, its width is not that of the user's terminal. */
 const MOST_COLUMNS = 80;

@@ -8,7 +8,7 @@ import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { readJsonFile } from '../execute/read-json.js';
-import type { Dialog } from '../terminal.js';
+import type { Dialog } from '../terminal/terminal.js';
 import type { LoadedRegistry } from './load-registry.js';
 
 /** The files in which settings are looked for, as editors and other programs do. */

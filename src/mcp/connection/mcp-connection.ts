@@ -5,7 +5,7 @@ import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
-import { withDeadline } from '../../execution/run/with-deadline.js';
+import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';

@@ -4,7 +4,7 @@ import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { checkOptions } from '../../core/options.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
-import { withDeadline } from '../../execution/run/with-deadline.js';
+import { withDeadline } from '../../execution/with-deadline.js';
 import type { Provider, ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';

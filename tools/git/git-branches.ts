@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { GitRepository } from '../git-repository.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { GitRepository } from './git-repository.js';
 
 /** Branches of one answer. */
 const MAX_BRANCHES = 500;

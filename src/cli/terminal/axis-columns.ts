@@ -1,9 +1,9 @@
-import { DangerLevel } from '../core/enums.js';
-import { isDangerous, isWriting, PRIORITY_NAMES } from '../core/enum-order.js';
-import { isAvailable } from '../registry/tool-filter.js';
-import { fieldsOn, type FieldName, type FieldOn, type ToolField } from '../tool/tool-fields.js';
-import { flagWords, requiredFlags } from '../safety/required-flags.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
+import { DangerLevel } from '../../core/enums.js';
+import { isDangerous, isWriting, PRIORITY_NAMES } from '../../core/enum-order.js';
+import { isAvailable } from '../../registry/tool-filter.js';
+import { fieldsOn, type FieldName, type FieldOn, type ToolField } from '../../tool/tool-fields.js';
+import { flagWords, requiredFlags } from '../../safety/required-flags.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Column } from './table.js';
 import type { Style } from './terminal.js';
 

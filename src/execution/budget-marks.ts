@@ -1,7 +1,7 @@
-import { randomUUID } from '../../core/crypto.js';
-import type { Clock } from '../../core/clock.js';
-import { digestOf } from '../../core/plain-data.js';
-import type { StateStore } from '../../state/state-store.js';
+import { randomUUID } from '../core/crypto.js';
+import type { Clock } from '../core/clock.js';
+import { digestOf } from '../core/plain-data.js';
+import type { StateStore } from '../state/state-store.js';
 
 /** A life of all counters: one begins with the first call, with each loss that is noticed, and with each that is accepted. */
 export interface Era {

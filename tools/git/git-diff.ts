@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { readablePathspecs, revision } from '../git-names.js';
-import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from '../git-repository.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { readablePathspecs, revision } from './git-names.js';
+import { pathInput } from '../walls/file-keys.js';
+import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
 
 const Input = z.object({
   staged: z.boolean().default(false).describe('Compare what is staged instead of the files as they are'),

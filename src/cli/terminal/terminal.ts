@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
-import { isToolError, ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 
 /** The place where a command writes, and what it may assume about the reader. */
 export interface Terminal {

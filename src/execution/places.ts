@@ -1,10 +1,10 @@
-import type { Clock } from '../../core/clock.js';
-import { isWriting } from '../../core/enum-order.js';
-import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
-import { onAbort } from '../../core/listeners.js';
-import { canonicalJson } from '../../core/plain-data.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { Clock } from '../core/clock.js';
+import { isWriting } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import { onAbort } from '../core/listeners.js';
+import { canonicalJson } from '../core/plain-data.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
 /** A call that was answered while its work still ran, and whose work has not ended since. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { relativePaths, revision } from '../git-names.js';
-import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository, repositoryInput } from '../git-repository.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { relativePaths, revision } from './git-names.js';
+import { pathInput } from '../walls/file-keys.js';
+import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
 
 /** Lines of one answer: a long function. */
 const MAX_LINES = 500;

@@ -1,6 +1,6 @@
-import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
-import { isWriting } from '../../core/enum-order.js';
+import { digestOf, isPlainObject, type Json } from '../core/plain-data.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { isWriting } from '../core/enum-order.js';
 
 /** Conversations remembered; the longest unused is forgotten first. */
 const MOST_CONVERSATIONS = 1_000;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { isSecret } from '../../walls/file/path-rules.js';
-import { relativePaths } from '../git-names.js';
-import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository, repositoryInput } from '../git-repository.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { isSecret } from '../walls/path-rules.js';
+import { relativePaths } from './git-names.js';
+import { pathInput } from '../walls/file-keys.js';
+import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
 
 /** Characters of a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;

@@ -1,6 +1,6 @@
 import { isAbsolute, posix, relative, sep } from 'node:path';
-import { ToolError } from '../../../src/index.js';
-import { globMatcher } from '../glob-matcher.js';
+import { ToolError } from '../../src/index.js';
+import { globMatcher } from './glob-matcher.js';
 
 /** Characters: the longest path Linux accepts; nothing longer can name a file. */
 export const MAX_PATH_LENGTH = 4_096;

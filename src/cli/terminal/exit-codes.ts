@@ -1,4 +1,4 @@
-import type { ToolOutcome } from '../safety/calls.js';
+import type { ToolOutcome } from '../../safety/calls.js';
 
 /** Exit codes of every command. 130 is what shells give to programs that were interrupted: 128 and the number of SIGINT. */
 export const EXIT = Object.freeze({ ok: 0, findings: 1, usage: 2, denied: 3, unconfirmed: 4, interrupted: 130 });

@@ -1,16 +1,16 @@
-import { randomUUID } from '../../core/crypto.js';
-import { ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument, unknownOption } from '../../core/issues.js';
-import { cloneFrozen, isPlainObject, isShownByJson, type Json } from '../../core/plain-data.js';
-import type { CallFacts, ToolEvent } from '../../core/tool-event.js';
-import type { Approval } from '../../safety/approvals.js';
-import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
-import { boundInput } from '../../tool/bound-input.js';
-import type { ToolContext } from '../../tool/tool-options.js';
-import type { Question } from '../../tool/question.js';
-import { jsonSchemaOf } from '../../tool/tool-schema.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { ExecuteAllOptions, ExecuteOptions, ExecutorFrame } from '../executor-options.js';
+import { randomUUID } from '../core/crypto.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
+import { cloneFrozen, isPlainObject, isShownByJson, type Json } from '../core/plain-data.js';
+import type { CallFacts, ToolEvent } from '../core/tool-event.js';
+import type { Approval } from '../safety/approvals.js';
+import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
+import { boundInput } from '../tool/bound-input.js';
+import type { ToolContext } from '../tool/tool-options.js';
+import type { Question } from '../tool/question.js';
+import { jsonSchemaOf } from '../tool/tool-schema.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ExecuteAllOptions, ExecuteOptions, ExecutorFrame } from './executor-options.js';
 
 /** Characters of a tool's name that are told, when there is no such tool. */
 const LONGEST_NAME = 128;

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
-import { onAbort } from '../../core/listeners.js';
+import type { Clock } from '../core/clock.js';
+import { ToolError } from '../core/errors.js';
+import { onAbort } from '../core/listeners.js';
 
 /** The end of work under a deadline. */
 export type Settled<T> =

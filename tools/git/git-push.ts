@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { plainName } from '../git-names.js';
-import { GitRepository } from '../git-repository.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { plainName } from './git-names.js';
+import { GitRepository } from './git-repository.js';
 
 /** Milliseconds for a push over a slow line. */
 const PUSH_TIMEOUT_MS = 120_000;

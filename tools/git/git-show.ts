@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { readablePathspecs, revision } from '../git-names.js';
-import { pathInput } from '../../walls/file/file-keys.js';
-import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from '../git-repository.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { readablePathspecs, revision } from './git-names.js';
+import { pathInput } from '../walls/file-keys.js';
+import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
 
 const Input = z.object({
   revision: z.string().max(200).default('HEAD').describe('The commit: a hash, branch, tag, or HEAD~2'),

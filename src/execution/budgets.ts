@@ -1,12 +1,12 @@
-import type { Clock } from '../../core/clock.js';
-import { costRank } from '../../core/enum-order.js';
-import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
-import { digestOf } from '../../core/plain-data.js';
-import type { CallContext } from '../../safety/calls.js';
-import { isRestarted } from '../../state/state-arguments.js';
-import type { Increment, StateStore } from '../../state/state-store.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { Clock } from '../core/clock.js';
+import { costRank } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import { digestOf } from '../core/plain-data.js';
+import type { CallContext } from '../safety/calls.js';
+import { isRestarted } from '../state/state-arguments.js';
+import type { Increment, StateStore } from '../state/state-store.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 import { BudgetMarks, type CertainSum, type KnownOwner } from './budget-marks.js';
 
 /** A limit of what may be called and spent, by each principal or in each conversation. */

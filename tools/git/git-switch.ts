@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../../src/index.js';
-import { plainName, revision } from '../git-names.js';
-import { GitRepository } from '../git-repository.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { plainName, revision } from './git-names.js';
+import { GitRepository } from './git-repository.js';
 
 const Input = z.object({
   branch: z.string().max(200).describe('The branch to change to'),

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { isToolError, TOOL_ERROR_CODES, ToolError, type Issue } from '../../core/errors.js';
-import { once } from '../../core/options.js';
-import { cloneFrozen, isPlainObject, type Json } from '../../core/plain-data.js';
-import { publicMessage, withoutHosts } from '../../core/public-message.js';
-import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
-import type { OutcomeBody, PendingQuestion } from '../../safety/calls.js';
-import { plainValue, unshownText } from '../../safety/read-outcome.js';
-import { boundInput } from '../../tool/bound-input.js';
-import { standardIssues } from '../../tool/input-issues.js';
-import { isToolResult } from '../../tool/outcome.js';
-import { questionFields, type Question } from '../../tool/question.js';
-import { isStandardSchema } from '../../tool/tool-schema.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { ExecutorFrame } from '../executor-options.js';
+import { isToolError, TOOL_ERROR_CODES, ToolError, type Issue } from '../core/errors.js';
+import { once } from '../core/options.js';
+import { cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
+import { publicMessage, withoutHosts } from '../core/public-message.js';
+import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
+import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
+import { plainValue, unshownText } from '../safety/read-outcome.js';
+import { boundInput } from '../tool/bound-input.js';
+import { standardIssues } from '../tool/input-issues.js';
+import { isToolResult } from '../tool/outcome.js';
+import { questionFields, type Question } from '../tool/question.js';
+import { isStandardSchema } from '../tool/tool-schema.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ExecutorFrame } from './executor-options.js';
 
 type Failure = Extract<OutcomeBody, { status: 'error' }>;
 

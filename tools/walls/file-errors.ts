@@ -1,4 +1,4 @@
-import { fail, isToolError, ToolError, type ToolResult } from '../../../src/index.js';
+import { fail, isToolError, ToolError, type ToolResult } from '../../src/index.js';
 import { forbiddenPath, showPath } from './path-rules.js';
 
 /** Why a path that was fine is refused after all. */

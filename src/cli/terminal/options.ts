@@ -1,13 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { DangerLevel, Priority } from '../core/enums.js';
-import { LIMITS } from '../core/limits.js';
-import { DERIVED_SETS } from '../registry/derived-sets.js';
-import type { ToolFilter } from '../registry/tool-filter.js';
-import { POLICY_MODES, type CallContext, type PolicyMode } from '../safety/calls.js';
-import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/tool-fields.js';
+import { DangerLevel, Priority } from '../../core/enums.js';
+import { LIMITS } from '../../core/limits.js';
+import { DERIVED_SETS } from '../../registry/derived-sets.js';
+import type { ToolFilter } from '../../registry/tool-filter.js';
+import { POLICY_MODES, type CallContext, type PolicyMode } from '../../safety/calls.js';
+import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
 import { EXIT_HELP } from './exit-codes.js';
-import type { ImportOptions } from './load/import-modules.js';
-import type { LoadedRegistry } from './load/load-registry.js';
+import type { ImportOptions } from '../load/import-modules.js';
+import type { LoadedRegistry } from '../load/load-registry.js';
 import type { Dialog } from './terminal.js';
 
 /** Does the work of a command on the loaded tools. One that gives the exit code of problems shows them itself. */
