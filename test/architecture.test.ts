@@ -77,6 +77,16 @@ describe('the architecture', () => {
     expect(files.map((file) => cycleFrom(file, [])).find((cycle) => cycle !== undefined)).toBeUndefined();
   });
 
+  it('has no circle of folders either', () => {
+    const imports = new Map<string, Set<string>>();
+    for (const file of files) for (const imported of importsOf(file)) if (sources.has(imported) && !isEntry(file)) imports.set(dirname(file), (imports.get(dirname(file)) ?? new Set()).add(dirname(imported)));
+    const reached = (from: string, seen = new Set<string>()): ReadonlySet<string> => {
+      for (const next of imports.get(from) ?? []) if (next !== from && !seen.has(next)) reached(next, seen.add(next));
+      return seen;
+    };
+    expect([...imports.keys()].filter((folder) => reached(folder).has(folder))).toEqual([]);
+  });
+
   it(`keeps every file under ${LONGEST} lines and every folder small`, () => {
     expect(files.filter((file) => sources.get(file)!.split('\n').length > LONGEST)).toEqual([]);
     const counts = new Map<string, number>();

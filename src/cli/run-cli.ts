@@ -6,7 +6,7 @@ import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { EXIT } from './terminal/exit-codes.js';
 import type { ImportOptions } from './load/import-modules.js';
-import type { CommandFamily, CommandHost, CommandOptions } from './terminal/options.js';
+import type { CommandFamily, CommandHost, CommandOptions } from './load/options.js';
 import { paint, type Dialog, type Terminal } from './terminal/terminal.js';
 
 /** The codes of errors about what was given on the command line. */

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { FIND_COMMANDS } from '../../src/cli/commands/find.js';
-import type { RunOnTools } from '../../src/cli/terminal/options.js';
+import type { RunOnTools } from '../../src/cli/load/options.js';
 import type { ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 import { FakeTerminal } from './fake-terminal.js';

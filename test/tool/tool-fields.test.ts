@@ -3,7 +3,7 @@ import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js'
 import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/define-entry.js';
 import { list } from '../../src/cli/commands/catalogue.js';
 import { show } from '../../src/cli/commands/catalogue.js';
-import { filterOf } from '../../src/cli/terminal/options.js';
+import { filterOf } from '../../src/cli/load/options.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { Api } from '../../src/http/page/api.js';
 import { AXES } from '../../src/http/page/route.js';

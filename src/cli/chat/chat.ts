@@ -8,7 +8,7 @@ import { outcomeToJson } from '../execute/show-calls.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { importModules, type ImportOptions } from '../load/import-modules.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addExecutionOptions, callContextOf, positiveInteger, repeated, type CommandFamily, type CommandOptions } from '../terminal/options.js';
+import { addExecutionOptions, callContextOf, positiveInteger, repeated, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { plainJson, paint, type Dialog } from '../terminal/terminal.js';
 import { wrapWords } from '../terminal/table.js';
 import { ChatView } from './chat-view.js';

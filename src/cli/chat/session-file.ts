@@ -6,7 +6,7 @@ import { Session } from '../../chat/session/session.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import { parseJson } from '../execute/read-json.js';
+import { parseJson } from '../load/read-json.js';
 import { readBounded } from '../terminal/terminal.js';
 
 /** The name of the scripted model. */

@@ -7,7 +7,7 @@ import { entryToJson } from '../../tool/tool-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { AXIS_COLUMNS, fieldWords, isInferred } from '../terminal/axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addFilterOptions, filterOf, type CommandFamily } from '../terminal/options.js';
+import { addFilterOptions, filterOf, type CommandFamily } from '../load/options.js';
 import { plainLine, paint, type Terminal } from '../terminal/terminal.js';
 import { table, wrapList, wrapWords } from '../terminal/table.js';
 

@@ -12,7 +12,7 @@ import { entryOf } from '../../tool/tool-definition.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { plainLine, paint, type Terminal } from '../terminal/terminal.js';
-import type { CommandFamily, CommandOptions } from '../terminal/options.js';
+import type { CommandFamily, CommandOptions } from '../load/options.js';
 import { amountOf, table } from '../terminal/table.js';
 
 /** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */

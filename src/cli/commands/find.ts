@@ -11,7 +11,7 @@ import type { SelectionRequest } from '../../selection/selection-request.js';
 import type { Selection } from '../../selection/selection.js';
 import { SCHEMA_LEVELS, type SchemaLevel } from '../../tool/render-tool.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addFilterOptions, collectValues, filterOf, positiveInteger, wholeNumber, type CommandFamily, type CommandOptions } from '../terminal/options.js';
+import { addFilterOptions, collectValues, filterOf, positiveInteger, wholeNumber, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { table, wrapList } from '../terminal/table.js';
 import { paint, type Terminal } from '../terminal/terminal.js';
 

@@ -10,7 +10,7 @@ import type { PinFinding, ServerListing } from '../../mcp/pins/definition-change
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { shownArguments } from '../execute/shown-call.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import type { CommandHost } from '../terminal/options.js';
+import type { CommandHost } from '../load/options.js';
 import { readMcpConfig } from '../load/load-mcp-tools.js';
 import { amountOf } from '../terminal/table.js';
 import { plainJson, plainLine, seenText, paint, type Dialog, type Style, type Terminal } from '../terminal/terminal.js';

@@ -8,7 +8,7 @@ import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addExecutionOptions, addFilterOptions, callContextOf, filterOf, repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../terminal/options.js';
+import { addExecutionOptions, addFilterOptions, callContextOf, filterOf, repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine, paint, type Dialog } from '../terminal/terminal.js';

@@ -3,7 +3,7 @@ import { Stage } from '../../core/enums.js';
 import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../terminal/axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import type { CommandHost } from '../terminal/options.js';
+import type { CommandHost } from '../load/options.js';
 import { plainJson, paint, plainLine, type Terminal, type Style } from '../terminal/terminal.js';
 import { table, wrapList, wrapWords } from '../terminal/table.js';
 import { selectTools } from '../../selection/select-tools.js';

@@ -1,11 +1,11 @@
 import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { answerQuestion } from '../execute/ask-user.js';
-import { readCalls, readJsonFile, readJsonOption } from '../execute/read-json.js';
+import { readCalls, readJsonFile, readJsonOption } from '../load/read-json.js';
 import { callLine, explanationLines, factsText, outcomeToJson, progressLine, statusText, valueText, planToJson, showPlan, type ShownPlan } from '../execute/show-calls.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../terminal/exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addExecutionOptions, callContextOf, type CommandFamily, type CommandOptions } from '../terminal/options.js';
+import { addExecutionOptions, callContextOf, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { plainJson, paint, type Dialog, type Terminal } from '../terminal/terminal.js';
 
 /** Runs tools. */

@@ -11,7 +11,7 @@ import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
-import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../terminal/options.js';
+import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { amountOf } from '../terminal/table.js';
 import { plainLine, paint, type Dialog } from '../terminal/terminal.js';
 

@@ -4,7 +4,7 @@ import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../../safety/policy-rule.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
 import { defineTool } from '../../tool/tool-definition.js';
-import type { ExecutionOptions } from '../terminal/options.js';
+import type { ExecutionOptions } from '../load/options.js';
 import type { Dialog } from '../terminal/terminal.js';
 import { askToConfirm, Turns } from './ask-user.js';
 

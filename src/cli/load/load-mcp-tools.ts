@@ -7,7 +7,7 @@ import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pin
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { readJsonFile } from '../execute/read-json.js';
+import { readJsonFile } from './read-json.js';
 import type { Dialog } from '../terminal/terminal.js';
 import type { LoadedRegistry } from './load-registry.js';
 

@@ -5,10 +5,10 @@ import { DERIVED_SETS } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
 import { POLICY_MODES, type CallContext, type PolicyMode } from '../../safety/calls.js';
 import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
-import { EXIT_HELP } from './exit-codes.js';
-import type { ImportOptions } from '../load/import-modules.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
-import type { Dialog } from './terminal.js';
+import { EXIT_HELP } from '../terminal/exit-codes.js';
+import type { ImportOptions } from './import-modules.js';
+import type { LoadedRegistry } from './load-registry.js';
+import type { Dialog } from '../terminal/terminal.js';
 
 /** Does the work of a command on the loaded tools. One that gives the exit code of problems shows them itself. */
 export type RunOnTools = (loaded: LoadedRegistry, options: CommandOptions, words: readonly string[]) => void | number | Promise<void | number>;
