@@ -8,7 +8,21 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
  * It is asked for and not imported, so that bundles for browsers and edge runtimes hold no module of Node; and not before
  * it is needed, as loading it takes a few milliseconds.
  */
-const node = () => (globalThis.process as NodeJS.Process | undefined)?.getBuiltinModule?.('node:crypto');
+const node = () => nodeProcess()?.getBuiltinModule?.('node:crypto');
+
+interface Digesting {
+  update(text: string): { digest(form: 'hex'): string };
+}
+
+/** Returns Node's process, where there is one, as far as it is used: the page is checked without the types of Node. */
+function nodeProcess() {
+  return (globalThis as { readonly process?: unknown }).process as
+    | {
+        readonly env?: Readonly<Record<string, string | undefined>>;
+        readonly getBuiltinModule?: (name: 'node:crypto') => { createHash(name: 'sha256'): Digesting; createHmac(name: 'sha256', key: Uint8Array): Digesting };
+      }
+    | undefined;
+}
 
 /** Returns the SHA-256 of a text as hexadecimal digits. */
 export function sha256Of(text: string): string {
@@ -39,7 +53,7 @@ export function randomUUID(): string {
 
 /** Returns the variables of the process's environment; none where there is no process. */
 export function environment(): Readonly<Record<string, string | undefined>> {
-  return (globalThis.process as NodeJS.Process | undefined)?.env ?? {};
+  return nodeProcess()?.env ?? {};
 }
 
 /** Returns bytes as base64. */
