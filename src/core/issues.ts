@@ -21,13 +21,14 @@ export function refusal(header: string, issues: readonly Issue[]): ToolError {
 /** The advice for a promise that came instead of its value. */
 export const AWAIT = 'Await it first.';
 
-/** Loads an optional package. @throws ToolError `MISSING_PACKAGE` saying what to install. */
-export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', expectedGot(`the package ${name} to be installed`, 'none that loads', `Run npm install ${name}.`), { details: { package: name }, cause });
-  }
+/**
+ * Returns the `catch` of an optional package's `import()`, which throws `MISSING_PACKAGE` saying what to install. It stands
+ * right behind the `import()` of a literal name: so bundlers include the package when it is installed, and go on without it.
+ */
+export function missingPackage(name: string, install = name): (cause: unknown) => never {
+  return (cause) => {
+    throw new ToolError('MISSING_PACKAGE', expectedGot(`the package ${name} to be installed`, 'none that loads', `Run npm install ${install}.`), { details: { package: name }, cause });
+  };
 }
 
 /** Returns a string as it is. @throws ToolError `INVALID_ARGUMENT` for anything else. */

@@ -1,11 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Copies the built package into a folder, as npm would install it, with zod and links to the packages at the given paths: no other is found. */
+export function install(folder: string, packages: Readonly<Record<string, string>> = {}): void {
+  const installed = join(folder, 'node_modules/tooldex');
+  for (const part of ['dist', 'package.json']) cpSync(join(ROOT, part), join(installed, part), { recursive: true });
+  for (const [name, path] of Object.entries({ zod: join(ROOT, 'node_modules/zod'), ...packages })) {
+    mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
+    symlinkSync(path, join(folder, 'node_modules', name), 'junction');
+  }
+}
 
 export type DecoratorMode = 'standard' | 'legacy';
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { build as esbuild } from 'esbuild';
 import ts from 'typescript';
 import { build as vite } from 'vite';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Consumer, type DecoratorMode } from './consumer.js';
+import { Consumer, install, type DecoratorMode } from './consumer.js';
 import { SURFACE } from './surface.js';
 
 interface Target {
@@ -105,12 +105,10 @@ describe('what importing costs', () => {
   it('runs the program in a folder that has this package and zod, and nothing else', () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-installed-')));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const installed = join(folder, 'node_modules/tooldex');
-    for (const part of ['dist', 'package.json']) cpSync(fromRoot(part), join(installed, part), { recursive: true });
-    symlinkSync(fromRoot('node_modules/zod'), join(folder, 'node_modules/zod'), 'junction');
+    install(folder);
     writeFileSync(join(folder, 'functions.json'), '[{"name": "greet", "description": "Greets", "access_mode": "readonly", "danger_level": "safe", "parameters": {"type": "object"}}]');
     writeFileSync(join(folder, 'tools.mjs'), "import { defineTool } from 'tooldex'; export const own = defineTool({ name: 'own', description: 'Mine', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => 1 });");
-    const program = (...args: readonly string[]) => spawnSync(process.execPath, [join(installed, manifest.bin['tooldex']!), ...args], { cwd: folder, encoding: 'utf8' });
+    const program = (...args: readonly string[]) => spawnSync(process.execPath, [join(folder, 'node_modules/tooldex', manifest.bin['tooldex']!), ...args], { cwd: folder, encoding: 'utf8' });
     expect(program('--version').stdout.trim()).toBe(manifest.version);
     expect(JSON.parse(program('list', '--tools', '*.mjs', '--json').stdout)).toMatchObject([{ name: 'own' }]);
     expect(JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout)).toMatchObject({ usable: 1, errors: 0 });

@@ -3,7 +3,7 @@ import type * as Tools from '@langchain/core/tools';
 import type * as Schemas from '@langchain/core/utils/json_schema';
 import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
-import { loadPackage } from '../../core/issues.js';
+import { missingPackage } from '../../core/issues.js';
 import { aFunction, checkOptions } from '../../core/options.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { Confirm } from '../../safety/calls.js';
@@ -169,9 +169,12 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
 /** The part of LangChain that is used. */
 type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> & Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> & Pick<typeof Schemas, 'toJsonSchema'>;
 
-function importLangChain(): Promise<LangChain> {
-  return loadPackage('@langchain/core', async () => {
-    const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] = await Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages/tool'), import('@langchain/core/utils/json_schema')]);
-    return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
-  });
+async function importLangChain(): Promise<LangChain> {
+  const missing = missingPackage('@langchain/core');
+  const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] = await Promise.all([
+    import('@langchain/core/tools').catch(missing),
+    import('@langchain/core/messages/tool').catch(missing),
+    import('@langchain/core/utils/json_schema').catch(missing),
+  ]);
+  return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
 }

@@ -1,7 +1,7 @@
 import type * as McpClient from '@modelcontextprotocol/client';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type * as McpStdio from '@modelcontextprotocol/client/stdio';
-import { expectedGot, loadPackage } from '../../core/issues.js';
+import { expectedGot, missingPackage } from '../../core/issues.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
 
@@ -13,9 +13,9 @@ export interface McpPackages {
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
-  client: () => loadPackage('@modelcontextprotocol/client', () => import('@modelcontextprotocol/client')),
-  stdio: () => loadPackage('@modelcontextprotocol/client', () => import('@modelcontextprotocol/client/stdio')),
-  ws: () => loadPackage('ws', () => import('ws')),
+  client: () => import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
+  stdio: () => import('@modelcontextprotocol/client/stdio').catch(missingPackage('@modelcontextprotocol/client')),
+  ws: () => import('ws').catch(missingPackage('ws')),
 });
 
 /**

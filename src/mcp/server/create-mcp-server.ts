@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { loadPackage } from '../../core/issues.js';
+import { missingPackage } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
@@ -215,11 +215,10 @@ class ToolServer implements McpToolServer {
   }
 }
 
-function importServerSdk(): Promise<ServerSdk> {
-  return loadPackage('@modelcontextprotocol/server', async () => {
-    const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')]);
-    return { ...sdk, serveStdio, StdioServerTransport };
-  });
+async function importServerSdk(): Promise<ServerSdk> {
+  const missing = missingPackage('@modelcontextprotocol/server');
+  const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([import('@modelcontextprotocol/server').catch(missing), import('@modelcontextprotocol/server/stdio').catch(missing)]);
+  return { ...sdk, serveStdio, StdioServerTransport };
 }
 
 function isClosed(): ToolError {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
+import { expectedGot, missingPackage } from '../../core/issues.js';
 import { checkOptions, milliseconds, secret, withMethods, type FieldsOf } from '../../core/options.js';
 import type { MakeRedisClient, RedisClient } from './redis-link.js';
 
@@ -52,10 +52,10 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
 }
 
 /** Returns a function that makes clients: of the package, which is loaded now, or like the given one. */
-export async function clientMaker({ url, client }: Pick<CheckedRedisOptions, 'url' | 'client'>, load: () => Promise<unknown> = () => import('redis')): Promise<MakeRedisClient> {
+export async function clientMaker({ url, client }: Pick<CheckedRedisOptions, 'url' | 'client'>): Promise<MakeRedisClient> {
   if (client === undefined) {
-    const { createClient } = await loadRedis(load);
-    return (settings) => createClient({ ...OVERRIDES, url, socket: { ...SOCKET, ...settings } });
+    const { createClient } = await import('redis').catch(missingPackage('redis', 'redis@5'));
+    return (settings) => createClient({ ...OVERRIDES, url, socket: { ...SOCKET, ...settings } } as object) as unknown as RedisClient;
   }
   return (settings) => {
     const { socket } = (client.options ?? {}) as { readonly socket?: object };
@@ -83,14 +83,6 @@ const OVERRIDES = Object.freeze({
   clientSideCache: undefined,
   emitInvalidate: false,
 });
-
-async function loadRedis(load: () => Promise<unknown>): Promise<{ readonly createClient: (options: object) => RedisClient }> {
-  try {
-    return (await load()) as { readonly createClient: (options: object) => RedisClient };
-  } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', expectedGot("the package 'redis' to be installed", 'none that loads', 'Run: npm install redis@5'), { details: { package: 'redis' }, cause });
-  }
-}
 
 /** Returns true for the address of a Redis. */
 export function isRedisUrl(url: unknown): boolean {
