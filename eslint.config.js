@@ -57,7 +57,7 @@ export default tseslint.config(
   },
   {
     // The folders whose doc comments are whole sentences; the list only grows.
-    files: ['src/{capability,chat,cli,core,execution,host,http,interop,json-schema,mcp,providers,registry,safety,selection,state,testing,tool}/**/*.ts'],
+    files: ['src/{capability,chat,cli,core,execution,host,http,interop,json-schema,mcp,providers,registry,safety,search,selection,state,testing,tool}/**/*.ts', 'tools/**/*.ts'],
     plugins: { tooldex },
     rules: { 'tooldex/doc-comment': 'error' },
   },

@@ -33,7 +33,7 @@ export interface DefaultToolsOptions {
   readonly root?: string;
   /** Programs that `run_program` may start, beside those of the other tools. @default node and npm */
   readonly allowedPrograms?: readonly string[];
-  /** Whether the web tools may reach loopback and private addresses. @default false */
+  /** Allows the web tools to reach loopback and private addresses. @default false */
   readonly allowPrivateNetwork?: boolean;
   /** The clock, in milliseconds since 1970. @default Date.now */
   readonly now?: () => number;

@@ -17,13 +17,13 @@ export interface ScoredDocument {
 /** The documents that have a word of a query or one that stands in. */
 export interface Candidates {
   readonly documents: Uint32Array;
-  /** For each of them what its score before name coverage cannot exceed. */
+  /** Bounds that the score of each before name coverage cannot exceed. */
   readonly bounds: Float32Array;
-  /** For each term how rare it is to have its word or one that stands in; 0 where none does. */
+  /** The rarity of each term's word or one that stands in; 0 where no tool has any. */
   readonly relatedRarities: readonly number[];
 }
 
-/** How many documents with the highest bounds are scored first, so that the others have a score to beat. */
+/** The number of documents with the highest bounds that are scored first, so that the others have a score to beat. */
 const FIRST_SCORED = 16;
 /** A bound must stay one after rounding. */
 const ROUNDING = 1 + 1e-6;

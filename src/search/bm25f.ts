@@ -22,7 +22,7 @@ export type SearchField = keyof typeof FIELDS;
 export const SEARCH_FIELDS = Object.keys(FIELDS) as readonly SearchField[];
 
 export const RANKING = {
-  /** How fast repetitions stop counting: BM25's k1. */
+  /** The speed at which repetitions stop counting: BM25's k1. */
   saturation: 1.1,
   /** The word exactly as written, beside its stem. */
   exactWord: 0.4,
@@ -31,13 +31,13 @@ export const RANKING = {
   /** Synonyms and concepts of a word, as a share of the word itself. */
   synonym: 0.65,
   concept: 0.55,
-  /** How much the score grows when the request covers the whole name of the tool: up to 1 + this. */
+  /** The growth of a score when the request covers the whole name of the tool: up to 1 + this. */
   nameCoverage: 1,
-  /** Above 1, covering half a name gives less than half the growth. */
+  /** The power of the covered share: above 1, covering half a name gives less than half the growth. */
   nameCoveragePower: 1.5,
-  /** How much of a name's word a related word covers. */
+  /** The share of a name's word that a related word covers. */
   relatedCoverage: 0.25,
-  /** How much a word of a name counts that stands in most names (get, list, data …). */
+  /** The weight of a name's word that stands in most names (get, list, data …). */
   genericNameWord: 0.6,
   /** The weight of request words by what they are. */
   chatty: 0.6,
@@ -78,5 +78,5 @@ export function impactOf(sum: number): number {
   return Math.min(STEPS, Math.ceil((saturate(sum) / (saturation + 1)) * STEPS));
 }
 
-/** For each impact the greatest sum of occurrences that it stands for. */
+/** The greatest sum of occurrences that each impact stands for. */
 export const GREATEST_SUM = Float64Array.from({ length: STEPS + 1 }, (_, impact) => (impact === STEPS ? 1e9 : (saturation * impact) / (STEPS - impact)));

@@ -2,12 +2,12 @@ import { RANKING, saturate, SEARCH_FIELDS } from './bm25f.js';
 import { fieldOf, PIECE_END, wordOf, type InvertedIndex } from './inverted-index.js';
 import type { QueryPlan } from './query.js';
 
-/** What a stem is to a query: the word of a term itself, or one that stands in for it. */
+/** The role of a stem in a query: the word of a term itself, or one that stands in for it. */
 interface Role {
   readonly term: number;
   /** 0 for the word itself. */
   readonly share: number;
-  /** How much of a tool's name it covers. */
+  /** The share of a tool's name that it covers. */
   readonly coverage: number;
 }
 
@@ -25,11 +25,11 @@ export class DocumentScorer {
   readonly #index: InvertedIndex;
   readonly #relatedRarities: readonly number[];
   readonly #roles = new Map<number, Role[]>();
-  /** By stem number 1 for those that play a role: most words of a document do not. */
+  /** A 1 at the number of each stem that plays a role: most words of a document do not. */
   readonly #hasRole: Uint8Array;
-  /** For each term the pairs it begins: the other's stem, and the pair's place. */
+  /** The pairs that each term begins: the other's stem, and the pair's place. */
   readonly #pairsFrom: readonly (readonly { readonly stem: number; readonly pair: number }[])[];
-  /** For each exact word its place in `#exact`. */
+  /** The place in `#exact` of each exact word. */
   readonly #exactPlaces = new Map<number, number>();
   readonly #exactTerms: number[] = [];
 
@@ -65,7 +65,7 @@ export class DocumentScorer {
     return this.#sum() * this.nameFactor(document);
   }
 
-  /** By how much the score of a document grows because the query covers its name; rare words of the name count more, a repeated one once. */
+  /** Returns the factor by which a document's score grows because the query covers its name; rare words of the name count more, a repeated one once. */
   nameFactor(document: number): number {
     const { tokens, starts, stemOfWord, genericStems } = this.#index;
     const hasRole = this.#hasRole;

@@ -57,7 +57,7 @@ const NONE: readonly never[] = Object.freeze([]);
  * The texts of tools, ready to be searched: each tool as a document of words in order, and for each stem its postings.
  *
  * Words and stems have numbers, given in order of first use. The words score a document; the postings tell which documents
- * are worth it. Tools are indexed when somebody first asks after they came: many programs register tools and never search.
+ * are worth it. Tools are indexed at the first search after they came: many programs register tools and never search.
  * What is counted does not depend on the order in which tools came and went.
  */
 export class InvertedIndex {
@@ -71,12 +71,12 @@ export class InvertedIndex {
   readonly #genericStems = new Set<number>();
   /** First letter and length → words. */
   readonly #wordsByShape = new Map<string, string[]>();
-  /** By stem. */
+  /** The postings, by stem. */
   readonly #postings: Uint32List[] = [];
   readonly #documentsWith: number[] = [];
   #rarities = new Float64Array(0);
   #raritiesOf: object | undefined;
-  /** By document number; removed ones are undefined. */
+  /** The entries, by document number; removed ones are undefined. */
   readonly #entries: (ToolEntry | undefined)[] = [];
   readonly #numbers = new Map<ToolEntry, number>();
   readonly #named = new Map<string, readonly number[]>();
@@ -86,12 +86,12 @@ export class InvertedIndex {
     this.#starts.push(0);
   }
 
-  /** How many tools there are. */
+  /** The number of tools. */
   get size(): number {
     return this.#numbers.size + this.#pending.size;
   }
 
-  /** How many numbers of documents were given, removed ones included. */
+  /** The count of document numbers given so far, those of removed documents included. */
   get documentCount(): number {
     return this.#entries.length;
   }
@@ -169,13 +169,13 @@ export class InvertedIndex {
     return this.#stems.get(ofStem);
   }
 
-  /** Whether a tool has the stem now; numbers also remember words of tools that went. */
+  /** Returns true if a tool has the stem now; numbers also remember words of tools that went. */
   has(ofStem: string): boolean {
     const number = this.#stems.get(ofStem);
     return number !== undefined && this.#documentsWith[number]! > 0;
   }
 
-  /** How much it says that a tool has a stem; for -1, one that no tool has. */
+  /** Returns the weight of the evidence that a tool has a stem; for -1, one that no tool has. */
   rarity(stem: number): number {
     if (stem === -1) return rarityOf(0, this.size);
     if (this.#raritiesOf !== this.state) {
@@ -194,7 +194,7 @@ export class InvertedIndex {
     return this.#postings[stem]!;
   }
 
-  /** Known words with the same first letter that are at most one letter shorter or longer. */
+  /** Returns the known words with the same first letter that are at most one letter shorter or longer. */
   wordsLike(word: string): readonly string[] {
     return [word.length - 1, word.length, word.length + 1].flatMap((length) => this.#wordsByShape.get(`${word[0]}${length}`) ?? []);
   }

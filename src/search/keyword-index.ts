@@ -16,7 +16,7 @@ export class KeywordIndex {
   readonly #forms = new Map<string, readonly string[]>();
   /** The most words that a form has had: a text is searched for runs of so many. */
   #longest = 0;
-  /** Keywords get their form when somebody first asks: many programs register tools and match no text. */
+  /** Keywords get their form at the first match: many programs register tools and match no text. */
   #pending: string[] = [];
 
   /** Adds a keyword that is not there yet. One without letters or digits is never found. */
@@ -75,7 +75,7 @@ export function keywordForm(keyword: string): readonly string[] {
   return splitWords(keyword).map(({ whole }) => stem(whole));
 }
 
-/** How well a tool's keywords fit a text, and from what that figure comes: `score` is the sum of the three parts. */
+/** A tool whose keywords fit a text, with the three parts of which `score` is the sum. */
 export interface KeywordMatchResult {
   readonly toolName: string;
   readonly score: number;

@@ -12,9 +12,9 @@ export interface QueryTerm {
   readonly weight: number;
   /** The words of the text that have this stem, as written but in lower case. */
   readonly words: readonly string[];
-  /** Whether other words may stand in: not for chatty words, values and whole identifiers. */
+  /** Allows other words to stand in: not for chatty words, values and whole identifiers. */
   readonly expandable: boolean;
-  /** Whether it looks like a name wherever it stands: names are not corrected. */
+  /** Marks a word that looks like a name wherever it stands: names are not corrected. */
   readonly name: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Query {
   readonly terms: readonly QueryTerm[];
   /** Places in `terms` of words that stand next to each other, each pair once. */
   readonly neighbours: readonly (readonly [number, number])[];
-  /** Whether the text was longer than is read. */
+  /** Marks a text that was longer than is read. */
   readonly truncated: boolean;
 }
 

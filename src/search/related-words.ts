@@ -8,11 +8,11 @@ import { stem } from './words.js';
 export type RelatedWordsOptions = {
   /** Lists of words that mean about the same. */
   readonly synonyms?: readonly (readonly string[])[];
-  /** For a kind of thing, words that are one: `{ crypto: ['bitcoin'] }`. */
+  /** Kinds of things, each with words that are one: `{ crypto: ['bitcoin'] }`. */
   readonly concepts?: Readonly<Record<string, readonly string[]>>;
 };
 
-/** For a stem the stems that may stand in for it, each with its share of the word itself. */
+/** The stems that may stand in for each stem, with their shares of the word itself. */
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const word = () => z.string().regex(/^[^\s]+$/u, { error: 'a single word' });

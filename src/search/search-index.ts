@@ -17,7 +17,7 @@ export interface SearchResult {
   readonly matches: readonly { readonly word: string; readonly fields: readonly (typeof SEARCH_FIELDS)[number][]; readonly related: boolean }[];
   /** The words of the request that no tool has, and the words as which they were read. */
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
-  /** Whether the text was longer than is read; the rest was ignored. */
+  /** Marks a text that was longer than is read; the rest was ignored. */
   readonly truncated: boolean;
   /** The part of the score that past use of the tool gave, or, below zero, took; 0 when there was none. */
   readonly usage: number;
@@ -25,7 +25,7 @@ export interface SearchResult {
   readonly explanation: string;
 }
 
-/** What a search found. */
+/** The results of a search. */
 export interface Found {
   /** The best, best first. */
   readonly best: readonly { readonly entry: ToolEntry; readonly result: SearchResult }[];
@@ -55,7 +55,7 @@ export class SearchIndex {
     this.#options = options === undefined ? {} : checkRelatedWords(options);
   }
 
-  /** Which tools served past requests. */
+  /** The record of which tools served past requests. */
   get usage(): UsageHistory {
     return (this.#usage ??= new UsageHistory());
   }

@@ -53,7 +53,7 @@ export interface PastRequest {
   readonly tally: { common: number; stems: number; known: number; weight: number; weighedFor: object | undefined };
 }
 
-/** What is kept, and how much a use counts. Chosen together with the numbers of the votes; see `votes.ts`. */
+/** The bounds of what is kept, and the weight of a use. Chosen together with the numbers of the votes; see `votes.ts`. */
 export const USAGE = {
   /** Past requests that are kept; the one whose last use is oldest goes first. */
   capacity: 10_000,
@@ -63,7 +63,7 @@ export const USAGE = {
   longestStem: 64,
   /** Tools that one past request may speak for or against. */
   mostTools: 32,
-  /** What a past request still counts with each later use of the same request: repeating one is worth at most 1 / (1 − this) uses. */
+  /** The share that a past request keeps with each later use of the same request: repeating one is worth at most 1 / (1 − this) uses. */
   repetition: 0.9,
   /** A failure says less against a tool than a success says for it: often the arguments were wrong and not the tool. */
   failure: 0.5,
@@ -73,7 +73,7 @@ const NONE: ReadonlySet<never> = new Set<never>();
 
 /** A bounded number of past requests, found by their stems. The same stems are the same request. */
 export class UsageHistory implements Usage {
-  /** By their stems, in the order of their last use. */
+  /** The past requests by their stems, in the order of their last use. */
   #requests = new Map<string, PastRequest>();
   readonly #having = new Map<string, Set<PastRequest>>();
   #uses = 0;

@@ -5,9 +5,9 @@ import type { InvertedIndex } from './inverted-index.js';
 import { CHATTY, type Query } from './query.js';
 import { USAGE, type PastRequest, type UsageHistory } from './usage-history.js';
 
-/** What past requests say of one tool for a query. */
+/** The vote of past requests on one tool for a query. */
 export interface Vote {
-  /** In best scores of the query; below zero against the tool. */
+  /** The lift in best scores of the query; below zero against the tool. */
   readonly lift: number;
   /** The similarity of the most similar request that votes. */
   readonly nearest: number;
@@ -34,9 +34,9 @@ const VOTES = {
   ownEvidence: 0.2,
   /** The bonus of a tool whose past requests cover the whole query and went to no other tool, in best scores. */
   gain: 5,
-  /** Above 1, covering half the query gives less than half the bonus: it depends on similarity. */
+  /** The power of the covered share: above 1, covering half the query gives less than half the bonus: it depends on similarity. */
   coveragePower: 1.5,
-  /** Far below 1, a tool that has a part of the similar requests keeps most of the bonus: several tools may be right. */
+  /** The power of a tool's share of the requests: far below 1, a tool that has a part of the similar requests keeps most of the bonus: several tools may be right. */
   sharePower: 0.25,
   /** Past requests of so many stems count whole, longer ones less, as in BM25 with b = ¾. */
   usualStems: 12,
@@ -69,7 +69,7 @@ interface Count {
   nearest: number;
   sum: number;
   covered: number;
-  /** How often the stem in question was asked for. */
+  /** The number of times that the stem in question was asked for. */
   occurrences: number;
 }
 

@@ -9,7 +9,7 @@ export interface Word {
 
 /** A text as ranked search reads it. */
 export interface SearchWords {
-  /** In order, identifiers as their parts, without stop words. */
+  /** The words in order, identifiers as their parts, without stop words. */
   readonly words: readonly string[];
   /** Identifiers as a whole: `github` finds `GitHub` too. */
   readonly identifiers: readonly string[];
@@ -17,9 +17,9 @@ export interface SearchWords {
 
 /** Letters with their marks and digits, beginning with one (emoji carry marks too); a trailing `+` or `#` belongs to the word, or `c++` and `c#` would both be `c`. */
 export const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
-/** Where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
+/** The places where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
-/** Where letters meet digits: `mp3` is read as mp and 3, `utf8` as utf and 8. */
+/** The places where letters meet digits: `mp3` is read as mp and 3, `utf8` as utf and 8. */
 const LETTER_DIGIT = /(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
 
 /** English words so common that they say nothing about which tool is meant. */

@@ -5,12 +5,12 @@ import { globMatcher } from '../walls/glob-matcher.js';
 /** Bytes read by one call: 64 MiB of text, a few seconds. */
 const MAX_TOTAL_BYTES = 67_108_864;
 
-/** What a pass over many files did, filled while it runs. */
+/** The record of a pass over many files, filled while it runs. */
 export interface Pass {
   filesRead: number;
   /** Files that are not text, too large, or not readable. */
   filesSkipped: number;
-  /** Whether a bound was reached before the end. */
+  /** Marks a pass that reached a bound before the end. */
   truncated: boolean;
 }
 

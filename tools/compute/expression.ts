@@ -1,4 +1,4 @@
-/** What is wrong with an expression, and where, counted from 1. */
+/** A problem of an expression, with its place counted from 1. */
 export class ExpressionProblem extends Error {}
 
 /** Levels of parentheses, signs and powers: deeper nesting is an attack on the stack rather than arithmetic. */

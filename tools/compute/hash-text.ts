@@ -14,7 +14,7 @@ export interface TextHash {
   readonly algorithm: string;
   /** Lower-case hexadecimal digits. */
   readonly hash: string;
-  /** How many bytes were hashed. */
+  /** The number of bytes that were hashed. */
   readonly bytes: number;
 }
 

@@ -15,7 +15,7 @@ const Input = z.object({
 export interface CsvRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** How many rows match in all. */
+  /** The number of matching rows in all. */
   readonly found: number;
   readonly truncated: boolean;
 }

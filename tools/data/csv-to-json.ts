@@ -17,7 +17,7 @@ type Value = string | number | boolean | null;
 
 export interface CsvRecords {
   readonly records: readonly Readonly<Record<string, Value>>[];
-  /** How many there are in all. */
+  /** The number of rows in all. */
   readonly found: number;
   readonly truncated: boolean;
 }

@@ -19,7 +19,7 @@ export interface TextDiff {
   readonly diff: string;
   readonly added: number;
   readonly removed: number;
-  /** Whether no shorter diff exists; not known for very different long texts. */
+  /** Says that no shorter diff exists; not known for very different long texts. */
   readonly minimal: boolean;
 }
 

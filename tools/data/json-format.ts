@@ -13,7 +13,7 @@ const Input = z.object({
   sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
 });
 
-/** Checks JSON and lays it out anew; numbers keep their spelling and no entry is lost. */
+/** Checks JSON and lays it out again; numbers keep their spelling and no entry is lost. */
 @tool({
   name: 'json_format',
   description: 'Validates JSON text and returns it pretty-printed or minified, with sorted keys on request. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',

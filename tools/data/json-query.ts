@@ -17,7 +17,7 @@ const Input = z.object({
 
 export interface QueryResult {
   readonly values: readonly unknown[];
-  /** How many there are in all. */
+  /** The number of matches in all. */
   readonly found: number;
   readonly truncated: boolean;
 }

@@ -58,7 +58,7 @@ export class ReadFile {
   }
 }
 
-/** As many whole lines as fit; of a first line that alone is too long, its beginning. */
+/** Returns as many whole lines as fit; of a first line that alone is too long, its beginning. */
 function takeLines(lines: readonly string[]): { text: string; count: number } {
   let characters = 0;
   const end = lines.findIndex((line) => (characters += line.length + 1) > MAX_CHARACTERS);

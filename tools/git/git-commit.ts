@@ -100,11 +100,11 @@ export class GitCommit {
 
 interface Change {
   readonly path: string;
-  /** Whether the index has another content than the last commit. */
+  /** Marks a file whose content in the index differs from the last commit. */
   readonly inIndex: boolean;
-  /** Whether the file differs from the index. */
+  /** Marks a file that differs from the index. */
   readonly inTree: boolean;
-  /** Whether a commit of it would hold a secret; taking one out of the repository is welcome. */
+  /** Marks a file of which a commit would hold a secret; taking one out of the repository is welcome. */
   readonly secret: boolean;
 }
 
@@ -116,7 +116,7 @@ function changeIn(record: string, untracked: ReadonlySet<string>): Change {
   return { path, inIndex: !' ?D'.includes(index), inTree: tree !== ' ', secret: !gone && isSecret(path.split('/')) };
 }
 
-/** How git marks files that a merge left open. */
+/** The marks of files that a merge left open. */
 const CONFLICTS = new Set(['DD', 'AU', 'UD', 'UA', 'DU', 'AA', 'UU']);
 
 function isAtOrBelow(path: string, folder: string): boolean {

@@ -32,7 +32,7 @@ export function relativePaths(paths: readonly string[]): readonly string[] {
   });
 }
 
-/** What a command that shows contents may look at: these paths, or everything, but in either case no file with secrets. */
+/** Returns the pathspecs that a command which shows contents may look at: these paths, or everything, but in either case no file with secrets. */
 export function readablePathspecs(paths: readonly string[]): readonly string[] {
   return [...relativePaths(paths).map((path) => `:(literal)${path}`), ...WITHOUT_SECRETS];
 }

@@ -5,7 +5,7 @@ import { GitRepository } from './git-repository.js';
 
 /** Milliseconds for a push over a slow line. */
 const PUSH_TIMEOUT_MS = 120_000;
-/** How remotes are reached; `ext`, which starts any program, is not among them. */
+/** The protocols that reach remotes; `ext`, which starts any program, is not among them. */
 const PROTOCOLS = ['https', 'ssh', 'git', 'file'];
 
 const Input = z.object({

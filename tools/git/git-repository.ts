@@ -37,11 +37,11 @@ const ENVIRONMENT: Readonly<Record<string, string>> = { GIT_TERMINAL_PROMPT: '0'
 /** Options of every command that shows differences: no program from the configuration converts or compares files. */
 export const PLAIN_DIFF: readonly string[] = Object.freeze(['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short', '--ignore-submodules=all']);
 
-/** What one call of git asks for. */
+/** The options of one call of git. */
 export interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeoutMs'> {
   /** Ways git may reach other repositories, such as `ssh`. @default none */
   readonly protocols?: readonly string[];
-  /** Whether the paths are pathspecs with their magic, as `readablePathspecs` makes them. @default false */
+  /** Marks paths that are pathspecs with their magic, as `readablePathspecs` makes them. @default false */
   readonly pathspecs?: boolean;
 }
 
@@ -58,7 +58,7 @@ export function repositoryInput<In extends object>(this: OnRepository, input: In
 /** The git repository at the root of a `ProgramWall`, and only that one. */
 export class GitRepository {
   readonly #git: ProgramWall;
-  /** What calls touch: files of commits as `git:src/a.ts`, of the work tree as `file:src/a.ts`. */
+  /** The keys that calls touch: files of commits as `git:src/a.ts`, of the work tree as `file:src/a.ts`. */
   readonly keys: FileKeys;
 
   constructor(programs: ProgramWall = new ProgramWall()) {
@@ -98,7 +98,7 @@ export class GitRepository {
     return exitCode === 0 ? stdout.trim() : undefined;
   }
 
-  /** What to answer when git refused: its own first words, without places of this machine and without passwords. */
+  /** Returns the answer when git refused: its own first words, without places of this machine and without passwords. */
   failed(what: string, { stderr, stdout }: ProgramResult): ToolResult<never> {
     const lines = (stderr || stdout).split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hint:'));
     return fail(`Expected git to ${what}; it said: ${redacted(lines.slice(0, 3).join('; ')) || 'nothing'}`);

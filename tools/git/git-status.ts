@@ -71,7 +71,7 @@ function headerOf(records: readonly string[]) {
   return { branch: branch === '(detached)' ? null : branch, commit: commit === '(initial)' ? null : commit, upstream: value('upstream'), ahead: ahead ?? 0, behind: behind ?? 0 };
 }
 
-/** How many fields stand before the path in each kind of record of porcelain version 2. */
+/** The number of fields before the path in each kind of record of porcelain version 2. */
 const FIELDS_BEFORE_PATH: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10 };
 const CHANGES: Readonly<Record<string, string>> = { M: 'modified', T: 'type_changed', A: 'added', D: 'deleted', R: 'renamed', C: 'copied', U: 'conflicted' };
 

@@ -3,7 +3,7 @@ import { ToolError } from '../../src/index.js';
 import { FileWall } from '../walls/file-wall.js';
 import { isMissing, obstacle } from '../walls/file-errors.js';
 
-/** Where the notes of a project are, relative to the root. */
+/** The place of a project's notes, relative to the root. */
 export const NOTES_FILE = '.tooldex/notes.json';
 /** Notes kept at once: more is a database's work. */
 const MAX_NOTES = 1_000;
@@ -31,7 +31,7 @@ export class NoteStore {
     this.#now = now;
   }
 
-  /** What calls on the notes touch: the file that file tools know too. */
+  /** The keys that calls on the notes touch: the file that file tools know too. */
   get keys(): readonly string[] {
     return this.#files.keys.of(NOTES_FILE);
   }

@@ -7,7 +7,7 @@ const Input = z.object({});
 export interface DiskUsageAnswer {
   readonly totalBytes: number;
   readonly usedBytes: number;
-  /** What a program without special rights can still write. */
+  /** The bytes that a program without special rights can still write. */
   readonly availableBytes: number;
   readonly usedPercent: number;
 }

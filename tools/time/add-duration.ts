@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
 import { addMonths, DAY_MS, formatIso, ISO_RULE, isWritable, MINUTE_MS, parseIso } from './iso-date.js';
 
-/** Of any unit: more seconds than from the year 1 to 9999, so whatever is out of range is caught by the range of dates. */
+/** The maximum amount of any unit: more seconds than from the year 1 to 9999, so whatever is out of range is caught by the range of dates. */
 const MAX_AMOUNT = 400_000_000_000;
 const amount = (what: string) => z.number().int().min(-MAX_AMOUNT).max(MAX_AMOUNT).default(0).describe(`${what} to add; negative to go back`);
 

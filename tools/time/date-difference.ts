@@ -12,7 +12,7 @@ export interface TimeBetween {
   readonly totalDays: number;
   readonly totalHours: number;
   readonly totalSeconds: number;
-  /** Whether `to` is earlier than `from`. */
+  /** Says that `to` is earlier than `from`. */
   readonly backwards: boolean;
   /** The same time in calendar units, counted on from the earlier date. */
   readonly calendar: { readonly years: number; readonly months: number; readonly days: number; readonly hours: number; readonly minutes: number; readonly seconds: number };

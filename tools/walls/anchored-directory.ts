@@ -54,13 +54,13 @@ export class AnchoredDirectory {
     return `${this.base}/${name}`;
   }
 
-  /** Whether the directory lies below the root at this moment: it may have been moved while it was entered. */
+  /** Returns true if the directory lies below the root at this moment: it may have been moved while it was entered. */
   async isInside(): Promise<boolean> {
     if (this.handle === undefined) return (await realpath(this.base)) === join(this.base);
     return isInside(this.root, await readlink(this.base));
   }
 
-  /** Whether an opened file is the entry it was opened as, and lies below the root. */
+  /** Returns true if an opened file is the entry it was opened as, and lies below the root. */
   async holds(name: string, file: FileHandle): Promise<boolean> {
     if (this.handle !== undefined) return isInside(this.root, await readlink(`${DESCRIPTORS}/${file.fd}`));
     const [opened, entry] = await Promise.all([file.stat(), lstat(this.at(name))]);

@@ -45,7 +45,7 @@ const RUNS_NOTHING = new Set([
   ...['echo', 'printf', 'test', '[', '[[', 'true', 'false', ':', 'pwd', 'date', 'sleep', 'which', 'type', 'read', 'exit', 'return', 'wait', 'for', 'case', 'select'],
   ...['cat', 'ls', 'grep', 'egrep', 'fgrep', 'head', 'tail', 'wc', 'cut', 'tr', 'diff', 'cmp', 'basename', 'dirname', 'realpath', 'readlink', 'stat', 'file', 'du', 'df', 'ps', 'jq'],
 ]);
-/** They do, with one of these words. */
+/** The programs that run others with one of the words below. */
 const PACKAGE_MANAGERS = new Set(['npm', 'pnpm', 'yarn']);
 const RUNS_PROGRAM = new Set(['exec', 'x', 'dlx']);
 const HARMLESS_DEVICES = new Set(['/dev/null', '/dev/stdout', '/dev/stderr', '/dev/tty']);
@@ -67,7 +67,7 @@ function isCriticalCommand({ words, writesTo, nested }: ShellCommand, depth: num
   return mayRunItsWords(command) && (command.length > MAX_WORDS || command.some((_, i) => i > 0 && isCriticalArgument(command.slice(i), depth)));
 }
 
-/** Whether words would be critical as the command that another program runs; its options cannot be told from its values. */
+/** Returns true if words would be critical as the command that another program runs; its options cannot be told from its values. */
 function isCriticalArgument(command: readonly ShellWord[], depth: number): boolean {
   const [first] = command;
   if (first === undefined) return false;
@@ -119,7 +119,7 @@ function isCriticalShell(rest: readonly ShellWord[], depth: number): boolean {
 /** Modules of Python that run no code of their arguments. */
 const PLAIN_MODULES = new Set(['json.tool', 'mypy', 'pip', 'pytest', 'unittest', 'venv']);
 
-/** Whether an interpreter is given a file of the project to run, and no code. */
+/** Returns true if an interpreter is given a file of the project to run, and no code. */
 function isScript(name: string, rest: readonly ShellWord[]): boolean {
   const [first, second] = rest;
   if (first === undefined || first.expands) return false;
@@ -137,10 +137,10 @@ type Rule = (rest: readonly ShellWord[]) => boolean;
 
 const isCriticalScript: Rule = (rest) => rest[0] === undefined || rest[0].expands || rest[0].text.startsWith('-') || isOutside(rest[0]);
 const leavesFolder: Rule = (rest) => operandsOf(rest).length !== 1 || rest.some((word) => word.expands || isOutside(word));
-/** awk can start programs and write files: only code that has no sign of it is plain. */
+/** Returns true for awk code with any sign that it starts programs or writes files: only code without one is plain. */
 const isCriticalAwk: Rule = (rest) => hasFlag(rest, 'fe', ['--file', '--source', '--exec']) || operandsOf(rest).some(({ text, expands }) => expands || /system|getline|[|>@]/.test(text));
 
-/** What makes single programs critical; what they are given is known and no command. */
+/** The rules that make single programs critical; what they are given is known and no command. */
 const PROGRAM_RULES: Readonly<Record<string, Rule>> = {
   rm: (rest) => hasFlag(rest, 'rR', ['--recursive']) && operandsOf(rest).some((word) => word.expands || isBroad(word.text)),
   dd: (rest) => rest.some(({ text, expands }) => text.startsWith('of=') && isOutside({ text: text.slice(3), expands })),
@@ -224,12 +224,12 @@ function operandsOf(rest: readonly ShellWord[]): readonly ShellWord[] {
   return rest.filter(({ text }, i) => (end >= 0 && i > end) || (i !== end && !text.startsWith('-')));
 }
 
-/** What a word names, also one that is glued to its option: `-o/etc/x`, `--output=/etc/x`. */
+/** Returns the place that a word names, also one that is glued to its option: `-o/etc/x`, `--output=/etc/x`. */
 function placeIn({ text, expands }: ShellWord): ShellWord {
   return { text: text.startsWith('--') ? text.slice(text.indexOf('=') + 1) : text.startsWith('-') ? text.slice(2) : text, expands };
 }
 
-/** Where copies go: the last operand, or what `-t` names. */
+/** Returns the target of a copy: the last operand, or the place that `-t` names. */
 function targetOf(rest: readonly ShellWord[]): ShellWord {
   const named = rest.findIndex(({ text }) => text === '-t' || text === '--target-directory');
   const joined = rest.find(({ text }) => text.startsWith('--target-directory='));

@@ -1,10 +1,10 @@
 import { fail, isToolError, ToolError, type ToolResult } from '../../src/index.js';
 import { forbiddenPath, showPath } from './path-rules.js';
 
-/** Why a path that was fine is refused after all. */
+/** The reason why a path that was fine is refused after all. */
 export const CHANGED = 'it changed while it was opened';
 
-/** What a system's error says to the reader, without the machine's paths that its own message has. */
+/** The meaning of a system's error for the reader, without the machine's paths that its own message has. */
 const FOUND: Readonly<Record<string, string>> = {
   ENOENT: 'nothing there',
   ENOTDIR: 'a file where a folder is needed',
@@ -15,10 +15,10 @@ const FOUND: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'a name that is too long',
 };
 
-/** Something in the way that the caller can act on; `reason` is for programs. */
+/** Returns the error of something in the way that the caller can act on; `reason` is for programs. */
 export function obstacle(path: unknown, reason: string, expected: string, found: string): ToolError {
   const shown = showPath(path);
-  return new ToolError('EXECUTION_FAILED', `expected ${expected} at ${JSON.stringify(shown)}, found ${found}`, { details: { path: shown, reason } });
+  return new ToolError('EXECUTION_FAILED', `Expected ${expected} at ${JSON.stringify(shown)}, got ${found}.`, { details: { path: shown, reason } });
 }
 
 export function limitExceeded(path: unknown, expected: string, found: number | string): ToolError {
@@ -34,7 +34,7 @@ export function explainSystemError(path: unknown, error: unknown): unknown {
   return obstacle(path, code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : code, 'an accessible file or folder', FOUND[code] ?? code);
 }
 
-/** Whether an error says that nothing is there. */
+/** Returns true if an error says that nothing is there. */
 export function isMissing(error: unknown): boolean {
   return isToolError(error, 'EXECUTION_FAILED') && error.details['reason'] === 'missing';
 }

@@ -15,7 +15,7 @@ export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 export interface Entry {
   readonly name: string;
   readonly kind: EntryKind;
-  /** Only of files. */
+  /** The size, of files only. */
   readonly bytes?: number;
 }
 

@@ -84,7 +84,7 @@ function textSegments(path: string, roots: readonly string[]): readonly string[]
   }
 }
 
-/** Whether a folder finds one of its entries in the other case too; nothing when it has none with letters. */
+/** Returns true if a folder answers to one of its entries in the other case too; nothing when it has none with letters. */
 function ignoresCaseAt(folder: string): boolean | undefined {
   const name = readdirSync(folder).find((each) => /^[\x20-\x7e]*[a-z][\x20-\x7e]*$/i.test(each));
   if (name === undefined) return undefined;

@@ -25,7 +25,7 @@ export interface FileWallOptions {
   readonly maxWalkEntries?: number;
   /** Lets `.env` files, private keys and the like through; the folder of git never. @default false */
   readonly allowSecrets?: boolean;
-  /** Whether the file system takes `A.txt` and `a.txt` for one file. @default looked up when a key is first asked for */
+  /** Says that the file system takes `A.txt` and `a.txt` for one file. @default looked up when a key is first asked for */
   readonly ignoresCase?: boolean;
 }
 
@@ -66,7 +66,7 @@ interface Place {
 export class FileWall {
   readonly #root: string;
   readonly #limits: Required<Omit<FileWallOptions, 'ignoresCase'>>;
-  /** What calls touch below the root. */
+  /** The keys of what calls touch below the root. */
   readonly keys: FileKeys;
 
   /** Touches nothing: the root is looked at by the first call. */
@@ -91,7 +91,7 @@ export class FileWall {
     return join(root, ...segments);
   }
 
-  /** What is there, following links; nothing when there is nothing. */
+  /** Returns what is there, following links; nothing when there is nothing. */
   async stat(path: string): Promise<FileStat | undefined> {
     try {
       return await this.#use(path, await this.#locate(path, { write: false }), async (directory, name, shown) => {
@@ -202,7 +202,7 @@ export class FileWall {
     });
   }
 
-  /** Where a path really leads, checked as text, by real path and by name. */
+  /** Returns the place to which a path really leads, checked as text, by real path and by name. */
   async #locate(path: unknown, { write, keepLink = false }: { write: boolean; keepLink?: boolean }): Promise<Place> {
     const { allowSecrets } = this.#limits;
     try {

@@ -26,9 +26,9 @@ export interface FetchAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Whether the body was longer than what was kept. */
+  /** Marks a body that was longer than what was kept. */
   readonly truncated: boolean;
-  /** Where each redirect led. */
+  /** The addresses to which redirects led. */
   readonly redirects: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** Whose an address is: anyone's, one's own network's, or nobody's that a tool should ever talk to. */
+/** The owner of an address: anyone, the user's own network, or nobody that a tool should ever talk to. */
 export type AddressClass = 'public' | 'private' | 'forbidden';
 
 type Range = readonly [address: string, prefix: number];
@@ -18,7 +18,7 @@ const PRIVATE_V6 = ranges('ipv6', [
   ['fc00::', 7], // unique-local
 ]);
 
-/** Never a web server that someone means: special purposes, and the services that hand out a machine's credentials. */
+/** The ranges in which no web server is that a user means: special purposes, and the services that hand out a machine's credentials. */
 const FORBIDDEN_V4 = ranges('ipv4', [
   ['0.0.0.0', 8], // "this host": connects to loopback on most systems
   ['100.100.100.200', 32], // instance metadata of a cloud, inside the carrier-grade range

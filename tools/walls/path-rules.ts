@@ -8,7 +8,7 @@ export const MAX_PATH_LENGTH = 4_096;
 const SHOWN_LENGTH = 200;
 
 /**
- * What usually holds secrets, at any depth: files by name, and folders with all that is in them.
+ * The patterns of what usually holds secrets, at any depth: files by name, and folders with all that is in them.
  *
  * The one list for every wall: file tools compare names with it, git tools hand it to git, which knows the same patterns.
  */
@@ -69,7 +69,7 @@ export function containedSegments(root: string, path: string): string[] | undefi
   return segments[0] === '..' || isAbsolute(below) ? undefined : segments;
 }
 
-/** Whether a path is the root or below it; both must be real paths. */
+/** Returns true if a path is the root or below it; both must be real paths. */
 export function isInside(root: string, path: string): boolean {
   return containedSegments(root, path) !== undefined;
 }
@@ -85,13 +85,13 @@ export function refuseNames(path: unknown, segments: readonly string[], { allowS
   if (!allowSecrets && isSecret(segments)) throw forbiddenPath(path, 'it is a name of files with secrets');
 }
 
-/** Whether a file of this path, given by its segments, usually holds a secret. */
+/** Returns true if a file of this path, given by its segments, usually holds a secret. */
 export function isSecret(segments: readonly string[]): boolean {
   const path = segments.map(comparable).join('/');
   return SECRETS.some((matches) => matches(path));
 }
 
-/** Whether a folder is one that secrets are known by: under another name they would not be. */
+/** Returns true if a folder is one that secrets are known by: under another name they would not be. */
 export function isTellingFolder(segments: readonly string[]): boolean {
   const path = segments.map(comparable).join('/');
   return TELLING_FOLDERS.some((matches) => matches(path));

@@ -21,7 +21,7 @@ const PIPE_GRACE_MS = 100;
 
 /** The variables a program sees: where things are and which language to speak; no keys, and none that load code. */
 export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze(['PATH', 'HOME', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR']);
-/** What may be run when nothing else is said: this project's own runtime and its scripts. */
+/** The programs that may be run when nothing else is said: this project's own runtime and its scripts. */
 export const DEFAULT_PROGRAMS: readonly string[] = Object.freeze(['node', 'npm']);
 
 export interface ProgramWallOptions {
@@ -44,7 +44,7 @@ export interface RunOptions {
   /** Variables that a tool itself sets; never taken from a model's input. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number | undefined;
-  /** Which part of too long an output is kept. @default 'head' */
+  /** The part of too long an output that is kept. @default 'head' */
   readonly keep?: 'head' | 'tail';
 }
 
@@ -79,7 +79,7 @@ export interface ProgramResult {
 export class ProgramWall {
   readonly root: string;
   readonly allowedPrograms: readonly string[];
-  /** What lies below the root, by its names. */
+  /** The keys of what lies below the root. */
   readonly keys: FileKeys;
   readonly #options: ProgramWallOptions;
 

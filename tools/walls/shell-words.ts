@@ -2,7 +2,7 @@
 export interface ShellWord {
   /** The text without quotes and escapes. */
   readonly text: string;
-  /** Whether it holds a variable, a substitution, a glob or braces, so that the real word is another one. */
+  /** Marks a word with a variable, a substitution, a glob or braces, so that the real word is another one. */
   readonly expands: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface ShellCommand {
 
 export interface ShellParse {
   readonly commands: readonly ShellCommand[];
-  /** Whether the text is not what it seems: something left open, a function or list, a here-document, quotes of a kind not read here. */
+  /** Marks a text that is not what it seems: something left open, a function or list, a here-document, quotes of a kind not read here. */
   readonly opaque: boolean;
 }
 
@@ -137,7 +137,7 @@ class ShellReader {
     return { text, expands };
   }
 
-  /** Whether `{` starts a brace expansion (`{rm,-rf,/}`) and not a group or a literal. */
+  /** Returns true if `{` starts a brace expansion (`{rm,-rf,/}`) and not a group or a literal. */
   #bracesAt(at: number): boolean {
     for (let i = at + 1; i < this.line.length; i++) {
       const char = this.line[i] as string;

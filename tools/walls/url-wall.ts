@@ -11,7 +11,7 @@ export interface UrlWallOptions {
   readonly allowPrivate?: boolean;
   /** The ports that may be called, unless `allowPrivate` opens all. */
   readonly ports?: readonly number[];
-  /** Asked once per URL; what it answers is checked, and only that is connected to. */
+  /** The resolver, asked once per URL; its answer is checked, and only that is connected to. */
   readonly resolve?: Resolve;
 }
 

@@ -12,7 +12,7 @@ export interface UrlState {
   /** The URL that answered, after redirects. */
   readonly url: string;
   readonly status: number;
-  /** Whether the status is one of success. */
+  /** Marks a status of success. */
   readonly ok: boolean;
   readonly contentType: string | null;
   /** Bytes, as the server states them; unknown when it does not. */

@@ -19,7 +19,7 @@ export interface PageLinks {
   readonly url: string;
   readonly status: number;
   readonly links: readonly PageLink[];
-  /** How many there are in all. */
+  /** The number of links in all. */
   readonly found: number;
   readonly truncated: boolean;
 }

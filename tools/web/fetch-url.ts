@@ -16,7 +16,7 @@ const Input = z.object({
   maxChars: z.number().int().min(1).max(MAX_CHARS).default(USUAL_CHARS).describe('Most characters of text to return'),
 });
 
-/** What was read. `json` takes the place of `text` when the answer is JSON and fits in one piece. */
+/** The page that was read. `json` takes the place of `text` when the answer is JSON and fits in one piece. */
 export interface FetchedPage {
   readonly url: string;
   readonly status: number;

@@ -29,7 +29,7 @@ export interface HttpAnswer {
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Nothing when the answer is not text. */
+  /** The body; null when the answer is not text. */
   readonly body: string | null;
   readonly truncated: boolean;
 }

@@ -29,7 +29,7 @@ function canonicalUrl(text: string): string {
   return url.href;
 }
 
-/** What a request to a URL touches; where redirects lead is not known before. */
+/** Returns the key of what a request to a URL touches; where redirects lead is not known before. */
 export function urlKey(text: string): string {
   const url = new URL(canonicalUrl(text));
   url.hash = '';

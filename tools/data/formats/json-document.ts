@@ -4,7 +4,7 @@ export type JsonNode =
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
   | { readonly kind: 'object'; readonly entries: readonly (readonly [rawKey: string, value: JsonNode])[] };
 
-/** Where a text stops being JSON, counted from 1, and what was expected there. */
+/** The place where a text stops being JSON, counted from 1, and what was expected there. */
 export interface JsonProblem {
   readonly line: number;
   readonly column: number;
