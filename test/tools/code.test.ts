@@ -71,7 +71,7 @@ describe('search_text', () => {
   });
 
   it('fails on a place that is missing, and stops when no longer wanted', async () => {
-    expect(await search({ path: 'missing' })).toEqual(failed('nothing there'));
+    expect(await search({ path: 'missing' })).toEqual(failed('got nothing'));
     await expect(search({ include: '{a' })).rejects.toThrow('braces that are closed');
     await expect(search({}, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   });
@@ -116,8 +116,8 @@ describe('outline_file', () => {
   });
 
   it('fails for other languages and missing files', async () => {
-    expect(await new OutlineFile(wall).execute({ path: 'b.md' })).toEqual(failed('found ".md"'));
-    expect(await new OutlineFile(wall).execute({ path: 'no.ts' })).toEqual(failed('nothing there'));
+    expect(await new OutlineFile(wall).execute({ path: 'b.md' })).toEqual(failed('got ".md"'));
+    expect(await new OutlineFile(wall).execute({ path: 'no.ts' })).toEqual(failed('got nothing'));
   });
 });
 

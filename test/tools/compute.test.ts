@@ -78,7 +78,7 @@ describe('calculate', () => {
   });
 
   it('says where and what was expected', () => {
-    expect(calculate('1 + * 2')).toMatchObject({ message: 'expected a number, a name or "(", found "*" at character 5' });
+    expect(calculate('1 + * 2')).toMatchObject({ message: 'Expected a number, a name or "(", got "*" at character 5.' });
   });
 
   it('computes long flat expressions', () => {

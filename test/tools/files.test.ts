@@ -128,7 +128,7 @@ describe('list_directory', () => {
   });
 
   it.each(['missing', 'src/a.ts'])('fails on what is not a folder: %s', async (path) => {
-    expect(await new ListDirectory(wall).execute({ path })).toEqual(failed('expected'));
+    expect(await new ListDirectory(wall).execute({ path })).toEqual(failed('Expected'));
   });
 });
 
@@ -154,7 +154,7 @@ describe('read_file', () => {
 
   it('fails on what is missing, a folder, not text, or beyond the end', async () => {
     put('image', Buffer.from([0, 1, 2]));
-    expect(await read('missing')).toEqual(failed('nothing there'));
+    expect(await read('missing')).toEqual(failed('got nothing'));
     expect(await read('src')).toEqual(failed('a folder'));
     expect(await read('image')).toEqual(failed('UTF-8'));
     expect(await read('src/a.ts', 4)).toEqual(failed('up to 3'));
@@ -170,7 +170,7 @@ describe('write_file', () => {
   });
 
   it('replaces a file only when asked to', async () => {
-    expect(await write('src/a.ts', 'new')).toEqual(failed('ask for overwriting'));
+    expect(await write('src/a.ts', 'new')).toEqual(failed('Ask for overwriting'));
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
     expect(await write('src/a.ts', 'new', true)).toMatchObject({ created: false });
     expect(get('src/a.ts')).toBe('new');
@@ -195,7 +195,7 @@ describe('edit_file', () => {
     expect(get('src/a.ts')).toBe('on$&\ntwo\nthr$&$&\n');
   });
 
-  it.each([['o', 'on line 1, 2'], ['zero', 'found it nowhere'], ['one', 'the same text', 'one'], ['two ', 'without the spaces']])('changes nothing for %j', async (find, message, replace = 'x') => {
+  it.each([['o', 'on line 1, 2'], ['zero', 'got a text without it'], ['one', 'the same text', 'one'], ['two ', 'Without the spaces']])('changes nothing for %j', async (find, message, replace = 'x') => {
     expect(await edit(find, replace)).toEqual(failed(message));
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
@@ -207,7 +207,7 @@ describe('edit_file', () => {
 
   it('names lines quickly when the passage is everywhere on one line', async () => {
     put('src/a.ts', 'a'.repeat(1_000_000));
-    expect(await edit('a', 'b')).toEqual(failed('on line 1;'));
+    expect(await edit('a', 'b')).toEqual(failed('on line 1.'));
   });
 
   it('refuses a replacement that would fill the memory', async () => {
@@ -231,7 +231,7 @@ describe('file_info', () => {
   });
 
   it('fails when nothing is there', async () => {
-    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(failed('nothing there'));
+    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(failed('got nothing'));
   });
 });
 
@@ -247,14 +247,14 @@ describe('move_file', () => {
 
   it('replaces a file only when asked to, a folder never', async () => {
     put('b.txt', 'b');
-    expect(await move('b.txt', 'src/a.ts')).toEqual(failed('ask for overwriting'));
+    expect(await move('b.txt', 'src/a.ts')).toEqual(failed('Ask for overwriting'));
     expect(await move('b.txt', 'src', true)).toEqual(failed('a folder'));
     expect(await move('b.txt', 'src/a.ts', true)).toMatchObject({ overwritten: true });
     expect(get('src/a.ts')).toBe('b');
   });
 
   it('fails for what is missing, and makes no folder for it', async () => {
-    expect(await move('missing', 'new/place')).toEqual(failed('nothing there'));
+    expect(await move('missing', 'new/place')).toEqual(failed('got nothing'));
     expect(existsSync(join(root, 'new'))).toBe(false);
   });
 });
@@ -268,7 +268,7 @@ describe('delete_file', () => {
   });
 
   it.each(['src', 'missing'])('fails for %s', async (path) => {
-    expect(await new DeleteFile(wall).execute({ path }, {})).toEqual(failed('expected'));
+    expect(await new DeleteFile(wall).execute({ path }, {})).toEqual(failed('Expected'));
     expect(existsSync(join(root, 'src'))).toBe(true);
   });
 });
@@ -281,7 +281,7 @@ describe('find_files', () => {
     expect(await find('src/**/*.ts')).toEqual({ files: ['src/a.ts', 'src/b.ts', 'src/deep/c.ts'], found: 3, truncated: false });
     expect(await find('*.{js,ts}', '.', 2)).toEqual({ files: ['b.js', 'src/a.ts'], found: 4, truncated: true });
     expect(await find('*.ts', 'src/deep')).toMatchObject({ files: ['src/deep/c.ts'] });
-    expect(await find('*', 'missing')).toEqual(failed('nothing there'));
+    expect(await find('*', 'missing')).toEqual(failed('got nothing'));
   });
 });
 
@@ -316,6 +316,6 @@ describe('globMatcher', () => {
   });
 
   it.each(['', '{a,{b,c}}', '{a', 'a}', 'x'.repeat(501), '{a,b}'.repeat(7)])('refuses %j', (pattern) => {
-    expect(() => globMatcher(pattern)).toThrow('expected a file pattern');
+    expect(() => globMatcher(pattern)).toThrow('Expected a file pattern');
   });
 });

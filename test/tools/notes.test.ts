@@ -34,14 +34,14 @@ describe('the tools for notes', () => {
   it('make nothing by reading', async () => {
     expect(await list()).toEqual({ notes: [], total: 0, truncated: false });
     expect(await search('x')).toMatchObject({ total: 0 });
-    expect(await remove('note-1')).toEqual(failed('list the notes'));
+    expect(await remove('note-1')).toEqual(failed('List the notes'));
     expect(readdirSync(root)).toEqual([]);
   });
 
   it.each(['', 'not json', '[]', '{"version":2,"nextId":1,"notes":[]}', '{"version":1,"nextId":1,"notes":[{"id":1}]}'])('leave a damaged file as it is: %j', async (text) => {
     mkdirSync(join(root, '.tooldex'));
     writeFileSync(file, text);
-    for (const call of [add('x'), list(), search('x'), remove('note-1')]) expect(await call).toEqual(failed('repair or move the file'));
+    for (const call of [add('x'), list(), search('x'), remove('note-1')]) expect(await call).toEqual(failed('Repair or move the file'));
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
@@ -71,7 +71,7 @@ describe('note_add', () => {
     mkdirSync(join(root, '.tooldex'));
     const notes = Array.from({ length: 1_000 }, (_, index) => ({ id: `note-${index + 1}`, text: 'x', tags: [], created: '' }));
     writeFileSync(file, JSON.stringify({ version: 1, nextId: 1_001, notes }));
-    await expect(add('one more')).rejects.toThrow('expected fewer than 1000 notes');
+    await expect(add('one more')).rejects.toThrow('Expected fewer than 1000 notes');
     await remove('note-5');
     expect(await add('one more')).toMatchObject({ id: 'note-1001' });
   });

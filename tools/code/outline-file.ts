@@ -47,7 +47,7 @@ export class OutlineFile {
     return orFail(async () => {
       const extension = posix.extname(path).toLowerCase();
       const language = LANGUAGE_OF_EXTENSION.get(extension);
-      if (language === undefined) return fail(`expected a file ending in ${[...LANGUAGE_OF_EXTENSION.keys()].join(', ')}, found "${extension}"; use read_file`);
+      if (language === undefined) return fail(`Expected a file ending in ${[...LANGUAGE_OF_EXTENSION.keys()].join(', ')}, got "${extension}". Use read_file.`);
       const lines = linesOf(await this.files.readText(path));
       const entries = lines.map((text, index) => declarationIn(text, index + 1, language)).filter((entry): entry is OutlineEntry => entry !== undefined);
       return { path: this.files.relative(path), language, totalLines: lines.length, entries: entries.slice(0, MAX_ENTRIES), truncated: entries.length > MAX_ENTRIES };

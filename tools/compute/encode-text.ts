@@ -38,7 +38,7 @@ export class EncodeText {
   execute({ text, format, direction }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
     if (direction === 'encode') {
       // Half a surrogate pair has no UTF-8 form and would silently become another character.
-      if (Buffer.from(text).toString() !== text) return fail('expected text of whole Unicode characters, found half of a surrogate pair; remove it');
+      if (Buffer.from(text).toString() !== text) return fail('Expected text of whole Unicode characters, got half of a surrogate pair. Remove it.');
       return { text: format === 'url' ? encodeURIComponent(text) : Buffer.from(text).toString(format) };
     }
     return format === 'url' ? decodeUrl(text) : decodeBytes(text, format);
@@ -49,7 +49,7 @@ function decodeUrl(text: string): { readonly text: string } | ToolResult<never> 
   try {
     return { text: decodeURIComponent(text) };
   } catch {
-    return fail('expected percent-encoded UTF-8 text, found a "%" that does not begin a valid code; a plain percent sign is written %25');
+    return fail('Expected percent-encoded UTF-8 text, got a "%" that does not begin a valid code. A plain percent sign is written %25.');
   }
 }
 
@@ -58,11 +58,11 @@ function decodeBytes(text: string, format: 'base64' | 'base64url' | 'hex'): { re
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, format);
   // The decoder skips what it does not know, so only a text that comes out again as it went in was valid.
-  if (canonical(bytes.toString(format), format) !== canonical(compact, format)) return fail(`expected text in ${format}, found characters or a length that do not belong to it; check that it is complete`);
+  if (canonical(bytes.toString(format), format) !== canonical(compact, format)) return fail(`Expected text in ${format}, got characters or a length that do not belong to it. Check that it is complete.`);
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
-    return fail(`expected ${format} of UTF-8 text, found ${bytes.length} bytes that are none; it may be a picture or another file`);
+    return fail(`Expected ${format} of UTF-8 text, got ${bytes.length} bytes that are none. It may be a picture or another file.`);
   }
 }
 

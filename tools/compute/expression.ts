@@ -42,7 +42,7 @@ export const KNOWN_NAMES: readonly string[] = [...CONSTANTS.keys(), ...FUNCTIONS
 export function evaluate(text: string): number {
   const parser = new Parser(text);
   const value = parser.whole();
-  if (!Number.isFinite(value)) throw new ExpressionProblem('expected a finite result, found one that is undefined or too large; check divisions by zero, roots and powers');
+  if (!Number.isFinite(value)) throw new ExpressionProblem('Expected a finite result, got one that is undefined or too large. Check divisions by zero, roots and powers.');
   return value === 0 ? 0 : value; // No negative zero: JSON has none.
 }
 
@@ -100,7 +100,7 @@ class Parser {
     const constant = CONSTANTS.get(name);
     if (constant !== undefined) return constant;
     const known = FUNCTIONS.get(name);
-    if (known === undefined) throw new ExpressionProblem(`expected one of ${KNOWN_NAMES.join(', ')}, found "${name.slice(0, 30)}" at character ${start + 1}`);
+    if (known === undefined) throw new ExpressionProblem(`Expected one of ${KNOWN_NAMES.join(', ')}, got "${name.slice(0, 30)}" at character ${start + 1}.`);
     return this.#call(name, known);
   }
 
@@ -116,7 +116,7 @@ class Parser {
 
   #deeper(work: () => number): number {
     this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) throw new ExpressionProblem(`expected at most ${MAX_DEPTH} levels, found more; compute it in parts`);
+    if (this.#depth > MAX_DEPTH) throw new ExpressionProblem(`Expected at most ${MAX_DEPTH} levels, got more. Compute it in parts.`);
     const value = work();
     this.#depth -= 1;
     return value;
@@ -142,6 +142,6 @@ class Parser {
 
   #expected(what: string): ExpressionProblem {
     const found = this.#peek();
-    return new ExpressionProblem(`expected ${what}, found ${found === undefined ? 'the end' : JSON.stringify(found)} at character ${this.#at + 1}`);
+    return new ExpressionProblem(`Expected ${what}, got ${found === undefined ? 'the end' : JSON.stringify(found)} at character ${this.#at + 1}.`);
   }
 }

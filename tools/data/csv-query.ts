@@ -49,7 +49,7 @@ export class CsvQuery {
     if (typeof table === 'string') return fail(table);
     const columns = select ?? table.columns;
     const unknown = [...columns, ...Object.keys(where)].find((column) => !table.columns.includes(column));
-    if (unknown !== undefined) return fail(`expected one of the columns ${table.columns.slice(0, 50).map((column) => JSON.stringify(column)).join(', ')}, found "${unknown}"`);
+    if (unknown !== undefined) return fail(`Expected one of the columns ${table.columns.slice(0, 50).map((column) => JSON.stringify(column)).join(', ')}, got "${unknown}".`);
     const wanted = Object.entries(where).map(([column, value]) => ({ index: table.columns.indexOf(column), value }));
     const positions = columns.map((column) => table.columns.indexOf(column));
     const matching = table.rows.filter((row) => wanted.every(({ index, value }) => row[index] === value));

@@ -50,7 +50,7 @@ export class DiffText {
   execute({ before, after, context = 3 }: z.input<typeof Input>): TextDiff | ToolResult<never> {
     const { lines, minimal } = diffLines(splitLines(before), splitLines(after));
     const diff = unified(lines, context);
-    if (diff.length > MAX_DIFF) return fail(`expected a diff of at most ${MAX_DIFF} characters, found ${diff.length}; compare smaller parts`);
+    if (diff.length > MAX_DIFF) return fail(`Expected a diff of at most ${MAX_DIFF} characters, got ${diff.length}. Compare smaller parts.`);
     const count = (kind: DiffLine['kind']) => lines.filter((line) => line.kind === kind).length;
     return { equal: before === after, diff, added: count('added'), removed: count('removed'), minimal };
   }

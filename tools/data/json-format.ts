@@ -44,7 +44,7 @@ export class JsonFormat {
       return fail(`expected JSON: line ${line}, column ${column}: ${message}; correct it there`, { line, column });
     }
     const text = writeJson(read.node, { indent: style === 'pretty' ? indent : 0, sortKeys });
-    if (text.length > MAX_OUTPUT) return fail(`expected an indented text of at most ${MAX_OUTPUT} characters, found ${text.length}; use the style "minify"`);
+    if (text.length > MAX_OUTPUT) return fail(`Expected an indented text of at most ${MAX_OUTPUT} characters, got ${text.length}. Use the style "minify".`);
     return { text };
   }
 }

@@ -76,7 +76,7 @@ function membersOf(value: unknown, step: Step): unknown[] {
 
 function nothingFor(step: Step, index: number, values: readonly unknown[]): string {
   const wanted = step.kind === 'key' ? `the key "${step.key}"` : step.kind === 'index' ? `an item at position ${step.index}` : 'members';
-  return `expected ${wanted} at step ${index + 1} of the path, found ${describe(values[0])}; change the path`;
+  return `Expected ${wanted} at step ${index + 1} of the path, got ${describe(values[0])}. Change the path.`;
 }
 
 function describe(value: unknown): string {

@@ -50,16 +50,16 @@ export class EditFile {
     return orFail(async () => {
       const text = await this.files.readText(path);
       const first = text.indexOf(find);
-      if (first < 0) return fail(`expected "find" to occur in ${JSON.stringify(path)}, found it nowhere${missHint(text, find)}`);
-      if (find === replace) return fail('expected "replace" to differ from "find", found the same text');
+      if (first < 0) return fail(`Expected "find" to occur in ${JSON.stringify(path)}, got a text without it${missHint(text, find)}.`);
+      if (find === replace) return fail('Expected "replace" to differ from "find", got the same text.');
       // The next place may overlap the first: "aa" fits "aaa" in two ways.
       if (!replaceAll && text.indexOf(find, first + 1) >= 0) {
-        return fail(`expected "find" to occur once in ${JSON.stringify(path)}, found it more often, on line ${linesOf(text, find).join(', ')}; add lines around it, or ask for replaceAll`);
+        return fail(`Expected "find" to occur once in ${JSON.stringify(path)}, got it more often, on line ${linesOf(text, find).join(', ')}. Add lines around it, or ask for replaceAll.`);
       }
       const replacements = replaceAll ? text.split(find).length - 1 : 1;
       // Worked out before the text is made: many short places and a long replacement would fill the memory.
       const length = text.length + replacements * (replace.length - find.length);
-      if (length > this.files.maxWriteBytes) throw new ToolError('LIMIT_EXCEEDED', `expected a file of at most ${this.files.maxWriteBytes} bytes after the edit, found ${length} characters`, { details: { path } });
+      if (length > this.files.maxWriteBytes) throw new ToolError('LIMIT_EXCEEDED', `Expected a file of at most ${this.files.maxWriteBytes} bytes after the edit, got ${length} characters.`, { details: { path } });
 
       signal?.throwIfAborted();
       const edited = replaceAll ? text.split(find).join(replace) : text.slice(0, first) + replace + text.slice(first + find.length);
@@ -70,9 +70,9 @@ export class EditFile {
 }
 
 function missHint(text: string, find: string): string {
-  if (find.includes('\n') && !find.includes('\r\n') && text.includes('\r\n')) return '; the file ends its lines with CRLF, "find" with LF';
-  if (text.includes(find.trim()) && find.trim() !== '') return '; without the spaces around it, it occurs';
-  return '; read the file again and copy the passage exactly';
+  if (find.includes('\n') && !find.includes('\r\n') && text.includes('\r\n')) return '. The file ends its lines with CRLF, "find" with LF';
+  if (text.includes(find.trim()) && find.trim() !== '') return '. Without the spaces around it, it occurs';
+  return '. Read the file again and copy the passage exactly';
 }
 
 /** The first lines on which the passage begins; each is looked at once, however often it occurs there. */

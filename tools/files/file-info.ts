@@ -38,6 +38,6 @@ export class FileInfo {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
   async execute({ path }: z.input<typeof Input>) {
-    return orFail(async () => (await this.files.stat(path)) ?? fail(`expected a file or folder at ${JSON.stringify(path)}, found nothing there`, { path, reason: 'missing' }));
+    return orFail(async () => (await this.files.stat(path)) ?? fail(`Expected a file or folder at ${JSON.stringify(path)}, got nothing.`, { path, reason: 'missing' }));
   }
 }

@@ -48,7 +48,7 @@ export class ReadFile {
     return orFail(async () => {
       const lines = (await this.files.readText(path)).split('\n');
       if (lines.at(-1) === '') lines.pop(); // What follows the last line end is not a line.
-      if (offset > Math.max(lines.length, 1)) return fail(`expected "offset" up to ${lines.length}, the number of lines of ${JSON.stringify(path)}, found ${offset}`);
+      if (offset > Math.max(lines.length, 1)) return fail(`Expected "offset" up to ${lines.length}, the number of lines of ${JSON.stringify(path)}, got ${offset}.`);
 
       const { text, count } = takeLines(lines.slice(offset - 1, offset - 1 + limit));
       const lastLine = offset - 1 + count;

@@ -57,7 +57,7 @@ export class GitBlame {
     const paths = relativePaths([path]);
     // Blame knows no --end-of-options, so it gets a hash.
     const commit = await this.repository.commitOf(revision(asked), signal);
-    if (commit === undefined) return fail(`Expected a commit, found none named ${asked}; list commits with git_log`);
+    if (commit === undefined) return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
     const range = `${startLine},${startLine + lineCount - 1}`;
     const result = await this.repository.read(['blame', '--no-ignore-revs-file', '--line-porcelain', '--no-textconv', '-L', range, commit, '--', ...paths], { signal });
     if (result.exitCode !== 0) return this.repository.failed('blame the file', result);

@@ -58,15 +58,15 @@ export class GitCommit {
     if (message.trim() === '' || message.includes('\0')) return fail('Expected a commit message with text and without NUL characters');
     // Asked first: a commit that fails for want of a name would leave the files staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
-    if (identity.exitCode !== 0) return fail('Expected a configured git identity, found none; set user.name and user.email');
+    if (identity.exitCode !== 0) return fail('Expected a configured git identity, got none. Set user.name and user.email.');
     const found = await this.#changesIn(chosen, signal);
     if (!Array.isArray(found)) return found;
     const changes = found.filter(({ secret }) => !secret);
     const leftOut = found.filter(({ secret }) => secret);
-    if (changes.length === 0) return fail('Expected changes beside files with secrets, found none; those are committed by a person');
+    if (changes.length === 0) return fail('Expected changes beside files with secrets, got none. Those are committed by the user.');
     // Without paths the whole index is committed.
     const staged = chosen.length === 0 ? leftOut.find(({ inIndex }) => inIndex) : undefined;
-    if (staged !== undefined) return fail(`Expected no file with secrets to be staged, found ${staged.path}; unstage it, or name the paths to commit`);
+    if (staged !== undefined) return fail(`Expected no file with secrets to be staged, got ${staged.path}. Unstage it, or name the paths to commit.`);
     // Exactly the files that changed: for a folder git would look into submodules, under their own configuration.
     const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
     // Given no path at all, git would add everything.
@@ -90,11 +90,11 @@ export class GitCommit {
     const untracked = new Set(records.filter((record) => record.startsWith('??')).map((record) => record.slice(3)));
     const changes = records.map((record) => changeIn(record, untracked));
     const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
-    if (conflict !== undefined) return fail(`Expected no conflicts, found one in ${conflict.slice(3)}; resolve it and stage it`);
-    if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS)) return fail(`Expected at most ${MAX_PATHS} changed files at the paths, found more; commit fewer at a time`);
+    if (conflict !== undefined) return fail(`Expected no conflicts, got one in ${conflict.slice(3)}. Resolve it and stage it.`);
+    if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS)) return fail(`Expected at most ${MAX_PATHS} changed files at the paths, got more. Commit fewer at a time.`);
     const unchanged = chosen.find((path) => !changes.some((change) => isAtOrBelow(change.path, path)));
-    if (unchanged !== undefined) return fail(`Expected changes in ${unchanged}, found none; see git_status`);
-    return changes.length > 0 ? changes : fail('Expected changes to commit, found none');
+    if (unchanged !== undefined) return fail(`Expected changes in ${unchanged}, got none. See git_status.`);
+    return changes.length > 0 ? changes : fail('Expected changes to commit, got none.');
   }
 }
 

@@ -41,5 +41,5 @@ export function readablePathspecs(paths: readonly string[]): readonly string[] {
 const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map((pattern) => `:(exclude,icase,glob)**/${pattern}`);
 
 function invalid(expected: string, found: string): ToolError {
-  return new ToolError('INVALID_INPUT', `Expected ${expected}, found ${JSON.stringify(found).slice(0, 100)}`);
+  return new ToolError('INVALID_INPUT', `Expected ${expected}, got ${JSON.stringify(found).slice(0, 100)}.`);
 }

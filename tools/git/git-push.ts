@@ -54,9 +54,9 @@ export class GitPush {
     const target = plainName(remote);
     const asked = branch === undefined ? undefined : plainName(branch);
     const remotes = (await this.repository.read(['remote'], { signal })).stdout.split('\n').filter((each) => each !== '');
-    if (!remotes.includes(target)) return fail(`Expected a remote of the repository (${remotes.join(', ') || 'it has none'}), found ${target}`);
+    if (!remotes.includes(target)) return fail(`Expected a remote of the repository (${remotes.join(', ') || 'it has none'}), got ${target}.`);
     const name = asked ?? (await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })).stdout.trim();
-    if (name === '') return fail('Expected a branch to push, found a detached HEAD; name a branch');
+    if (name === '') return fail('Expected a branch to push, got a detached HEAD. Name a branch.');
     const flags = [...(force ? ['--force'] : []), ...(setUpstream ? ['--set-upstream'] : [])];
     const argv = ['push', '--porcelain', '--no-verify', '--no-signed', '--no-follow-tags', '--no-recurse-submodules', ...flags, '--end-of-options', target, `refs/heads/${name}:refs/heads/${name}`];
     const result = await this.repository.write(argv, { signal, timeoutMs: PUSH_TIMEOUT_MS, protocols: PROTOCOLS });

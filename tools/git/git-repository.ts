@@ -87,7 +87,7 @@ export class GitRepository {
     const keys = await this.#checkedConfiguration(options.signal);
     const own = keys.find(({ scope, key }) => (scope === 'local' || scope === 'worktree') && startsProgram(key));
     if (own !== undefined) {
-      throw new ToolError('FORBIDDEN_PROGRAM', `Expected a repository whose own configuration starts no programs, found ${own.key.slice(0, 100)}; remove it or put it into your user configuration`);
+      throw new ToolError('FORBIDDEN_PROGRAM', `Expected a repository whose own configuration starts no programs, got ${own.key.slice(0, 100)}. Remove it or put it into your user configuration.`);
     }
     return this.#run(argv, HARDENING, options);
   }
@@ -109,7 +109,7 @@ export class GitRepository {
     const where = await this.#run(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir'], HARDENING, { signal });
     const root = await realpath(this.#git.root);
     const [top, ...folders] = where.stdout.trimEnd().split('\n');
-    if (where.exitCode !== 0 || top === undefined) throw new ToolError('EXECUTION_FAILED', 'Expected a git repository with a work tree at the root, found none that git trusts');
+    if (where.exitCode !== 0 || top === undefined) throw new ToolError('EXECUTION_FAILED', 'Expected a git repository with a work tree at the root, got none that git trusts.');
     const real = await Promise.all([top, ...folders].map((folder) => realpath(folder).catch(() => '')));
     // `core.worktree`, a `.git` file or a link could make another folder of the machine the repository.
     if (real[0] !== root || real.length !== 3 || !real.every((folder) => folder !== '' && isInside(root, folder))) {

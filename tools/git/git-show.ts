@@ -50,7 +50,7 @@ export class GitShow {
   async execute({ revision: asked = 'HEAD', paths = [] }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitShowAnswer | ToolResult<never>> {
     const pathspecs = readablePathspecs(paths);
     const commit = await this.repository.commitOf(revision(asked), signal);
-    if (commit === undefined) return fail(`Expected a commit, found none named ${asked}; list commits with git_log`);
+    if (commit === undefined) return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
     const head = await this.repository.read(['show', '--no-patch', '--no-color', '--no-show-signature', '--format=%an%x00%aI%x00%B', commit, '--'], { signal });
     const changes = await this.repository.read(['show', ...PLAIN_DIFF, '--no-show-signature', '--diff-merges=first-parent', '--format=', commit, '--', ...pathspecs], { signal, pathspecs: true });
     if (head.exitCode !== 0) return this.repository.failed('show the commit', head);

@@ -43,7 +43,7 @@ export class NoteDelete {
     signal?.throwIfAborted();
     return orFail(async () => {
       const deleted = await this.notes.remove(id);
-      return deleted ? { deleted } : fail(`expected the id of a note, found ${JSON.stringify(id)}; list the notes for their ids`);
+      return deleted ? { deleted } : fail(`Expected the id of a note, got ${JSON.stringify(id)}. List the notes for their ids.`);
     });
   }
 }

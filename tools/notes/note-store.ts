@@ -43,7 +43,7 @@ export class NoteStore {
   /** Adds a note under the next number, which no other note ever had. */
   async add(text: string, tags: readonly string[]): Promise<Note> {
     return this.#change((file) => {
-      if (file.notes.length >= MAX_NOTES) throw new ToolError('LIMIT_EXCEEDED', `expected fewer than ${MAX_NOTES} notes, found ${file.notes.length}; delete some first`);
+      if (file.notes.length >= MAX_NOTES) throw new ToolError('LIMIT_EXCEEDED', `Expected fewer than ${MAX_NOTES} notes, got ${file.notes.length}. Delete some first.`);
       const note: Note = { id: `note-${file.nextId}`, text, tags: [...new Set(tags)], created: new Date(this.#now()).toISOString() };
       return { changed: { ...file, nextId: file.nextId + 1, notes: [...file.notes, note] }, result: note };
     });
@@ -77,7 +77,7 @@ export class NoteStore {
     }
     const parsed = NotesFile.safeParse(parseJson(text));
     // Never replaced by an empty list: what a person wrote there can still be repaired.
-    if (!parsed.success) throw obstacle(NOTES_FILE, 'damaged', 'notes as this tool writes them', 'something else; repair or move the file');
+    if (!parsed.success) throw obstacle(NOTES_FILE, 'damaged', 'notes as this tool writes them', 'something else. Repair or move the file');
     return parsed.data;
   }
 }

@@ -39,7 +39,7 @@ export class DiskUsage {
 
   async execute(): Promise<DiskUsageAnswer | ToolResult<never>> {
     const disk = await statfs(this.root).catch(() => undefined);
-    if (disk === undefined) return fail('Expected the root to be a folder on a readable file system, found none');
+    if (disk === undefined) return fail('Expected the root to be a folder on a readable file system, got none.');
     const [totalBytes, usedBytes] = [disk.blocks * disk.bsize, (disk.blocks - disk.bfree) * disk.bsize];
     return { totalBytes, usedBytes, availableBytes: disk.bavail * disk.bsize, usedPercent: totalBytes === 0 ? 0 : Math.round((usedBytes / totalBytes) * 1000) / 10 };
   }

@@ -84,5 +84,5 @@ export class RunTests {
 /** A filter can name tests, but never be an option (`--config=…` loads code) or reach the shell that npm starts. */
 function checkedFilter(filter: string): string {
   if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..')) return filter;
-  throw new ToolError('INVALID_INPUT', `Expected a filter of letters, digits, spaces and . _ / @ - that starts with none of the last four, found ${JSON.stringify(filter).slice(0, 100)}`);
+  throw new ToolError('INVALID_INPUT', `Expected a filter of letters, digits, spaces and . _ / @ - that starts with none of the last four, got ${JSON.stringify(filter).slice(0, 100)}.`);
 }

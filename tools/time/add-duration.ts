@@ -43,11 +43,11 @@ const Input = z.object({
 export class AddDuration {
   execute({ date, years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0 }: z.input<typeof Input>): { readonly date: string; readonly weekday: string } | ToolResult<never> {
     const start = parseIso(date);
-    if (start === undefined) return fail(`expected ${ISO_RULE}, found "${date.slice(0, 64)}"`);
-    if (start.offsetMinutes === undefined && (hours !== 0 || minutes !== 0 || seconds !== 0)) return fail('expected a date with a time to add hours, minutes or seconds to, found a date without; write it as 2024-02-29T00:00:00Z');
+    if (start === undefined) return fail(`Expected ${ISO_RULE}, got "${date.slice(0, 64)}".`);
+    if (start.offsetMinutes === undefined && (hours !== 0 || minutes !== 0 || seconds !== 0)) return fail('Expected a date with a time to add hours, minutes or seconds to, got a date without. Write it as 2024-02-29T00:00:00Z.');
     const monthsLater = addMonths(start.wallMs, years * 12 + months);
     const wallMs = monthsLater + (weeks * 7 + days) * DAY_MS + (hours * 60 + minutes) * MINUTE_MS + seconds * 1_000;
-    if (!isWritable(wallMs)) return fail('expected a result between the years 1 and 9999, found one outside; add less');
+    if (!isWritable(wallMs)) return fail('Expected a result between the years 1 and 9999, got one outside. Add less.');
     return { date: formatIso({ ...start, wallMs }), weekday: WEEKDAYS[new Date(wallMs).getUTCDay()] ?? '' };
   }
 }

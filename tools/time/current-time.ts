@@ -46,7 +46,7 @@ export class CurrentTime {
 
   execute({ timeZone = 'UTC' }: z.input<typeof Input>): CurrentMoment | ToolResult<never> {
     const formatter = formatterFor(timeZone);
-    if (formatter === undefined) return fail(`expected an IANA time zone such as UTC, Europe/Berlin or America/New_York, found "${timeZone.slice(0, 64)}"`);
+    if (formatter === undefined) return fail(`Expected an IANA time zone such as UTC, Europe/Berlin or America/New_York, got "${timeZone.slice(0, 64)}".`);
     const instant = this.now();
     const parts = Object.fromEntries(formatter.formatToParts(instant).map(({ type, value }) => [type, value]));
     const part = (name: string) => Number(parts[name]);

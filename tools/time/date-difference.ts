@@ -44,8 +44,8 @@ export interface TimeBetween {
 export class DateDifference {
   execute({ from, to }: z.input<typeof Input>): TimeBetween | ToolResult<never> {
     const [first, second] = [parseIso(from), parseIso(to)];
-    if (first === undefined || second === undefined) return fail(`expected ${ISO_RULE}, found "${(first === undefined ? from : to).slice(0, 64)}"`);
-    if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined)) return fail('expected two dates, or two moments with time and offset, found one of each; write both in the same way');
+    if (first === undefined || second === undefined) return fail(`Expected ${ISO_RULE}, got "${(first === undefined ? from : to).slice(0, 64)}".`);
+    if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined)) return fail('Expected two dates, or two moments with time and offset, got one of each. Write both in the same way.');
     const milliseconds = instantOf(second) - instantOf(first);
     const backwards = milliseconds < 0;
     const earlier = backwards ? second : first;

@@ -23,7 +23,7 @@ export function obstacle(path: unknown, reason: string, expected: string, found:
 
 export function limitExceeded(path: unknown, expected: string, found: number | string): ToolError {
   const shown = showPath(path);
-  return new ToolError('LIMIT_EXCEEDED', `${JSON.stringify(shown)}: expected ${expected}, found ${found}`, { details: { path: shown } });
+  return new ToolError('LIMIT_EXCEEDED', `${JSON.stringify(shown)}: Expected ${expected}, got ${found}.`, { details: { path: shown } });
 }
 
 /** Errors of the system in the wall's words; others stay as they are. The original is not kept: it names absolute paths. */

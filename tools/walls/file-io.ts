@@ -69,7 +69,7 @@ async function readBounded(path: string, file: FileHandle, maxBytes: number): Pr
 export async function replaceFile(directory: AnchoredDirectory, name: string, path: string, text: string, overwrite: boolean): Promise<boolean> {
   const before = await lstatOrNothing(directory.at(name));
   if (before !== undefined) requireFile(path, before);
-  if (before !== undefined && !overwrite) throw obstacle(path, 'exists', 'nothing', 'a file; ask for overwriting if it may be replaced');
+  if (before !== undefined && !overwrite) throw obstacle(path, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
   const temporary = directory.at(`.tooldex-${randomUUID()}.tmp`);
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, NEW_FILE_MODE);
   try {

@@ -195,7 +195,7 @@ export class FileWall {
       return this.#use(to, target, async (targetDirectory, targetName, shownTo) => {
         const before = await lstatOrNothing(targetDirectory.at(targetName));
         if (before !== undefined && !before.isSymbolicLink()) requireFile(to, before);
-        if (before !== undefined && !overwrite) throw obstacle(to, 'exists', 'nothing', 'a file; ask for overwriting if it may be replaced');
+        if (before !== undefined && !overwrite) throw obstacle(to, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
         await rename(sourceDirectory.at(sourceName), targetDirectory.at(targetName));
         return { from: shownFrom, to: shownTo, overwritten: before !== undefined };
       }, { create: true });

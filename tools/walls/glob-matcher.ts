@@ -73,5 +73,5 @@ function expandBraces(pattern: string): string[] {
 
 function badGlob(pattern: string, expected: string): ToolError {
   const shown = pattern.slice(0, 60);
-  return new ToolError('INVALID_ARGUMENT', `expected a file pattern with ${expected}, found ${JSON.stringify(shown)}`, { details: { pattern: shown } });
+  return new ToolError('INVALID_ARGUMENT', `Expected a file pattern with ${expected}, got ${JSON.stringify(shown)}.`, { details: { pattern: shown } });
 }

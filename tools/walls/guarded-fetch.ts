@@ -73,10 +73,10 @@ export async function guardedFetch(url: string, options: FetchOptions = {}): Pro
   try {
     return await follow(url, options, stop.signal);
   } catch (error) {
-    if (timedOut) throw new ToolError('TIMEOUT', `expected an answer within ${timeoutMs} ms, found none; try later or another address`);
+    if (timedOut) throw new ToolError('TIMEOUT', `Expected an answer within ${timeoutMs} ms, got none. Try later or another address.`);
     if (signal?.aborted) throw aborted();
     if (isToolError(error)) throw error;
-    throw new ToolError('EXECUTION_FAILED', `expected an answer from the server, found ${reasonOf(error)}; check the address or try later`, { cause: error });
+    throw new ToolError('EXECUTION_FAILED', `Expected an answer from the server, got ${reasonOf(error)}. Check the address or try later.`, { cause: error });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
@@ -103,8 +103,8 @@ async function follow(first: string, options: FetchOptions, stop: AbortSignal): 
         const kept = await readBody(response, method, maxBytes);
         return { url: checked.url.href, status, headers: response.headers, ...kept, redirects };
       }
-      if (redirects.length >= maxRedirects) throw new ToolError('LIMIT_EXCEEDED', `expected at most ${maxRedirects} redirects, found more; call the final address itself`);
-      if (!URL.canParse(location, checked.url.href)) throw new ToolError('EXECUTION_FAILED', 'expected the redirect to name a URL, found text that is none; call the final address itself');
+      if (redirects.length >= maxRedirects) throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${maxRedirects} redirects, got more. Call the final address itself.`);
+      if (!URL.canParse(location, checked.url.href)) throw new ToolError('EXECUTION_FAILED', 'Expected the redirect to name a URL, got text that is none. Call the final address itself.');
       target = new URL(location, checked.url);
       redirects.push(target.href);
     } finally {
@@ -131,7 +131,7 @@ function send({ url, hostname, addresses }: CheckedUrl, { method, headers, body 
     sent.on('error', reject);
     sent.on('upgrade', (_response, socket) => {
       socket.destroy();
-      reject(new ToolError('EXECUTION_FAILED', 'expected an HTTP answer, found a switch to another protocol; call another address'));
+      reject(new ToolError('EXECUTION_FAILED', 'Expected an HTTP answer, got a switch to another protocol. Call another address.'));
     });
     sent.end(body);
   });
@@ -164,7 +164,7 @@ function decoded(response: IncomingMessage): Readable {
   if (encoding === 'identity' || encoding === '') return response;
   if (encoding === 'gzip' || encoding === 'x-gzip') return pipeline(response, createGunzip(), ignore);
   if (encoding === 'br') return pipeline(response, createBrotliDecompress(), ignore);
-  throw new ToolError('EXECUTION_FAILED', `expected a body in gzip, br or none, found ${encoding.slice(0, 40)}; call another address`);
+  throw new ToolError('EXECUTION_FAILED', `Expected a body in gzip, br or none, got ${encoding.slice(0, 40)}. Call another address.`);
 }
 
 /** The reader of the stream sees its errors; the pipeline only needs to be told that someone does. */
@@ -173,12 +173,12 @@ function ignore(): void {}
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-')) throw new ToolError('INVALID_INPUT', `expected headers that leave the way of the request alone, found ${lower}; leave it out`);
+    if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-')) throw new ToolError('INVALID_INPUT', `Expected headers that leave the way of the request alone, got ${lower}. Leave it out.`);
     try {
       http.validateHeaderName(name);
       http.validateHeaderValue(name, value);
     } catch {
-      throw new ToolError('INVALID_INPUT', 'expected header names and values without line breaks and other control characters, found one with them; leave it out');
+      throw new ToolError('INVALID_INPUT', 'Expected header names and values without line breaks and other control characters, got one with them. Leave it out.');
     }
   }
 }
@@ -203,7 +203,7 @@ async function untilStopped<T>(work: () => Promise<T>, stop: AbortSignal): Promi
 }
 
 function aborted(): ToolError {
-  return new ToolError('ABORTED', 'expected to finish, found that the caller no longer wants the answer');
+  return new ToolError('ABORTED', 'Expected to finish, got a caller that no longer wants the answer.');
 }
 
 /** The system's short code only: its sentences name addresses. */

@@ -24,7 +24,7 @@ const TELLING_FOLDERS = SECRET_PATTERNS.filter((pattern) => pattern.includes('/'
 /** The error of a path that the wall does not let through. */
 export function forbiddenPath(path: unknown, found: string): ToolError {
   const shown = showPath(path);
-  return new ToolError('FORBIDDEN_PATH', `expected a path inside the root, found ${JSON.stringify(shown)}: ${found}`, { details: { path: shown } });
+  return new ToolError('FORBIDDEN_PATH', `Expected a path inside the root, got ${JSON.stringify(shown)}: ${found}.`, { details: { path: shown } });
 }
 
 /** A path as messages repeat it: cut, and never more than its kind when it is not text. */

@@ -107,7 +107,7 @@ export class ProgramWall {
     this.#checkProgram(program);
     checkArguments(argv);
     if (options.input !== undefined && Buffer.byteLength(options.input) > MAX_INPUT_BYTES) {
-      throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_INPUT_BYTES} bytes of standard input, found ${Buffer.byteLength(options.input)}`);
+      throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_INPUT_BYTES} bytes of standard input, got ${Buffer.byteLength(options.input)}.`);
     }
     const root = await realpath(this.root).catch(() => {
       throw new ToolError('EXECUTION_FAILED', 'Expected the root of the programs to be a folder that exists');
@@ -126,7 +126,7 @@ export class ProgramWall {
     // A path could name a file that the model has just written; a leading hyphen could be read as an option.
     const bare = program !== '' && !program.startsWith('-') && !program.startsWith('.') && !/[/\\\0]/.test(program);
     if (bare && this.allowedPrograms.includes(program)) return;
-    throw new ToolError('FORBIDDEN_PROGRAM', `Expected the bare name of an allowed program (${this.allowedPrograms.join(', ') || 'none'}), found ${JSON.stringify(program).slice(0, 100)}`, {
+    throw new ToolError('FORBIDDEN_PROGRAM', `Expected the bare name of an allowed program (${this.allowedPrograms.join(', ') || 'none'}), got ${JSON.stringify(program).slice(0, 100)}.`, {
       details: { allowed: [...this.allowedPrograms] },
     });
   }
@@ -147,7 +147,7 @@ function checkArguments(argv: readonly string[]): void {
   }
   const bytes = argv.reduce((sum, each) => sum + Buffer.byteLength(each) + 1, 0);
   if (argv.length > MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES) {
-    throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_ARGUMENTS} arguments of ${MAX_ARGUMENT_BYTES} bytes together, found ${argv.length} of ${bytes} bytes`);
+    throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_ARGUMENTS} arguments of ${MAX_ARGUMENT_BYTES} bytes together, got ${argv.length} of ${bytes} bytes.`);
   }
 }
 
@@ -163,7 +163,7 @@ async function folderInside(root: string, folder: string): Promise<string> {
 }
 
 function outside(): ToolError {
-  return new ToolError('FORBIDDEN_PATH', 'Expected the working directory to be the root or below it, found one outside');
+  return new ToolError('FORBIDDEN_PATH', 'Expected the working directory to be the root or below it, got one outside.');
 }
 
 /**
@@ -187,7 +187,7 @@ async function findProgram(program: string, searchPath: readonly string[]): Prom
     const runnable = await access(file, constants.X_OK).then(async () => (await stat(file)).isFile()).catch(() => false);
     if (runnable) return file;
   }
-  throw new ToolError('EXECUTION_FAILED', `Expected the program "${program}" to be installed, found none on the path`);
+  throw new ToolError('EXECUTION_FAILED', `Expected the program "${program}" to be installed, got none on the path.`);
 }
 
 interface Launch extends Pick<RunOptions, 'input' | 'signal'> {

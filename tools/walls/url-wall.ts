@@ -62,32 +62,32 @@ export class UrlWall {
   }
 
   #checkText(text: string | URL): { url: URL; hostname: string } {
-    if (!URL.canParse(String(text))) throw new ToolError('FORBIDDEN_URL', 'expected an absolute http or https URL, found text that is no URL; write it as https://host/path');
+    if (!URL.canParse(String(text))) throw new ToolError('FORBIDDEN_URL', 'Expected an absolute http or https URL, got text that is no URL. Write it as https://host/path.');
     const url = new URL(text);
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(url, `expected http or https, found ${url.protocol.slice(0, -1)}`);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(url, `Expected http or https, got ${url.protocol.slice(0, -1)}.`);
     // Credentials before the host make it look like another one, and would be sent along.
-    if (url.username !== '' || url.password !== '') throw refused(url, 'expected a URL without user name and password, found one with them');
+    if (url.username !== '' || url.password !== '') throw refused(url, 'Expected a URL without user name and password, got one with them.');
     url.hostname = withoutTrailingDots(url.hostname);
     const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
     if (isIP(hostname) === 0) this.#checkName(url, hostname);
     const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-    if (!this.#allowPrivate && !this.#ports.has(port)) throw refused(url, `expected port ${[...this.#ports].join(', ')}, found ${port}`);
+    if (!this.#allowPrivate && !this.#ports.has(port)) throw refused(url, `Expected port ${[...this.#ports].join(', ')}, got ${port}.`);
     return { url, hostname };
   }
 
   #checkName(url: URL, name: string): void {
-    if (name.split('.').includes('')) throw refused(url, 'expected a host name, found one with an empty part');
-    if (METADATA_NAMES.has(name)) throw refused(url, 'expected a public host, found a metadata service');
+    if (name.split('.').includes('')) throw refused(url, 'Expected a host name, got one with an empty part.');
+    if (METADATA_NAMES.has(name)) throw refused(url, 'Expected a public host, got a metadata service.');
     if (this.#allowPrivate) return;
     const isPrivate = PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
     // A name without a dot is completed with the search domains of the own network.
-    if (isPrivate || !name.includes('.')) throw refused(url, 'expected a public host, found a name of the own network');
+    if (isPrivate || !name.includes('.')) throw refused(url, 'Expected a public host, got a name of the own network.');
   }
 
   #checkAddress(url: URL, address: string): void {
     const found = classifyAddress(address);
     if (found === 'public' || (found === 'private' && this.#allowPrivate)) return;
-    throw refused(url, `expected a host with public addresses only, found a ${found} one`);
+    throw refused(url, `Expected a host with public addresses only, got a ${found} one.`);
   }
 
   async #addressesOf(hostname: string): Promise<readonly string[]> {
@@ -95,9 +95,9 @@ export class UrlWall {
     try {
       addresses = await this.#resolve(hostname);
     } catch (cause) {
-      throw new ToolError('EXECUTION_FAILED', `expected the name ${hostname} to have an address, found none; check its spelling`, { cause });
+      throw new ToolError('EXECUTION_FAILED', `Expected the name ${hostname} to have an address, got none. Check its spelling.`, { cause });
     }
-    if (addresses.length === 0) throw new ToolError('EXECUTION_FAILED', `expected the name ${hostname} to have an address, found none; check its spelling`);
+    if (addresses.length === 0) throw new ToolError('EXECUTION_FAILED', `Expected the name ${hostname} to have an address, got none. Check its spelling.`);
     return addresses;
   }
 }

@@ -54,7 +54,7 @@ export class ExtractLinks {
     const answer = await reached(guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html' } }));
     if (!('body' in answer)) return answer;
     const page = textOf(answer);
-    if (page === undefined || !isHtml(page.contentType)) return fail(`expected an HTML page, found ${String(answer.headers['content-type']).slice(0, 100)}; read it with fetch_url`);
+    if (page === undefined || !isHtml(page.contentType)) return fail(`Expected an HTML page, got ${String(answer.headers['content-type']).slice(0, 100)}. Read it with fetch_url.`);
     const origin = new URL(answer.url).origin;
     const links = linksOf(page.text, answer.url).filter((link) => !sameOrigin || new URL(link.url).origin === origin);
     return { url: answer.url, status: answer.status, links: links.slice(0, limit), found: links.length, truncated: answer.truncated || links.length > limit };

@@ -58,7 +58,7 @@ export class FetchUrl {
     const answer = await reached(guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html, application/json, text/*;q=0.9, */*;q=0.1' } }));
     if (!('body' in answer)) return answer;
     const found = textOf(answer);
-    if (found === undefined) return fail(`expected text, HTML or JSON, found ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes; check_url describes it without reading it`);
+    if (found === undefined) return fail(`Expected text, HTML or JSON, got ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. check_url describes it without reading it.`);
     const page = { url: answer.url, status: answer.status, contentType: found.contentType };
     if (isJson(found.contentType) && !answer.truncated && offset === 0 && found.text.length <= maxChars) {
       const json = parsed(found.text);

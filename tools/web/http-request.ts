@@ -65,7 +65,7 @@ export class HttpRequest {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}
 
   async execute({ url, method, headers, body }: z.input<typeof Input>, { signal }: ToolContext): Promise<HttpAnswer | ToolResult<never>> {
-    if (body !== undefined && READING.has(method)) return fail(`expected ${method} without a body, found one; leave the body out or use POST`);
+    if (body !== undefined && READING.has(method)) return fail(`Expected ${method} without a body, got one. Leave the body out or use POST.`);
     const answer = await reached(guardedFetch(url, { wall: this.wall, method, headers, body, signal }));
     if (!('body' in answer)) return answer;
     const text = answer.body.length === 0 ? '' : textOf(answer)?.text;

@@ -14,14 +14,14 @@ export function readTable(csv: string, delimiter: string): Table | string {
   const records = readRecords(csv.startsWith('\ufeff') ? csv.slice(1) : csv, delimiter);
   if (typeof records === 'string') return records;
   const [header, ...body] = records;
-  if (header === undefined) return 'expected a header line, found an empty text';
+  if (header === undefined) return 'Expected a header line, got an empty text.';
   const columns = header.fields;
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
-  if (twice !== undefined) return `expected each column name once, found "${twice.slice(0, 100)}" twice; rename one`;
+  if (twice !== undefined) return `Expected each column name once, got "${twice.slice(0, 100)}" twice. Rename one.`;
   // A blank line is one empty field: in a table of several columns it is none.
   const rows = body.filter(({ fields }) => columns.length === 1 || fields.length > 1 || fields[0] !== '');
   const ragged = rows.find(({ fields }) => fields.length !== columns.length);
-  if (ragged !== undefined) return `line ${ragged.line}: expected ${columns.length} fields as in the header, found ${ragged.fields.length}; check its quotes and the delimiter`;
+  if (ragged !== undefined) return `line ${ragged.line}: Expected ${columns.length} fields as in the header, got ${ragged.fields.length}. Check its quotes and the delimiter.`;
   return { columns, rows: rows.map(({ fields }) => fields) };
 }
 
@@ -42,7 +42,7 @@ function readRecords(csv: string, delimiter: string): CsvRecord[] | string {
       const opened = line;
       for (at += 1; ; ) {
         const quote = csv.indexOf('"', at);
-        if (quote < 0) return `line ${opened}: expected a closing quote, found the end of the text`;
+        if (quote < 0) return `line ${opened}: Expected a closing quote, got the end of the text.`;
         const piece = csv.slice(at, quote);
         line += piece.split('\n').length - 1;
         field += piece;
@@ -51,11 +51,11 @@ function readRecords(csv: string, delimiter: string): CsvRecord[] | string {
         field += '"';
         at += 1;
       }
-      if (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r') return `line ${line}: expected a delimiter after the closing quote, found other text; write quotes inside a field twice`;
+      if (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r') return `line ${line}: Expected a delimiter after the closing quote, got other text. Write quotes inside a field twice.`;
     } else {
       const start = at;
       while (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r') {
-        if (csv[at] === '"') return `line ${line}: expected a field with quotes inside to be quoted as a whole, found a quote in the middle`;
+        if (csv[at] === '"') return `line ${line}: Expected a field with quotes inside to be quoted as a whole, got a quote in the middle.`;
         at += 1;
       }
       field = csv.slice(start, at);

@@ -61,7 +61,7 @@ class Expected extends Error {
   at(text: string): JsonProblem {
     const before = text.slice(0, this.offset).split('\n');
     const found = this.offset >= text.length ? 'the end of the text' : JSON.stringify(String.fromCodePoint(text.codePointAt(this.offset) ?? 0));
-    return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message: `expected ${this.what}, found ${found}` };
+    return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message: `Expected ${this.what}, got ${found}.` };
   }
 }
 

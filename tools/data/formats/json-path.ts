@@ -30,7 +30,7 @@ export function parsePath(path: string): readonly Step[] | string {
     else {
       const needsDot = steps.length > 0 || afterRoot;
       const name = !needsDot || take(DOT) !== null ? take(NAME)?.[0] : undefined;
-      if (name === undefined) return `expected a path such as a.b[0], items[*].name or ["a key"], found something else at character ${at + 1}`;
+      if (name === undefined) return `Expected a path such as a.b[0], items[*].name or ["a key"], got something else at character ${at + 1}.`;
       steps.push(name === '*' ? { kind: 'all' } : { kind: 'key', key: name });
     }
   }
