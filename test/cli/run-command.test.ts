@@ -78,7 +78,7 @@ describe('tooldex run', () => {
   it('exits with 1 when the tool fails, and 2 only where it was not started', async () => {
     const { code, err, out } = await runBundled(['read_file', '--input', '{"path":"nowhere.txt"}']);
     expect([code, out]).toEqual([1, '']);
-    expect(err).toMatch(/^error expected .*nowhere.txt/m);
+    expect(err).toMatch(/^error Expected .*nowhere.txt/m);
     const careless = defineTool({ ...readonly, name: 'careless', execute: () => z.object({ a: z.string() }).parse({}) });
     expect((await runTool(careless)).code).toBe(1);
   });
