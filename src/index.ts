@@ -34,6 +34,7 @@ export type { ToolEvent } from './core/tool-event.js';
 export type { Clock } from './core/clock.js';
 export { shareUsage } from './registry/share-usage.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
+export type { Around, AroundCall } from './execution/around.js';
 export { ToolExecutor } from './execution/tool-executor.js';
 export type { ExecuteOptions, Telemetry, ToolExecutorOptions } from './execution/executor-options.js';
 export type { Budget } from './execution/budgets.js';

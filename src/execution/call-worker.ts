@@ -13,15 +13,17 @@ import { isTransient } from '../providers/run-attempt.js';
 import type { Approval } from '../safety/approvals.js';
 import type { OutcomeBody } from '../safety/calls.js';
 import { renewedTool } from '../tool/tool-changed.js';
+import { isToolResult } from '../tool/outcome.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ApprovalDesk } from './approval-desk.js';
+import { isAroundError, runAround, type AroundStack } from './around.js';
 import type { ResultCache, Worked } from './result-cache.js';
 import type { AcceptedInput } from './call-checker.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
 import type { Budgets } from './budgets.js';
 import type { Places } from './places.js';
-import { failure, readResult, thrownFailure } from './read-result.js';
+import { aroundFailure, failure, readResult, thrownFailure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, assertWanted, withDeadline, type Settled } from './with-deadline.js';
 
@@ -41,6 +43,8 @@ interface WorkerParts {
 /** A call that may run. */
 export interface RunnableCall extends AcceptedInput {
   readonly approval?: Approval | undefined;
+  /** The functions in use when it was looked for in the cache. */
+  readonly arounds: AroundStack;
   /** Returns true if the decision over the call does not count any more. */
   readonly isStale: (waited: boolean) => boolean;
   /** Asks the policy again, right before the call starts; an outcome forbids the call. */
@@ -54,6 +58,8 @@ interface Work {
   running: number;
   answered: boolean;
   ended: (() => void) | undefined;
+  /** The tool's own part in a call with functions around it. */
+  inner?: { readonly state: 'idle' | 'running' } | { readonly state: 'done' | 'failed'; readonly latencyMs: number };
 }
 
 /** Returns true if a call of this tool may be made twice: it declares itself that it only reads, or that equal keys mean one effect. */
@@ -157,17 +163,21 @@ export class CallWorker {
     const startedAt = clock.elapsed();
     running.tell({ type: 'call-started' });
     let result: OutcomeBody;
+    let isAroundsOwn = false;
     try {
       const ended = await this.#runInTime(running, call, work);
       if (ended.kind === 'threw') this.#renew(entry, ended.error);
       result = ended.kind === 'threw' ? thrownFailure(ended.error, entry.name, exposeErrors) : await readResult(entry, ended.value, (question) => running.pendingQuestion(entry, raw, question));
     } catch (error) {
-      result = failure(error);
+      isAroundsOwn = isAroundError(error);
+      result = isAroundsOwn ? aroundFailure(error as ToolError, running.attempts > 0, exposeErrors) : failure(error);
     } finally {
       await this.#parts.cache.dropAfter(entry);
     }
     const { provider, abandoned } = running;
-    if (!isAborted(result)) health.record({ kind: 'tool', name: entry.name, success: result.status !== 'error', latencyMs: clock.elapsed() - startedAt, ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) });
+    const success = hasSucceeded(work, result, isAroundsOwn);
+    const latencyMs = work.inner !== undefined && 'latencyMs' in work.inner ? work.inner.latencyMs : clock.elapsed() - startedAt;
+    if (!isAborted(result) && success !== undefined) health.record({ kind: 'tool', name: entry.name, success, latencyMs, ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) });
     return result;
   }
 
@@ -185,15 +195,17 @@ export class CallWorker {
     const leftMs = Math.max(1, timeoutMs - running.watchedMs);
     const settled = await withDeadline<unknown>((signal) => this.#run(running, call, work, signal, leftMs), { clock: this.#frame.clock, timeoutMs: leftMs, signal: running.options.signal });
     // Work that ends as soon as it hears its signal has ended with the call.
-    for (let turn = 0; turn < TURNS && work.running > 0 && settled.kind !== 'returned'; turn++) await Promise.resolve();
+    for (let turn = 0; turn < TURNS && work.running > 0; turn++) await Promise.resolve();
     work.answered = true;
     running.abandoned = work.running > 0;
+    if (settled.kind === 'threw' && isAroundError(settled.error)) throw settled.error;
     if (settled.kind === 'aborted') throw aborted(entry.name);
     if (settled.kind === 'timeout') throw new ToolError('TIMEOUT', `Expected an answer of ${entry.name} within ${timeoutMs} ms, got none. Ask for less at once, or give the tool more time.`, { details: { timeoutMs } });
     return settled;
   }
 
-  #run(running: RunningCall, { entry, input, raw, approval }: RunnableCall, work: Work, signal: AbortSignal, timeoutMs: number): unknown {
+  #run(running: RunningCall, call: RunnableCall, work: Work, signal: AbortSignal, timeoutMs: number): unknown {
+    const { entry, input, raw, approval } = call;
     const { execute } = entry.definition;
     const writes = isWriting(entry.accessMode);
     // A write that was approved is started once.
@@ -207,16 +219,49 @@ export class CallWorker {
       work.running--;
       if (work.answered) this.#endLate(running, entry, work);
     };
-    if (execute === undefined || this.isRouted(entry)) return this.#route(running, entry, { input, context, repeatable, timeoutMs, started, ended }, signal);
-    const attempt = async (): Promise<unknown> => {
-      started();
+    const start = (stop: AbortSignal, leftMs: number): Promise<unknown> => {
+      if (execute === undefined || this.isRouted(entry)) return this.#route(running, entry, { input, context, repeatable, timeoutMs: leftMs, started, ended }, stop);
+      const attempt = async (): Promise<unknown> => {
+        started();
+        try {
+          return await execute(input, { ...context, signal: stop });
+        } finally {
+          ended();
+        }
+      };
+      return repeatable && this.#frame.maxAttempts > 1 ? this.#withRetries(attempt, stop) : attempt();
+    };
+    return call.arounds.list.length === 0 ? start(signal, timeoutMs) : this.#runInside(running, call, work, { context, signal, timeoutMs, start });
+  }
+
+  /** Does the work inside of the functions around it, and stops work that one of them does not wait for. */
+  async #runInside(running: RunningCall, { entry, raw, arounds }: RunnableCall, work: Work, { context, signal, timeoutMs, start }: { readonly context: ToolContext; readonly signal: AbortSignal; readonly timeoutMs: number; readonly start: (stop: AbortSignal, leftMs: number) => Promise<unknown> }): Promise<unknown> {
+    const { clock } = this.#frame;
+    const begunAt = clock.elapsed();
+    const stop = new AbortController();
+    const stopListening = onAbort(signal, () => stop.abort(signal.reason));
+    const call = Object.freeze({ tool: entry, id: running.call.id, input: raw, context: Object.freeze({ ...context, signal }) });
+    work.inner = { state: 'idle' };
+    const startInner = async (): Promise<unknown> => {
+      const startedAt = clock.elapsed();
+      let state: 'done' | 'failed' = 'failed';
+      work.inner = { state: 'running' };
       try {
-        return await execute(input, { ...context, signal });
+        const result = await start(stop.signal, Math.max(1, timeoutMs - (startedAt - begunAt)));
+        if (!isToolResult(result) || result.status !== 'error') state = 'done';
+        return result;
+      } catch (error) {
+        if (!work.answered) this.#renew(entry, error); // A function may catch it.
+        throw error;
       } finally {
-        ended();
+        work.inner = { state, latencyMs: clock.elapsed() - startedAt };
       }
     };
-    return repeatable && this.#frame.maxAttempts > 1 ? this.#withRetries(attempt, signal) : attempt();
+    try {
+      return await runAround(arounds.list, call, { start: startInner, isOpen: () => !work.answered && !signal.aborted, onLeft: () => stop.abort(aborted(entry.name)) });
+    } finally {
+      stopListening();
+    }
   }
 
   /** One provider may still hang when another was asked and ended. */
@@ -267,6 +312,13 @@ export class CallWorker {
       }
     }
   }
+}
+
+/** Returns whether the tool did its work, as far as that is known of a call in which a function around it may have answered in its place. */
+function hasSucceeded({ inner }: Work, { status }: OutcomeBody, isAroundsOwn: boolean): boolean | undefined {
+  if (inner?.state === 'failed') return false;
+  if (inner === undefined || inner.state === 'done') return isAroundsOwn || status !== 'error';
+  return inner.state === 'running' && status === 'error' && !isAroundsOwn ? false : undefined;
 }
 
 function isAborted(result: OutcomeBody): boolean {

@@ -141,6 +141,12 @@ export function thrownFailure(error: unknown, toolName: string, expose: Executor
   return isToolError(error) && !QUOTING.has(error.code) ? body : { ...body, message: withoutHosts(body.message) };
 }
 
+/** Returns the outcome of an error of a function around the tool, which is the program's own: what it threw is shown with `full` alone. */
+export function aroundFailure(error: ToolError, ran: boolean, expose: ExecutorFrame['exposeErrors']): Failure {
+  const message = expose === 'full' && error.cause !== undefined ? fullMessage(error.cause) : undefined;
+  return { ...failure(error), ...(message !== undefined && { message }), details: { ran } };
+}
+
 function fullMessage(error: unknown): string | undefined {
   try {
     const message: unknown = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;

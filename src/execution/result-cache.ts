@@ -57,12 +57,17 @@ export class ResultCache {
     this.#generations = new Generations(frame.store);
   }
 
-  /** Returns the kept answer, or the work's; `work` runs at most once among equal calls at the same time. */
-  async answer<T>(entry: ToolEntry, input: Json, frame: Json, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly value: Json } | { readonly hit: false; readonly result: T }> {
+  /**
+   * Returns the kept answer, or the work's; `work` runs at most once among equal calls at the same time.
+   *
+   * @param aroundId the id of the functions around the work, which have a say in the answer: only with the same ones it is found
+   * again. Other processes cannot tell theirs apart, so that such answers stay in this one.
+   */
+  async answer<T>(entry: ToolEntry, input: Json, frame: Json, aroundId: number, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly value: Json } | { readonly hit: false; readonly result: T }> {
     const digest = digestOf([entry.name, entry.digest, input, frame]);
-    const key = `${this.#definitionId(entry)}:${digest}`;
+    const key = `${this.#definitionId(entry)}:${aroundId}:${digest}`;
     const stamp = await this.#generations.stamp(scopesOf(entry));
-    const sharedKey = this.#sharedKey(entry, digest);
+    const sharedKey = aroundId === 0 ? this.#sharedKey(entry, digest) : undefined;
     const own = this.#find(key, stamp);
     const kept = own === undefined ? await this.#findShared(sharedKey, stamp) : own; // A kept answer may be null.
     if (kept !== undefined) return { hit: true, value: kept };
@@ -74,7 +79,7 @@ export class ResultCache {
       const value = other.keep ? plainCopy(other.value) : undefined;
       if (value !== undefined) return { hit: true, value };
       // One caller who gave up must not make all the others run at once.
-      if (other.aborted) return this.answer(entry, input, frame, work);
+      if (other.aborted) return this.answer(entry, input, frame, aroundId, work);
       return { hit: false, result: (await work()).result };
     }
     const promise = work();

@@ -22,6 +22,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
 import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
+import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { planExecution, type ExecutionPlan } from './plan-execution.js';
@@ -69,6 +70,7 @@ export class ToolExecutor {
   readonly #cache: ResultCache;
   readonly #repeats: RepeatGuard;
   readonly #checker: CallChecker;
+  readonly #arounds = new Arounds();
   /** Functions that ask by the executor's own `confirm`. */
   readonly #askOwn = new WeakSet<Confirm>();
   /** Health that is closed with the executor: it writes what is left. */
@@ -105,6 +107,18 @@ export class ToolExecutor {
   on(listener: (event: ToolEvent) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function that hears all events', listener, 'Look at the type of the event in it.');
     return this.#frame.listeners.add(listener);
+  }
+
+  /**
+   * Runs a function around the work of every call that is allowed, approved and not answered from the cache: to log, time or
+   * redact it, or to put another result in its place. The result is then checked, kept and given as if the tool had returned it.
+   *
+   * Functions nest in the order of `use`, the first outermost. One that throws fails the call, and its error is not shown.
+   *
+   * @returns a function that removes it; calls that run keep it.
+   */
+  use(around: Around): () => void {
+    return this.#arounds.add(around);
   }
 
   /** Makes one call, and says what became of it. A `CheckedCall` of this executor is not checked again, see `check`. */
@@ -342,7 +356,8 @@ export class ToolExecutor {
     };
   }
 
-  async #run(running: RunningCall, runnable: RunnableCall): Promise<OutcomeBody> {
+  async #run(running: RunningCall, runnable: Omit<RunnableCall, 'arounds'>): Promise<OutcomeBody> {
+    const arounds = this.#arounds.current;
     const { entry, raw, input, approval } = runnable;
     const { conversationId, signal } = running.options;
     if (entry.manual) {
@@ -353,11 +368,11 @@ export class ToolExecutor {
       throw new ToolError('LOOP_DETECTED', `Expected progress, got ${this.#frame.maxRepeats} equal calls of ${entry.name} before this one. Use what they answered, or try something else.`);
     }
     this.#worker.assertExecutable(entry);
-    const work = () => this.#worker.work(running, runnable);
+    const work = () => this.#worker.work(running, { ...runnable, arounds });
     if (approval !== undefined || this.#frame.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
     const frame = cacheFrame(entry, input, running.options, (reason) => running.tell({ type: 'cache-skipped', reason }));
     if (frame === undefined) return (await work()).result;
-    const answer = await untilAborted(this.#cache.answer(entry, raw, frame, work), signal, entry.name);
+    const answer = await untilAborted(this.#cache.answer(entry, raw, frame, arounds.id, work), signal, entry.name);
     if (!answer.hit) return answer.result;
     running.cached = true;
     return { status: 'ok', value: answer.value };

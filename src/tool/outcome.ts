@@ -65,3 +65,9 @@ export function halt(reason: string, value: unknown = null): ToolResult {
 export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
 }
+
+/** Returns what stands in for a result. A changed copy of one has lost its mark, and is marked again: a copied failure is no answer. */
+export function resultLike(result: unknown, standIn: unknown): unknown {
+  const isCopy = isToolResult(result) && isPlainObject(standIn) && !isToolResult(standIn) && standIn['status'] === result.status;
+  return isCopy ? brand({ ...standIn } as ToolResult) : standIn;
+}

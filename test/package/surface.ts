@@ -41,6 +41,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
     types: [
       'Approval',
+      'Around',
+      'AroundCall',
       'AskUserOptions',
       'Budget',
       'CallContext',

@@ -1,0 +1,317 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { askUser, defineTool, fail, halt, ok, ToolError, type Around, type AroundCall, type ToolOutcome } from '../../src/index.js';
+import { MemoryStateStore } from '../../src/state.js';
+import { FakeProvider } from '../../src/testing.js';
+import { allowAll, anyTool, brief, Gate, reader, settled, setup, writer } from './fixtures/executor-setup.js';
+
+const passOn: Around = (_, run) => run();
+const hangs = () => new Promise<never>(() => undefined);
+const call = (name: string, input: unknown = {}) => ({ id: 'c1', name, input });
+const messageOf = (outcome: ToolOutcome) => (outcome.status === 'error' ? outcome.message : '');
+
+describe('a function around calls', () => {
+  it('is told of the tool, the id, the input and the context, and cannot change them', async () => {
+    const told: AroundCall[] = [];
+    let given: unknown;
+    const tool = defineTool({ name: 'count', description: 'd', accessMode: 'readonly', inputSchema: z.object({ words: z.array(z.string()), unit: z.string().default('w') }), execute: (input) => (given = input) });
+    const { executor, registry } = setup([tool]);
+    executor.use((around, run) => {
+      told.push(around);
+      expect(() => (around.input as { words: string[] }).words.push('more')).toThrow(TypeError);
+      expect(() => Object.assign(around, { input: {} })).toThrow(TypeError);
+      expect(() => Object.assign(around.context, { principal: 'eve' })).toThrow(TypeError);
+      return run();
+    });
+    const outcome = await executor.execute(call('count', { words: ['a'] }), { principal: 'ada', conversationId: 't1', context: { plan: 'free' } });
+    expect(brief(outcome)).toBe('ok {"words":["a"],"unit":"w"}');
+    expect(given).toEqual({ words: ['a'], unit: 'w' });
+    expect(told).toMatchObject([{ id: 'c1', input: { words: ['a'] }, context: { callId: 'c1', principal: 'ada', conversationId: 't1', context: { plan: 'free' } } }]);
+    expect(told[0]!.tool).toBe(registry.get('count'));
+    expect(told[0]!.context.signal).toBeInstanceOf(AbortSignal);
+  });
+
+  it('nests in the order of use, until it is removed; removing it again changes nothing', async () => {
+    const { executor } = setup([reader('work', () => 'x')]);
+    const add = (letter: string): Around => async (_, run) => `${letter}(${String(await run())})`;
+    const again = add('a');
+    const removeFirst = executor.use(again);
+    executor.use(add('b'));
+    executor.use(again);
+    expect(brief(await executor.execute(call('work')))).toBe('ok "a(b(a(x)))"');
+    removeFirst();
+    removeFirst();
+    expect(brief(await executor.execute(call('work')))).toBe('ok "b(a(x))"');
+  });
+
+  it('that is no function is refused', () => {
+    expect(() => setup([]).executor.use('log' as never)).toThrow(/Expected a function around the work of calls/);
+  });
+
+  it('keeps a call that runs inside of it, when it is removed or others are added meanwhile', async () => {
+    const gate = new Gate();
+    const { executor } = setup([reader('work', () => gate.promise)]);
+    const remove = executor.use(async (_, run) => (await run(), 'first'));
+    const running = executor.execute(call('work'));
+    await settled();
+    remove();
+    executor.use(() => 'second');
+    gate.open();
+    expect(brief(await running)).toBe('ok "first"');
+  });
+
+  it('puts a result in the place of the tool’s, which is held to the output schema', async () => {
+    const tool = defineTool({ name: 'user', description: 'd', accessMode: 'readonly', inputSchema: z.object({}), outputSchema: z.object({ email: z.string().max(5) }), execute: () => ({ email: 'ada@example.org' }) });
+    const { executor } = setup([tool]);
+    expect(brief(await executor.execute(call('user')))).toBe('error INVALID_RESULT');
+    executor.use(async (_, run) => ({ ...((await run()) as object), email: '***' }));
+    expect(brief(await executor.execute(call('user')))).toBe('ok {"email":"***"}');
+    executor.use(() => ({ email: 5 }));
+    executor.use(() => expect.unreachable('the outer function answers'));
+    expect(brief(await executor.execute(call('user')))).toBe('ok {"email":"***"}');
+    const { executor: other } = setup([tool]);
+    other.use(() => ({ email: 5 }));
+    expect(brief(await other.execute(call('user')))).toBe('error INVALID_RESULT');
+  });
+
+  it.each<[string, () => unknown, unknown, string]>([
+    ['the value of ok', () => ok('x'), 'x', 'ok "x"'],
+    ['a failure', () => fail('no luck'), { status: 'error', message: 'no luck' }, 'error EXECUTION_FAILED'],
+    ['a question', () => askUser('Which?'), { status: 'ask_user', question: 'Which?' }, 'ask_user'],
+    ['the end of the run', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
+    ['nothing', () => undefined, undefined, 'ok null'],
+  ])('sees what the tool gives: %s', async (_, execute, seen, expected) => {
+    const { executor } = setup([reader('work', execute)]);
+    let given: unknown = 'nothing yet';
+    executor.use(async (_call, run) => (given = await run()));
+    expect(brief(await executor.execute(call('work')))).toBe(expected);
+    if (typeof seen === 'object') expect(given).toMatchObject(seen as object);
+    else expect(given).toBe(seen);
+  });
+
+  it('that copies a failure or a question leaves it one', async () => {
+    const { executor } = setup([reader('failing', () => fail('secret', { at: 1 })), reader('asking', () => askUser('Which?', ['a', 'b'])), reader('lookalike', () => ({ status: 'error' }))]);
+    executor.use(async (_, run) => {
+      const result = await run();
+      return typeof result === 'object' && result !== null && 'message' in result ? { ...result, message: 'redacted' } : { ...(result as object) };
+    });
+    expect(await executor.execute(call('failing'))).toMatchObject({ status: 'error', message: 'redacted', details: { at: 1 }, origin: 'reported' });
+    expect(await executor.execute(call('asking'))).toMatchObject({ status: 'ask_user', pending: { kind: 'question', options: ['a', 'b'] } });
+    expect(brief(await executor.execute(call('lookalike')))).toBe('ok {"status":"error"}');
+  });
+
+  it('is passed by what the tool throws, which it may catch and answer', async () => {
+    const { executor } = setup([reader('work', () => { throw new Error('the disk is full'); })], { maxAttempts: 1 });
+    const remove = executor.use(passOn);
+    expect(await executor.execute(call('work'))).toMatchObject({ status: 'error', origin: 'thrown', message: 'the disk is full' });
+    remove();
+    executor.use((_, run) => run().catch(() => 'nothing'));
+    expect(brief(await executor.execute(call('work')))).toBe('ok "nothing"');
+  });
+
+  it.each<[string, Around, boolean]>([
+    ['before the call', () => { throw new Error('token=hunter2 in /etc/x'); }, false],
+    ['after the call', async (_, run) => { await run(); throw new ToolError('FORBIDDEN_PATH', 'token=hunter2'); }, true],
+    ['over what the tool threw', (_, run) => run().catch((cause: unknown) => { throw new Error('hunter2', { cause }); }), true],
+  ])('that throws %s gives an error that shows nothing of it', async (when, around, ran) => {
+    const { executor } = setup([reader('work', () => { if (when.startsWith('over')) throw new Error('x'); })], { maxAttempts: 1 });
+    executor.use(passOn);
+    executor.use(around);
+    const outcome = await executor.execute(call('work'));
+    expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', details: { ran } });
+    expect(messageOf(outcome)).toMatch(/^What the program runs around work failed/);
+    expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
+    expect(outcome).not.toHaveProperty('origin');
+  });
+
+  it('that throws is shown with exposeErrors full', async () => {
+    const { executor } = setup([reader('work', () => 1)], { exposeErrors: 'full' });
+    executor.use(() => { throw new Error('no table of users'); });
+    expect(messageOf(await executor.execute(call('work')))).toBe('no table of users');
+  });
+
+  it('that forgets to return a result gives an error, and null stands for no value', async () => {
+    const { executor } = setup([reader('work', () => 1)]);
+    const remove = executor.use(async (_, run) => void (await run()));
+    const outcome = await executor.execute(call('work'));
+    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', details: { ran: true } });
+    expect(messageOf(outcome)).toContain('Return what run() resolves to');
+    remove();
+    executor.use(() => null);
+    expect(brief(await executor.execute(call('work')))).toBe('ok null');
+  });
+});
+
+describe('run', () => {
+  it('that is never called: the function’s own result is the call’s, and the tool is not run', async () => {
+    let runs = 0;
+    const { executor } = setup([reader('work', () => ++runs)]);
+    executor.use(() => 'from the archive');
+    expect(await executor.execute(call('work'))).toMatchObject({ status: 'ok', value: 'from the archive', attempts: 0 });
+    expect(runs).toBe(0);
+    expect(executor.health.summary('tool', 'work')).toMatchObject({ total: 0 });
+  });
+
+  it.each<[string, Around]>([
+    ['one after the other', async (_, run) => (await run(), run())],
+    ['at once', async (_, run) => Promise.all([run(), run()])],
+    ['without waiting', async (_, run) => { const first = run(); await run(); return first; }],
+  ])('is refused a second time: %s', async (_, around) => {
+    let runs = 0;
+    const { executor } = setup([reader('work', async () => (await settled(), ++runs))]);
+    executor.use(around);
+    expect(await executor.execute(call('work'))).toMatchObject({ status: 'error', code: 'INVALID_STATE' });
+    await settled();
+    expect(runs).toBe(1);
+  });
+
+  it('that is refused a second time rejects with a typed error, which a function may catch', async () => {
+    let runs = 0;
+    const { executor } = setup([reader('work', () => ++runs)]);
+    executor.use(async (_, run) => {
+      const first = await run();
+      return [first, await run().catch((error: ToolError) => error.code)];
+    });
+    expect(brief(await executor.execute(call('work')))).toBe('ok [1,"INVALID_STATE"]');
+    expect(runs).toBe(1);
+  });
+
+  it('that is kept runs nothing once the function has returned, also that of an inner function', async () => {
+    let runs = 0;
+    const kept: (() => Promise<unknown>)[] = [];
+    const gate = new Gate();
+    const { executor } = setup([reader('work', () => ++runs)]);
+    executor.use(async (_, run) => (kept.push(run), 'first'));
+    expect(brief(await executor.execute(call('work')))).toBe('ok "first"');
+    executor.use(passOn);
+    const { executor: nested } = setup([reader('work', () => ++runs)]);
+    nested.use(async (_, run) => (void run(), await settled(), 'early'));
+    nested.use(async (_, run) => (kept.push(run), await gate.promise, run()));
+    expect(brief(await nested.execute(call('work')))).toBe('ok "early"');
+    gate.open();
+    await settled();
+    for (const run of kept) await expect(run()).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    expect(runs).toBe(0);
+  });
+
+  it('runs nothing after the time of the call is over', async () => {
+    let runs = 0;
+    const gate = new Gate();
+    const { executor, clock } = setup([reader('work', () => ++runs)], { timeoutMs: 100 });
+    executor.use(async (_, run) => (await gate.promise, run()));
+    const outcome = executor.execute(call('work'));
+    await clock.advanceAsync(100);
+    expect(await outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', attempts: 0 });
+    gate.open();
+    await settled();
+    expect(runs).toBe(0);
+  });
+
+  it('that is not waited for: the tool is told to stop, and the call says that it still ran', async () => {
+    let stopped: unknown;
+    const { executor, events, clock } = setup([
+      reader('deaf', () => hangs()),
+      reader('polite', (_, { signal }) => new Promise((_resolve, reject) => signal!.addEventListener('abort', () => ((stopped = signal!.reason), reject(new Error('stopped')))))),
+    ]);
+    executor.use(async (_, run) => (void run(), await settled(), 'early'));
+    expect(await executor.execute(call('polite'))).toMatchObject({ status: 'ok', value: 'early', attempts: 1 });
+    expect(stopped).toMatchObject({ code: 'ABORTED' });
+    expect(await executor.execute(call('deaf'))).toMatchObject({ status: 'ok', value: 'early', abandoned: true });
+    await clock.advanceAsync(1_000);
+    expect(events.filter(({ type }) => type === 'call-abandoned')).toHaveLength(1);
+  });
+});
+
+describe('a function around calls comes after every decision', () => {
+  it('and is not asked for calls that are refused, denied, pending or answered by a user', async () => {
+    let asked = 0;
+    const tools = [writer('save', () => 1), anyTool('ask_expert', undefined, { manual: true, accessMode: 'readonly' }), reader('strict', () => 1, { inputSchema: { type: 'object', required: ['a'] } })];
+    const { executor } = setup(tools, { confirm: ({ input }) => (input as { ok?: boolean }).ok === true ? true : 'later' });
+    executor.use((_, run) => (asked++, run()));
+    expect(brief(await executor.execute(call('nothing')))).toBe('error TOOL_NOT_FOUND');
+    expect(brief(await executor.execute(call('strict')))).toBe('error INVALID_INPUT');
+    expect(brief(await executor.execute(call('save')))).toBe('approval_required');
+    expect(brief(await executor.execute(call('ask_expert')))).toBe('manual');
+    expect(brief(await executor.execute(call('save'), { mode: 'read-only' }))).toBe('denied');
+    expect(asked).toBe(0);
+    expect(brief(await executor.execute(call('save', { ok: true })))).toBe('ok 1');
+    expect(asked).toBe(1);
+  });
+
+  it('and is asked once a call, whatever attempts it takes', async () => {
+    let asked = 0;
+    let runs = 0;
+    const { executor, clock } = setup([reader('work', () => { if (++runs < 3) throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }); return runs; })]);
+    executor.use((_, run) => (asked++, run()));
+    const outcome = executor.execute(call('work'));
+    await clock.advanceAsync(5_000);
+    expect(await outcome).toMatchObject({ status: 'ok', value: 3, attempts: 3 });
+    expect(asked).toBe(1);
+  });
+
+  it('for providers too, whose name the outcome keeps', async () => {
+    const a = new FakeProvider(() => 'from a');
+    const { executor } = setup([reader('search', undefined, { providers: [{ name: 'a', healthCheckIntervalMs: 0 }] })], { policy: allowAll, env: {}, providers: { a: a.factory } });
+    executor.use(async (_, run) => `redacted ${String(await run())}`);
+    expect(await executor.execute(call('search'))).toMatchObject({ status: 'ok', value: 'redacted from a', provider: 'a' });
+  });
+});
+
+describe('the cache and functions around calls', () => {
+  const cached = (work: () => unknown) => reader('read', work, { cacheTtlMs: 60_000 });
+
+  it('keeps what the outermost function returns, and a hit skips all of them', async () => {
+    let [runs, asked] = [0, 0];
+    const { executor } = setup([cached(() => ++runs)]);
+    executor.use(async (_, run) => (asked++, `redacted ${String(await run())}`));
+    expect(await executor.execute(call('read'))).toMatchObject({ value: 'redacted 1', cached: false });
+    expect(await executor.execute(call('read'))).toMatchObject({ value: 'redacted 1', cached: true });
+    expect([runs, asked]).toEqual([1, 1]);
+  });
+
+  it('does not give an answer from before a function came into use, or was removed', async () => {
+    const { executor } = setup([cached(() => 'secret')]);
+    expect(brief(await executor.execute(call('read')))).toBe('ok "secret"');
+    const remove = executor.use(async (_, run) => String(await run()).replace('secret', '***'));
+    expect(brief(await executor.execute(call('read')))).toBe('ok "***"');
+    remove();
+    expect(await executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
+    executor.use(() => 'other');
+    expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
+  });
+
+  it('does not share answers with processes that may have other functions', async () => {
+    const store = new MemoryStateStore();
+    const tool = cached(() => 'secret');
+    const [plain, redacting] = [setup([tool], { store }).executor, setup([tool], { store }).executor];
+    redacting.use(() => '***');
+    expect(brief(await plain.execute(call('read')))).toBe('ok "secret"');
+    expect(await redacting.execute(call('read'))).toMatchObject({ value: '***', cached: false });
+    expect(await setup([tool], { store }).executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
+  });
+
+  it('keeps no failure of a function', async () => {
+    let runs = 0;
+    const { executor } = setup([cached(() => ++runs)]);
+    executor.use(async (_, run) => { if ((await run()) === 1) throw new Error('x'); return 'fine'; });
+    expect(brief(await executor.execute(call('read')))).toBe('error EXECUTION_FAILED');
+    expect(brief(await executor.execute(call('read')))).toBe('ok "fine"');
+  });
+});
+
+describe('the health of a tool with functions around its calls', () => {
+  it('is that of the tool: not of what a function does before, after and instead', async () => {
+    const { executor, clock } = setup([reader('works', () => 1), reader('fails', () => { throw new Error('x'); })], { maxAttempts: 1 });
+    const remove = executor.use(async (_, run) => {
+      await run().catch(() => undefined);
+      clock.advance(500);
+      throw new Error('mine');
+    });
+    await executor.execute(call('works'));
+    remove();
+    executor.use((_, run) => run().catch(() => 'caught'));
+    expect(brief(await executor.execute(call('fails')))).toBe('ok "caught"');
+    expect(executor.health.summary('tool', 'works')).toMatchObject({ successRate: 1, averageLatencyMs: 0 });
+    expect(executor.health.summary('tool', 'fails')).toMatchObject({ successRate: 0 });
+  });
+});
