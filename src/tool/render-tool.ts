@@ -1,3 +1,4 @@
+import { regexes } from 'zod';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import type { JsonSchema } from './tool-schema.js';
 import type { ToolEntry } from './tool-definition.js';
@@ -23,7 +24,7 @@ const STUB_DESCRIPTION = 80;
 const rendered = new WeakMap<ToolEntry, Map<SchemaLevel, RenderedTool>>();
 
 /**
- * Returns a tool at one of three levels. `full` is everything; `compact` has the first sentence and short parameter
+ * Returns a tool at one of three levels. `full` is everything but what says nothing; `compact` has the first sentence and short parameter
  * descriptions; `stub` one line (the tool's `summary`, if it has one) and only the required parameters.
  *
  * The same object every time, so its JSON has equal bytes every time.
@@ -47,11 +48,12 @@ export function estimateTokens(text: string): number {
 }
 
 function render(entry: ToolEntry, level: SchemaLevel): RenderedTool {
-  const { name, description, summary, inputJsonSchema } = entry;
-  if (level === 'full') return { name, description, inputSchema: inputJsonSchema };
-  // Frozen to the leaves, as the full one is: a change would reach all users of it.
-  if (level === 'compact') return { name, description: firstSentence(description, COMPACT_DESCRIPTION), inputSchema: cloneFrozen(withShortDescriptions(inputJsonSchema)) };
-  return { name, description: cut(summary === undefined ? firstSentence(description, STUB_DESCRIPTION) : oneLine(summary), STUB_DESCRIPTION), inputSchema: cloneFrozen(requiredOnly(inputJsonSchema)) };
+  const { name, description, summary } = entry;
+  const schema = withoutNoise(entry.inputJsonSchema);
+  // Frozen to the leaves: a change would reach all users of it.
+  if (level === 'full') return { name, description, inputSchema: cloneFrozen(schema) };
+  if (level === 'compact') return { name, description: firstSentence(description, COMPACT_DESCRIPTION), inputSchema: cloneFrozen(withShortDescriptions(schema)) };
+  return { name, description: cut(summary === undefined ? firstSentence(description, STUB_DESCRIPTION) : oneLine(summary), STUB_DESCRIPTION), inputSchema: cloneFrozen(requiredOnly(schema)) };
 }
 
 function oneLine(text: string): string {
@@ -72,6 +74,36 @@ const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(HALF_CHARACTER, '').trimEnd()}…`;
+}
+
+/** The patterns by which zod checks formats. */
+const FORMAT_PATTERNS: ReadonlySet<string> = new Set([...Object.values(regexes), ...[undefined, 1, 2, 3, 4, 5, 6, 7, 8].map((version) => regexes.uuid(version))].flatMap((each) => (each instanceof RegExp ? [each.source] : [])));
+/** The beginning of those for moments, whose ends differ by precision and offset. */
+const MOMENT = regexes.date.source.slice(0, -1);
+
+/**
+ * Leaves out what costs tokens and tells a model nothing: the dialect, the bounds of safe integers, the pattern of a
+ * format that is named. Inputs are checked by the schema as it was declared.
+ */
+function withoutNoise(schema: JsonSchema): JsonSchema {
+  return mapSchemas(schema, (node) => Object.fromEntries(Object.entries(node).filter(([keyword, value]) => !isNoise(keyword, value, node))));
+}
+
+function isNoise(keyword: string, value: unknown, { format }: JsonSchema): boolean {
+  switch (keyword) {
+    case '$schema':
+      return true;
+    case 'minimum':
+      return value === Number.MIN_SAFE_INTEGER;
+    case 'maximum':
+      return value === Number.MAX_SAFE_INTEGER;
+    case 'pattern':
+      return typeof format === 'string' && typeof value === 'string' && (FORMAT_PATTERNS.has(value) || value.startsWith(MOMENT));
+    case 'propertyNames':
+      return isPlainObject(value) && value['type'] === 'string' && Object.keys(value).length === 1;
+    default:
+      return false;
+  }
 }
 
 function withShortDescriptions(schema: JsonSchema): JsonSchema {

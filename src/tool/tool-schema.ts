@@ -1,7 +1,7 @@
-import { toJSONSchema } from 'zod';
 import type { $ZodType } from 'zod/v4/core';
 import { cloneFrozen, describeValue, isPlainObject } from '../core/plain-data.js';
 import { withOriginOf } from '../json-schema/compile-json-schema.js';
+import { zodJsonSchema } from './zod-schema.js';
 
 /**
  * The parts of the Standard Schema and Standard JSON Schema interfaces (https://standardschema.dev) that tools use.
@@ -73,10 +73,11 @@ interface WithJsonSchema {
 /**
  * Returns the frozen JSON Schema of a tool's input or output.
  *
- * Types that JSON Schema cannot express (dates, bigints, transforms) become the empty schema, which accepts anything:
+ * In an output, types that JSON Schema cannot express (dates, bigints) become the empty schema, which accepts anything:
  * the schema itself still checks them.
  *
- * @throws TypeError saying what was expected and what came, when the value is no schema or none of an object.
+ * @throws TypeError saying what was expected and what came, when the value is no schema or none of an object; ToolError
+ * `INVALID_INPUT_SCHEMA` for an input that no model can give, with every place of it.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
   const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
@@ -88,12 +89,13 @@ export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): Json
 }
 
 function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
+  if (isZod3(schema) || (isPlainObject(schema) && Object.values(schema).some(isZod3))) throw new TypeError('a schema of zod 4, got one of zod 3. Install it (npm install zod@4) and import z from "zod"');
   if (!isStandardSchema(schema)) {
     if (!isPlainObject(schema)) throw new TypeError(`a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, got ${describeValue(schema)}`);
     if (Object.values(schema).some(isStandardSchema)) throw new TypeError('a schema, got an object of schemas. Wrap it in z.object({…})');
     return schema;
   }
-  if (isZod(schema)) return withoutDialect(toJSONSchema(schema, { target: TARGET, io: side, unrepresentable: 'any' }));
+  if (isZod(schema)) return withoutDialect(zodJsonSchema(schema, side, TARGET));
   const toJson = (schema as unknown as WithJsonSchema)['~standard'].jsonSchema?.[side];
   if (typeof toJson !== 'function') {
     throw new TypeError(
@@ -106,6 +108,12 @@ function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
 
 function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
   return schema['~standard'].vendor === 'zod' && '_zod' in schema;
+}
+
+/** Returns true for a schema of zod 3, which cannot say its JSON Schema. */
+function isZod3(schema: unknown): boolean {
+  const definition: unknown = typeof schema === 'object' && schema !== null && !('_zod' in schema) ? (schema as { readonly _def?: unknown })._def : undefined;
+  return isPlainObject(definition) && typeof definition['typeName'] === 'string';
 }
 
 /** Removes what costs the model tokens: the `$schema` line, equal for all tools, and `~standard`, zod's own addition. */

@@ -107,7 +107,7 @@ describe('metadata', () => {
 
 describe('an input schema', () => {
   it('of zod is shown as JSON Schema of what goes in, without its dialect', () => {
-    const schema = z.object({ path: z.string().describe('Where'), depth: z.coerce.number().default(1), since: z.date().optional() });
+    const schema = z.object({ path: z.string().describe('Where'), depth: z.coerce.number().default(1), since: z.coerce.date().optional() });
     const { inputJsonSchema } = sampleEntry({ inputSchema: schema });
     expect(inputJsonSchema).toMatchObject({ type: 'object', properties: { path: { type: 'string', description: 'Where' } }, required: ['path'] });
     expect(inputJsonSchema).not.toHaveProperty('$schema');

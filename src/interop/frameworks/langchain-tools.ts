@@ -101,9 +101,9 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
  *
  * A shortened schema is left open: it does not show all parameters that the executor takes.
  */
-function shownSchema({ entry, rendered }: ExportedTool): Record<string, unknown> {
+function shownSchema({ level, rendered }: ExportedTool): Record<string, unknown> {
   const { additionalProperties, ...open } = objectSchema(rendered.inputSchema);
-  return rendered.inputSchema === entry.inputJsonSchema && additionalProperties !== undefined ? { ...open, additionalProperties } : open;
+  return level === 'full' && additionalProperties !== undefined ? { ...open, additionalProperties } : open;
 }
 
 interface ForeignLangChainTool {
