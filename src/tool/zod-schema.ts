@@ -15,7 +15,7 @@ type Json = Readonly<Record<string, unknown>>;
  * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value meets, with the way out.
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
-  const override = ({ zodSchema, jsonSchema }: { readonly zodSchema: $ZodType; readonly jsonSchema: object }) => mark(zodSchema._zod.def as Definition, jsonSchema as Record<string, unknown>);
+  const override = ({ zodSchema, jsonSchema }: { readonly zodSchema: $ZodType; readonly jsonSchema: object }) => mark(zodSchema._zod.def, jsonSchema as Record<string, unknown>);
   const json = toJSONSchema(schema, { target, io: side, unrepresentable: 'any', ...(side === 'input' && { override }) }) as Json;
   if (side === 'output') return json;
   const issues: Issue[] = [];
