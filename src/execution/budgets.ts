@@ -111,10 +111,22 @@ export class Budgets {
         assertOpen(counter, known);
         continue;
       }
-      if (this.#isLost(before, sum, counter)) assertOpen(counter, await this.#marks.followUp(owner, known));
+      if (this.#isLost(before, sum, counter)) await this.#beginAgain(counter, await this.#marks.followUp(owner, known), { elapsed, date });
       else known.sums.set(key, seen(known.sums.get(key), sum, { elapsed, date }));
     }
     if (!sum.applied) throw exceeded(counter, sum.value ?? 0);
+  }
+
+  /**
+   * Learns the sum of a counter that another process reset: with what this call just added unknown, the next loss of the
+   * counter would go unnoticed. The sum is certain only if no reset came between two looks at the owner's mark.
+   */
+  async #beginAgain(counter: Counter, known: KnownOwner, asked: { readonly elapsed: number; readonly date: number }): Promise<void> {
+    assertOpen(counter, known);
+    const { key, owner, budget } = counter;
+    const sum = await this.#store.increment(key, 0, { mustExist: true, identity: known.era.identity, ...window(budget) }).catch(ignoreRestart);
+    const now = await this.#marks.read(owner);
+    if (sum !== undefined && now.sums === known.sums) now.sums.set(key, seen(undefined, sum, asked));
   }
 
   async #assertFits(counter: Counter): Promise<void> {

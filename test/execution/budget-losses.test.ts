@@ -127,6 +127,15 @@ describe('a budget of which single keys are gone', () => {
     expect(await callOf(executor)).toMatchObject({ details: { reason: 'lost' } });
   });
 
+  it('is closed for a process whose first call since another process reset the budget was counted before', async () => {
+    const [operator, executor] = [started(EVER), started(EVER)];
+    await made(executor, 1);
+    await operator.resetBudgets('ada');
+    expect(await made(executor, 1)).toBe(1);
+    await store.evict('budget:');
+    expect(await callOf(executor)).toMatchObject({ details: { reason: 'lost' } });
+  });
+
   it('is closed within a second in processes that have not seen as much', async () => {
     const [little, much] = [started(EVER), started(EVER)];
     expect([await made(little, 1), await made(much, 1)]).toEqual([1, 1]);
