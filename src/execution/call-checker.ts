@@ -3,10 +3,11 @@ import type { Clock } from '../core/clock.js';
 import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
-import { canonicalJson, type Json } from '../core/plain-data.js';
+import { canonicalJson, isShownByJson, type Json } from '../core/plain-data.js';
 import { suggestNames } from '../core/issues.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
 import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../safety/calls.js';
+import { boundInput } from '../tool/bound-input.js';
 import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
@@ -48,6 +49,8 @@ interface Sealed {
   readonly frame: string;
   /** The policy that was asked beside the executor's own. */
   readonly policy: Policy | undefined;
+  /** The program's own context, which policies may read. */
+  readonly context: unknown;
 }
 
 /** Takes a call through its one pass: the tool's schema once, the policy once. */
@@ -139,7 +142,7 @@ export class CallChecker {
   seal({ call, options }: RunningCall, accepted: AcceptedInput, dated: DatedDecision): CheckedCall {
     const { entry, raw, input } = accepted;
     const checked: CheckedCall = Object.freeze({ status: 'checked', id: call.id, name: entry.name, input: raw, parsed: input, definitionDigest: entry.digest, decision: Object.freeze({ ...dated.decision }) });
-    this.#sealed.set(checked, { accepted, dated, frame: frameOf(options), policy: options.policy });
+    this.#sealed.set(checked, { accepted, dated, frame: frameOf(options), policy: options.policy, context: options.context });
     return checked;
   }
 
@@ -148,15 +151,28 @@ export class CallChecker {
     const sealed = this.#sealed.get(call);
     if (sealed === undefined || refused !== undefined) return undefined;
     this.#sealed.delete(call);
-    const { accepted, dated, frame, policy } = sealed;
+    const { accepted, dated, frame, policy, context } = sealed;
     // Who comes back with an approval comes back later: that is a pass of its own.
-    if (options.approval !== undefined || frame !== frameOf(options) || policy !== options.policy || !this.isCurrent(accepted)) return undefined;
+    if (options.approval !== undefined || frame !== frameOf(options) || policy !== options.policy || !isSameContext(context, options.context) || !this.isCurrent(accepted)) return undefined;
     return { accepted, dated: this.isRecent(dated) ? dated : undefined };
   }
 }
 
 function frameOf({ principal, scopes, flags, persona, conversationId, mode }: CallContext): string {
   return canonicalJson({ principal, scopes, flags, persona, conversationId, mode });
+}
+
+/** Compares the contexts of two calls: plain data, of which each call has its frozen copy, by its content; anything else as the object it is. */
+function isSameContext(one: unknown, other: unknown): boolean {
+  return one === other || (isFrozenCopy(one) && isFrozenCopy(other) && canonicalJson(one) === canonicalJson(other));
+}
+
+function isFrozenCopy(context: unknown): boolean {
+  try {
+    return isShownByJson(context) && boundInput(context) === context;
+  } catch {
+    return false; // No plain data.
+  }
 }
 
 /**

@@ -76,6 +76,8 @@ export interface CheckOptions extends CallContext {
   /** A policy that is asked beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
   readonly signal?: AbortSignal;
+  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen, anything else is handed on as the object it is. */
+  readonly context?: unknown;
 }
 
 /** The options of one call. */
@@ -86,8 +88,6 @@ export interface ExecuteOptions extends CheckOptions {
   readonly confirm?: Confirm;
   /** A key for writing tools, the same for the same deed. @default derived from conversation, call and arguments */
   readonly idempotencyKey?: string;
-  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen. */
-  readonly context?: unknown;
   /**
    * Hears of the call right before the tool is started, when nothing can forbid the call any more but that its approval is used up
    * elsewhere at the same time. When it throws, the tool is not started, and an approval still counts. Not called for answers

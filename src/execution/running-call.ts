@@ -86,7 +86,7 @@ export class RunningCall {
   /** Returns what the tool's work is told of its call. */
   contextFor(definitionDigest: string, idempotencyKey: string | undefined): ToolContext {
     const { context } = this.#options;
-    return { ...this.owner, definitionDigest, ...(context !== undefined && { context }), ...(idempotencyKey !== undefined && { idempotencyKey }), reportProgress: (progress) => this.#tellProgress(progress) };
+    return { ...this.owner, toolName: this.toolName, definitionDigest, ...(context !== undefined && { context }), ...(idempotencyKey !== undefined && { idempotencyKey }), reportProgress: (progress) => this.#tellProgress(progress) };
   }
 
   pendingManual(entry: ToolEntry, input: Json): PendingManualCall {

@@ -140,7 +140,7 @@ export class ToolExecutor {
    * Checks a call and asks the policy, for programs that ask or show something before the call runs.
    *
    * `execute` then runs it without copying, checking or deciding again, once, as long as the tool is the same and the
-   * context (principal, scopes, persona, conversation, mode, policy) too; a decision counts for five seconds, after which the policy
+   * context (principal, scopes, persona, conversation, mode, policy, `context`) too; a decision counts for five seconds, after which the policy
    * is asked again. In all other cases, and with an `approval`, it makes a whole pass. Nothing else need be remembered.
    *
    * @returns a `CheckedCall`, whose `decision` is `allow` or `confirm`; or the call's outcome (`status` other than `checked`)

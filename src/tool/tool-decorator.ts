@@ -8,7 +8,7 @@ import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 
 /** A class with a fitting `execute`. A property of function type: a method signature would also accept stricter inputs. */
 export interface Executable<In, Out> {
-  execute: Execute<In, Out>;
+  execute: Execute<In, Out, never>;
 }
 
 // `never` makes the constructor's own parameters irrelevant.
@@ -16,9 +16,9 @@ type Constructor<T> = abstract new (...args: never[]) => T;
 
 /** A decorator of classes and methods, in both decorator modes; a class with `manual: true` needs no `execute`. */
 export interface ToolDecorator<In, Out, Manual = false> {
-  <This, Method extends Execute<In, Out>>(method: Method, context: ClassMethodDecoratorContext<This, Method>): void;
+  <This, Method extends Execute<In, Out, never>>(method: Method, context: ClassMethodDecoratorContext<This, Method>): void;
   <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): void;
-  <Method extends Execute<In, Out>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void;
+  <Method extends Execute<In, Out, never>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void;
 }
 
 /**
@@ -38,8 +38,8 @@ export interface ToolDecorator<In, Out, Manual = false> {
  *
  * @throws ToolError `INVALID_METADATA` when an option is wrong, `INVALID_DECORATION` on anything but a class or a public method.
  */
-export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Manual extends boolean = false>(
-  options: ToolOptions<In, Out> & { readonly manual?: Manual },
+export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Manual extends boolean = false, Context = unknown>(
+  options: ToolOptions<In, Out, Context> & { readonly manual?: Manual },
 ): ToolDecorator<InputOf<In>, SchemaInput<Out>, Manual> {
   const resolved = resolveMetadata(options);
   const { name } = resolved.metadata;

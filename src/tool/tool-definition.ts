@@ -4,14 +4,25 @@ import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool
 import type { ToolContext, ToolOptions } from './tool-options.js';
 
 /** A tool's work: from checked input to a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
-export type Execute<In = unknown, Out = unknown> = (input: In, context: ToolContext) => Returned<Out> | Promise<Returned<Out>>;
+export type Execute<In = unknown, Out = unknown, Context = unknown> = (input: In, context: ToolContext<Context>) => Returned<Out> | Promise<Returned<Out>>;
 
 type Returned<Out> = Out | ToolResult<Out>;
 
-/** A tool, checked and frozen: what its author declared, and its work. It is in no registry until it is registered. */
-export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema> = ToolOptions<In, Out> & {
+/**
+ * A tool, checked and frozen: what its author declared, and its work. It is in no registry until it is registered.
+ *
+ * What the work needs of the program (`ToolContext<Context>`) is not part of the type: tools of all kinds share a registry.
+ */
+export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema, Name extends string = string, Result = SchemaInput<Out>> = ToolOptions<In, Out> & {
+  readonly name: Name;
   /** The work; missing for tools that a user or another program answers. */
-  readonly execute?: Execute<InputOf<In>, SchemaInput<Out>>;
+  readonly execute?: Execute<InputOf<In>, Result>;
+};
+
+/** The options of `defineTool`. The output schema stands beside `Result` for what says nothing itself, such as `new Promise`. */
+type Definable<In extends ToolSchema, Out extends ToolSchema, Name extends string, Result, Context> = ToolOptions<In, Out, Context> & {
+  readonly name: Name;
+  readonly execute?: Execute<InputOf<In>, Result | SchemaInput<Out>, Context>;
 };
 
 /** A tool as registries hold it: its resolved metadata, and the definition it comes from. */
@@ -60,7 +71,9 @@ export function createDefinition({ declared, metadata }: ResolvedOptions, execut
  *
  * @throws ToolError `INVALID_METADATA` naming every wrong field, what is allowed there and what came.
  */
-export function defineTool<In extends ToolSchema, Out extends ToolSchema = ToolSchema>(options: ToolDefinition<In, Out>): ToolDefinition<In, Out> {
+export function defineTool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Name extends string = string, Result extends SchemaInput<Out> = SchemaInput<Out>, Context = unknown>(
+  options: Definable<In, Out, Name, Result, Context>,
+): ToolDefinition<In, Out, Name, Result> {
   const resolved = resolveMetadata(options, ['execute']);
-  return createDefinition(resolved, resolved.execute as Execute<never> | undefined) as ToolDefinition<In, Out>;
+  return createDefinition(resolved, resolved.execute as Execute<never> | undefined) as ToolDefinition<In, Out, Name, Result>;
 }

@@ -13,11 +13,13 @@ export interface ToolProvider {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** The context that `execute` receives beside its input. */
-export interface ToolContext {
+/** The facts of a call that its tool's work is told. */
+interface CallFacts {
   /** The signal that fires when the caller no longer wants the answer, or the time is up. */
   readonly signal?: AbortSignal;
   readonly callId?: string;
+  /** The tool's own name, also when it was called by an alias. */
+  readonly toolName?: string;
   /** The digest of the definition by which the call was judged; no other definition should run it. */
   readonly definitionDigest?: string;
   /** The user or service for whom the call is made. */
@@ -27,9 +29,15 @@ export interface ToolContext {
   readonly idempotencyKey?: string;
   /** Reports to the observers of the call how far it is; any plain data. */
   readonly reportProgress?: (progress: unknown) => void;
-  /** The value that the program hands to its tools; see the option `context` of the executor and of chats. */
-  readonly context?: unknown;
 }
+
+/**
+ * The context that `execute` receives beside its input. A tool says what it needs of the program: `ToolContext<{ db: Database }>`.
+ *
+ * Its `context` is the value that the program hands to its tools, such as a database client; every way in takes one, and it
+ * never comes from the model. The type is the tool's word for what programs give: nothing checks the value.
+ */
+export type ToolContext<Context = unknown> = CallFacts & (unknown extends Context ? { readonly context?: Context } : { readonly context: Context });
 
 /**
  * The keys of the resources that one call touches, such as `file:src/a.ts`: a kind, a colon, a name.
@@ -44,7 +52,7 @@ export type ConflictKeys = readonly string[] | { readonly reads?: readonly strin
  * The metadata that a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. Each
  * has a row in `TOOL_FIELDS`.
  */
-export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema> {
+export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema, Context = unknown> {
   /** The name: 1 to 128 letters, digits, dots, underscores and hyphens; unique in a registry. */
   readonly name: string;
   /** The purpose of the tool, for the model that chooses it. */
@@ -125,7 +133,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    * arguments, principal and key. Without it they belong to the conversation and the whole `context.context`.
    * `undefined` keeps no answer of the call.
    */
-  readonly cacheKey?: (input: InputOf<In>, context: ToolContext) => unknown;
+  readonly cacheKey?: (input: InputOf<In>, context: ToolContext<Context>) => unknown;
   readonly costPerCall?: number;
   /** Promises that several calls with the same idempotency key have the effect of one. */
   readonly idempotencyKey?: boolean;

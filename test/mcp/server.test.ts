@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, askUser, DangerLevel, defineTool, isToolError, SafetyPolicy, ToolExecutor, type AskUserOptions, type ToolEvent, ToolMetadataRegistry } from '../../src/index.js';
+import { AccessMode, askUser, DangerLevel, defineTool, isToolError, SafetyPolicy, ToolExecutor, type AskUserOptions, type ToolContext, type ToolEvent, ToolMetadataRegistry } from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
-import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
+import type { McpRequestInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { createDefaultTools } from '../../tools/index.js';
 import { manyTools, sampleRegistry } from './server-tools.js';
 import { signalled, textOf, WAYS, type Elicitation, type Told } from './server-clients.js';
@@ -287,6 +287,25 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const client = await open(serverOf(registry, { executor, context: () => ({ principal: 'ada' }) }), { answer: accept() });
       await client.call('files.write', { path: 'a' });
       expect(heard).toEqual(['ada']);
+    });
+
+    it('is told the id of the request and the client, and what it answers reaches the tool as it is', async () => {
+      class Database {
+        readonly #rows = new Map([['1', 'Ada']]);
+        find = (id: string) => this.#rows.get(id);
+      }
+      const db = new Database();
+      const seen: ToolContext<{ readonly db: Database; readonly request: McpRequestInfo }>[] = [];
+      const registry = new ToolMetadataRegistry();
+      registry.register(defineTool({
+        name: 'find', description: 'Finds a name', inputSchema: z.looseObject({ id: z.string() }), accessMode: AccessMode.READONLY,
+        execute: ({ id }, context: (typeof seen)[number]) => (seen.push(context), context.context.db.find(id)),
+      }));
+      const client = await open(serverOf(registry, { context: (request) => ({ principal: 'ada', conversationId: 'k1', context: { db, request } }) }));
+      expect(textOf(await client.call('find', { id: '1', principal: 'eve', context: { db: 'none' } }))).toBe('Ada');
+      expect(seen).toMatchObject([{ toolName: 'find', principal: 'ada', conversationId: 'k1', context: { request: { client: { name: 'test', version: '1.0.0' } } } }]);
+      expect(seen[0]!.context.db).toBe(db);
+      expect(['string', 'number']).toContain(typeof seen[0]!.context.request.requestId);
     });
 
     it('does not let a filtered tool be seen or called', async () => {

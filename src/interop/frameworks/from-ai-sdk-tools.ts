@@ -55,8 +55,9 @@ type Run = (input: unknown, options: object) => unknown;
 
 function executeOf(tool: { readonly execute: Run }): Execute {
   return (input, context) => {
-    const { callId = randomUUID(), signal } = context;
-    const result = tool.execute(input, { toolCallId: callId, messages: [], ...(signal && { abortSignal: signal }) });
+    const { callId = randomUUID(), signal, context: own } = context;
+    // Version 6 calls it `experimental_context`, version 7 `context`.
+    const result = tool.execute(input, { toolCallId: callId, messages: [], ...(signal && { abortSignal: signal }), ...(own !== undefined && { experimental_context: own, context: own }) });
     return typeof result === 'object' && result !== null && Symbol.asyncIterator in result ? lastOf(result as AsyncIterable<unknown>, context) : result;
   };
 }

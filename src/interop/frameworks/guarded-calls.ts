@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import { withMethods, type FieldsOf } from '../../core/options.js';
+import { aFunction, withMethods, type FieldsOf } from '../../core/options.js';
 import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import { type CallContext, type CheckedCall, type Confirm, type PendingApproval, type Policy, POLICY_MODES, type ToolCall, type ToolOutcome } from '../../safety/calls.js';
@@ -16,6 +16,8 @@ interface CallOptions extends CallContext {
   readonly confirm?: Confirm;
   /** A policy beside the executor's own; the stricter of both decides. */
   readonly policy?: Policy;
+  /** Handed to the tool's work as `context.context`. */
+  readonly context?: unknown;
 }
 
 /** Makes the calls of a framework: a `ToolExecutor` fits. */
@@ -36,6 +38,10 @@ export interface FrameworkOptions extends ExportOptions, CallContext {
   readonly policy?: Policy;
   /** Remembers for 24 days which calls users were asked about, and which approvals ran their call. Tools of other requests and processes need the same. @default memory of these tools alone */
   readonly store?: StateStore;
+  /** Handed to the tools' work as `context.context` where the framework gives a call no context of its own. */
+  readonly context?: unknown;
+  /** Returns who makes a call, from the context of the call, where one set of tools serves many users; what it returns replaces the options of the same name. @default the options, for all calls */
+  caller?(context: unknown): CallContext | Promise<CallContext>;
 }
 
 const name = z.string().optional();
@@ -47,11 +53,27 @@ export const frameworkSchema = z.strictObject({
   executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'check'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
   store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
+  context: z.unknown().optional(),
+  caller: aFunction<NonNullable<FrameworkOptions['caller']>>().optional(),
 } satisfies FieldsOf<FrameworkOptions>);
 
-/** Returns who calls, without what was not given. */
-export function contextOf({ principal, scopes, flags, persona, conversationId, mode }: { readonly [Field in keyof CallContext]: CallContext[Field] | undefined }): CallContext {
-  return Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
+/** A call, who makes it, and the program's own context of it. */
+export interface FramedCall extends ToolCall {
+  readonly frame: CallContext & { readonly context?: unknown };
+}
+
+type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
+
+/**
+ * Returns what puts a call into its frame: who calls, and the context that the framework has for the call, or else the one of
+ * the options. Neither is taken from the call, which a model wrote.
+ */
+export function framing({ principal, scopes, flags, persona, conversationId, mode, context, caller }: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
+  const own: CallContext = Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
+  return async (call, given) => {
+    const used = given ?? context;
+    return { ...call, frame: { ...own, ...(await caller?.(used)), ...(used !== undefined && { context: used }) } };
+  };
 }
 
 type CheckedBefore = { readonly call: ToolCall; readonly result: CheckedCall | ToolOutcome };
@@ -76,25 +98,25 @@ interface RunOptions {
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
-  readonly #options: CallOptions;
+  readonly #policy: Pick<CallOptions, 'policy'>;
   /** Calls that were checked and did not run yet, by what ends with them: a run of the framework, or the input of the one call. */
   readonly #checked = new WeakMap<object, Map<string, CheckedBefore>>();
 
-  constructor(executor: CallExecutor, context: CallContext, policy?: Policy) {
+  constructor(executor: CallExecutor, policy?: Policy) {
     this.#executor = executor;
-    this.#options = { ...context, ...(policy && { policy }) };
+    this.#policy = policy === undefined ? {} : { policy };
   }
 
   /** Checks a call, and tells whether the framework has to ask a user about it; when not, `run` goes on with what was checked. */
-  async needsApproval(call: ToolCall, owner: object): Promise<boolean> {
-    const result = await this.#executor.check(call, this.#options);
+  async needsApproval({ frame, ...call }: FramedCall, owner: object): Promise<boolean> {
+    const result = await this.#executor.check(call, { ...frame, ...this.#policy });
     if (result.status === 'checked' && result.decision.verdict === 'confirm') return true;
     this.#checked.set(owner, (this.#checked.get(owner) ?? new Map<string, CheckedBefore>()).set(call.id, { call, result }));
     return false;
   }
 
   /** Makes a call. */
-  async run(entry: ToolEntry, call: ToolCall, { owner, approved = false, signal, confirm, onProgress }: RunOptions): Promise<ToolOutcome> {
+  async run(entry: ToolEntry, { frame, ...call }: FramedCall, { owner, approved = false, signal, confirm, onProgress }: RunOptions): Promise<ToolOutcome> {
     const taken = owner && this.#take(owner, call);
     const checked = approved ? undefined : taken;
     if (checked !== undefined && checked.status !== 'checked') return checked;
@@ -102,7 +124,7 @@ export class GuardedCalls {
     const asked: Confirm | undefined = approved ? (pending) => isOf(pending, entry, call) || 'later' : confirm;
     const stop = onProgress && this.#executor.on?.((event) => event.type === 'call-progress' && event.callId === call.id && event.toolName === entry.name && onProgress(event.progress));
     try {
-      const outcome = await this.#executor.execute(checked ?? call, { ...this.#options, ...(signal && { signal }), ...(asked && { confirm: asked }) });
+      const outcome = await this.#executor.execute(checked ?? call, { ...frame, ...this.#policy, ...(signal && { signal }), ...(asked && { confirm: asked }) });
       if (!approved || outcome.status !== 'approval_required' || outcome.pending.definitionDigest === entry.digest) return outcome;
       const { status: _status, pending: _pending, ...facts } = outcome;
       return { ...facts, status: 'error', code: 'TOOL_CHANGED', message: `Expected ${entry.name} as it was when the call was approved, got one that was replaced. Nothing was run; call it again.` };
@@ -168,16 +190,14 @@ export interface AskedCall {
 export class AskedCalls {
   readonly #store: StateStore;
   readonly #framework: string;
-  readonly #conversation: string | null;
 
-  constructor(store: StateStore, framework: string, { conversationId = null }: { readonly conversationId?: string | null | undefined }) {
+  constructor(store: StateStore, framework: string) {
     this.#store = store;
     this.#framework = framework;
-    this.#conversation = conversationId;
   }
 
   /** Remembers that a user is asked about a call. */
-  async remember(toolName: string, call: ToolCall): Promise<void> {
+  async remember(toolName: string, call: FramedCall): Promise<void> {
     const { identity } = await this.#store.now();
     const [key, input, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
     if ((await this.#store.compareAndSet(key, undefined, JSON.stringify({ input, identity, ran: [] } satisfies AskedCall), lifetime)) === true) return;
@@ -187,7 +207,7 @@ export class AskedCalls {
   }
 
   /** Returns what users were asked about under the id of a call. */
-  async find(toolName: string, call: ToolCall): Promise<AskedCall | undefined> {
+  async find(toolName: string, call: FramedCall): Promise<AskedCall | undefined> {
     const text = await this.#store.get(this.#key(toolName, call));
     return text === undefined ? undefined : (JSON.parse(text) as AskedCall);
   }
@@ -199,7 +219,7 @@ export class AskedCalls {
    * @param approval tells it from others of this call.
    * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, or of a store that restarted since; `STATE_UNAVAILABLE`.
    */
-  async redeem(toolName: string, call: ToolCall, asked: AskedCall | undefined, approval: string): Promise<void> {
+  async redeem(toolName: string, call: FramedCall, asked: AskedCall | undefined, approval: string): Promise<void> {
     const { identity } = asked ?? (await this.#store.now());
     const ran = asked?.ran ?? [];
     const next: AskedCall = { input: null, ...asked, identity, ran: [...ran, digestOf(approval)] };
@@ -212,8 +232,8 @@ export class AskedCalls {
     throw new ToolError('INVALID_APPROVAL', 'Expected an approval that was not used, got one that has run its call already. Ask again.');
   }
 
-  #key(toolName: string, { id }: ToolCall): string {
-    return `${this.#framework}-question:${digestOf([this.#conversation, id, toolName])}`;
+  #key(toolName: string, { id, frame: { conversationId } }: FramedCall): string {
+    return `${this.#framework}-question:${digestOf([conversationId ?? null, id, toolName])}`;
   }
 }
 

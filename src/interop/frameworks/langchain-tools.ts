@@ -5,7 +5,7 @@ import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { missingPackage } from '../../core/issues.js';
 import { aFunction, checkOptions } from '../../core/options.js';
-import { describeValue } from '../../core/plain-data.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Confirm } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { fail, halt } from '../../tool/outcome.js';
@@ -15,7 +15,7 @@ import { exportTools, type ExportedTool, type ExportInput } from '../export/expo
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
-import { contextOf, frameworkSchema, GuardedCalls, resultOf, type FrameworkOptions } from './guarded-calls.js';
+import { framing, frameworkSchema, GuardedCalls, resultOf, type FrameworkOptions } from './guarded-calls.js';
 import { importTools, refusedTool, standardSchema, type ForeignTool, type ImportOptions } from './import-tools.js';
 
 type LangChainOptions = Omit<FrameworkOptions, 'policy' | 'store'> & {
@@ -68,11 +68,12 @@ export async function toLangChainTools(input: ExportInput, options: LangChainOpt
   const { executor, confirm, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to LangChain');
   const { tools } = exportTools(input, level, FUNCTION_NAME_RULE);
   const langChain = await importLangChain();
-  const calls = new GuardedCalls(executor, contextOf(rest));
-  return tools.map((tool) => toTool(langChain, tool, calls, confirm));
+  const calls = new GuardedCalls(executor);
+  const frame = framing(rest);
+  return tools.map((tool) => toTool(langChain, tool, calls, frame, confirm));
 }
 
-function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: ExportedTool, calls: GuardedCalls, confirm: Confirm | undefined): LangChainTool {
+function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: ExportedTool, calls: GuardedCalls, frame: ReturnType<typeof framing>, confirm: Confirm | undefined): LangChainTool {
   const { entry, name } = tool;
   const made = new DynamicStructuredTool<Record<string, unknown>>({
     name,
@@ -82,9 +83,10 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
     verboseParsingErrors: true, // Otherwise the model is told that something is wrong, and not what.
     func: async (input, runManager, config) => {
       // A `toolCall` is there when a model's call is invoked.
-      const { toolCall, signal } = (config ?? {}) as { readonly toolCall?: { readonly id?: string }; readonly signal?: AbortSignal };
+      const { toolCall, signal, context, configurable } = (config ?? {}) as { readonly toolCall?: { readonly id?: string }; readonly signal?: AbortSignal; readonly context?: unknown; readonly configurable?: unknown };
       const onProgress = (progress: unknown) => void runManager?.handleToolEvent?.(progress).catch(() => undefined);
-      const outcome = await calls.run(entry, { id: toolCall?.id ?? randomUUID(), name: entry.name, input }, { signal, confirm, onProgress });
+      const call = await frame({ id: toolCall?.id ?? randomUUID(), name: entry.name, input }, context ?? ownConfigurable(configurable));
+      const outcome = await calls.run(entry, call, { signal, confirm, onProgress });
       // What cancels a run must not become an answer in it.
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
@@ -94,6 +96,16 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
     },
   });
   return made as unknown as LangChainTool;
+}
+
+/** Keys under `configurable` that LangGraph sets itself, all of them texts about the run. */
+const OF_LANGGRAPH = /^(?:__|checkpoint|langgraph_|thread_id$|run_id$|assistant_id$|graph_id$)/;
+
+/** Returns what a program put under `configurable` of the run's config; `undefined` when all of it is LangGraph's. */
+function ownConfigurable(configurable: unknown): unknown {
+  if (!isPlainObject(configurable)) return undefined;
+  const own = Object.entries(configurable).filter(([key]) => !/^(?:__|checkpoint)/.test(key));
+  return own.every(([key]) => OF_LANGGRAPH.test(key)) ? undefined : Object.fromEntries(own);
 }
 
 /**
@@ -156,9 +168,9 @@ function checkedSchema({ toJsonSchema }: LangChain, { name, schema }: ForeignLan
 type Invocable = ForeignLangChainTool & { invoke(input: unknown, config: object): Promise<unknown> };
 
 function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute {
-  return async (input, { signal, reportProgress }) => {
+  return async (input, { signal, reportProgress, context }) => {
     const callbacks = reportProgress === undefined ? [] : [{ handleToolEvent: (event: unknown) => reportProgress(event) }];
-    const result = await tool.invoke(input, { ...(signal && { signal }), callbacks });
+    const result = await tool.invoke(input, { ...(signal && { signal }), ...(context !== undefined && { context }), callbacks });
     if (!isDirectToolOutput(result)) return tool.returnDirect === true ? halt('the answer of this tool ends the run', result) : result;
     const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
     if (content === undefined) return fail('Expected a result, got a command that only LangGraph can carry out. Call this tool there.');

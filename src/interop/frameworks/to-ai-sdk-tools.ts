@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
-import type { CallContext, Policy, ToolCall } from '../../safety/calls.js';
+import type { Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { checkAhead, checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
@@ -12,7 +12,7 @@ import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
-import { AskedCalls, contextOf, frameworkSchema, GuardedCalls, isSameInput, notAsked, resultOf, type FrameworkOptions } from './guarded-calls.js';
+import { AskedCalls, framing, frameworkSchema, GuardedCalls, isSameInput, notAsked, resultOf, type FramedCall, type FrameworkOptions } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
 
 /** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
@@ -25,6 +25,10 @@ interface AISDKCallOptions {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];
   readonly abortSignal?: AbortSignal | undefined;
+  /** The program's own value, in version 6. */
+  readonly experimental_context?: unknown;
+  /** The same in version 7: the tool's entry in `toolsContext`. */
+  readonly context?: unknown;
 }
 
 /** A schema as the AI SDK takes it; to its types it is a Standard Schema. */
@@ -41,7 +45,7 @@ export interface AISDKTool {
   outputSchema?: AISDKSchema;
   /** Facts that are not sent to the model: the AI SDK puts them on the parts of a call, as `toolMetadata`. */
   metadata: BridgeMetadata;
-  needsApproval?: (input: unknown, options: Pick<AISDKCallOptions, 'toolCallId' | 'messages'>) => Promise<boolean>;
+  needsApproval?: (input: unknown, options: Omit<AISDKCallOptions, 'abortSignal'>) => Promise<boolean>;
   execute?: (input: unknown, options: AISDKCallOptions) => Promise<unknown> | AsyncIterable<unknown>;
 }
 
@@ -64,31 +68,31 @@ const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progr
  */
 export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Record<string, AISDKTool> {
   const { executor, policy, progress, store, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to the AI SDK');
-  const context = contextOf(rest);
-  const asked = new AskedCalls(store ?? new MemoryStateStore(), 'ai-sdk', context);
-  const calls = executor && new GuardedCalls(executor, context, policy);
+  const frame = framing(rest);
+  const asked = new AskedCalls(store ?? new MemoryStateStore(), 'ai-sdk');
+  const calls = executor && new GuardedCalls(executor, policy);
   // Without a prototype: models ask for tools of any name, also of the name `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
   for (const exported of exportTools(input, level, FUNCTION_NAME_RULE).tools) {
     const { entry, name } = exported;
     const inputs = new CheckedInputs(entry);
-    const callOf = (given: unknown, { toolCallId }: Pick<AISDKCallOptions, 'toolCallId'>): ToolCall => ({ id: toolCallId, name: entry.name, input: inputs.checked(given) });
+    const callOf = (given: unknown, { toolCallId, experimental_context: of6, context: of7 }: AISDKCallOptions): Promise<FramedCall> => frame({ id: toolCallId, name: entry.name, input: inputs.checked(given) }, of6 ?? of7);
     const tool = (tools[name] = described(exported, inputs));
     if (entry.manual) continue;
     if (calls === undefined) {
-      if (policy !== undefined) tool.needsApproval = async (given, options) => needsApproval(entry, callOf(given, options), policy, context);
+      if (policy !== undefined) tool.needsApproval = async (given, options) => needsApproval(entry, await callOf(given, options), policy);
       continue;
     }
     tool.needsApproval = async (given, options) => {
       // Asked again after the approval, the AI SDK would take a no for "denied". The decision is made when the call runs.
       if (approvalIn(options.messages, name, options.toolCallId, given) !== undefined) return true;
-      const call = callOf(given, options);
+      const call = await callOf(given, options);
       if (!(await calls.needsApproval(call, ownerOf(call)))) return false;
       await asked.remember(name, call);
       return true;
     };
     const run = async (given: unknown, options: AISDKCallOptions, onProgress?: (progress: unknown) => void): Promise<unknown> => {
-      const call = callOf(given, options);
+      const call = await callOf(given, options);
       const approvalId = approvalIn(options.messages, name, call.id, given);
       if (approvalId !== undefined) {
         const question = await asked.find(name, call);
@@ -167,11 +171,11 @@ function isObject(value: unknown): value is object {
 }
 
 /** Decides by a policy alone, for tool sets without an executor. What is not clearly allowed or denied needs approval: nothing else would stop it. */
-async function needsApproval(entry: ToolEntry, call: ToolCall, policy: Policy, context: CallContext): Promise<boolean> {
+async function needsApproval(entry: ToolEntry, { frame, ...call }: FramedCall, policy: Policy): Promise<boolean> {
   try {
     const input = await checkInput(entry, call.input);
     if (!input.ok) return false;
-    const { verdict } = await policy.decide({ ...call, input: input.value }, context, entry);
+    const { verdict } = await policy.decide({ ...call, input: input.value }, frame, entry);
     return verdict !== 'allow' && verdict !== 'deny';
   } catch {
     return true;

@@ -1,7 +1,7 @@
 import { randomUUID } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
-import { digestOf } from '../../core/plain-data.js';
+import { digestOf, isPlainObject } from '../../core/plain-data.js';
 import type { ToolCall } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
@@ -9,10 +9,10 @@ import { exportTools, type ExportedTool, type ExportInput } from '../export/expo
 import { parseArguments } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { objectSchema } from '../schema/object-schema.js';
-import { AskedCalls, contextOf, frameworkSchema, GuardedCalls, notAsked, type AskedCall, type FrameworkOptions } from './guarded-calls.js';
+import { AskedCalls, framing, frameworkSchema, GuardedCalls, notAsked, type AskedCall, type FramedCall, type FrameworkOptions } from './guarded-calls.js';
 
-/** The part of the run's context that is used: it knows the calls that a user approved. */
-type AgentsRunContext = { isToolApproved(call: { toolName: string; callId: string }): boolean | undefined };
+/** The part of the run's context that is used: the program's own, and the calls that a user approved. */
+type AgentsRunContext = { readonly context?: unknown; isToolApproved(call: { toolName: string; callId: string }): boolean | undefined };
 
 /** A function tool of @openai/agents. */
 export interface OpenAIAgentsTool {
@@ -40,14 +40,16 @@ export interface OpenAIAgentsTool {
  */
 export function toOpenAIAgentsTools(input: ExportInput, options: FrameworkOptions): OpenAIAgentsTool[] {
   const { executor, policy, store = new MemoryStateStore(), level, ...rest } = checkOptions(frameworkSchema, options, 'options of the export to @openai/agents');
-  const context = contextOf(rest);
-  const calls = new GuardedCalls(executor, context, policy);
-  const asked = new AskedCalls(store, 'openai-agents', context);
-  return exportTools(input, level, FUNCTION_NAME_RULE).tools.map((tool) => toTool(tool, calls, asked));
+  const calls = new GuardedCalls(executor, policy);
+  const asked = new AskedCalls(store, 'openai-agents');
+  const frame = framing(rest);
+  return exportTools(input, level, FUNCTION_NAME_RULE).tools.map((tool) => toTool(tool, calls, asked, frame));
 }
 
-function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, asked: AskedCalls): OpenAIAgentsTool {
-  const callOf = (input: unknown, id: string = randomUUID()): ToolCall => ({ id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input });
+function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, asked: AskedCalls, frame: ReturnType<typeof framing>): OpenAIAgentsTool {
+  // A run without a context of its own has an empty object.
+  const callOf = ({ context }: AgentsRunContext, input: unknown, id: string = randomUUID()): Promise<FramedCall> =>
+    frame({ id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input }, isPlainObject(context) && Reflect.ownKeys(context).length === 0 ? undefined : context);
   return {
     type: 'function',
     name,
@@ -57,14 +59,14 @@ function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, as
     deferLoading: false,
     needsApproval: async (context, input, callId) => {
       if (entry.manual) return false; // A manual call is a user's work already.
-      const call = callOf(input, callId);
+      const call = await callOf(context, input, callId);
       if (!(await calls.needsApproval(call, context))) return false;
       // A question that was answered is not asked again: its call may have run.
       if (context.isToolApproved({ toolName: name, callId: call.id }) !== true) await asked.remember(name, call);
       return true;
     },
     invoke: async (context, input, { toolCall, signal } = {}) => {
-      const call = callOf(input, toolCall?.callId);
+      const call = await callOf(context, input, toolCall?.callId);
       const isApproved = (callId: string) => context.isToolApproved({ toolName: name, callId }) === true;
       const approved = toolCall !== undefined && isApproved(toolCall.callId);
       if (approved) {

@@ -1,10 +1,9 @@
-import type { CallToolResult, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, Implementation, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
-import type { CallContext } from '../../safety/calls.js';
 import { checkInput } from '../../tool/check-input.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { errorResult } from './call-result.js';
-import type { CheckedServerOptions, McpAuthInfo } from './server-options.js';
+import type { CheckedServerOptions, McpAuthInfo, RequestContext } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
 import { canShowForms, type AskedBefore, type ServerSdk, type ToolCalls } from './tool-calls.js';
 
@@ -59,7 +58,7 @@ export class Connection {
     const { tools, calls, options } = this.#parts;
     const entry = tools.find(name);
     if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`);
-    return calls.call({ entry, input, context: contextOf(options, request), canAsk: this.#canAsk(request) }, request);
+    return calls.call({ entry, input, context: contextOf(this.#parts, request, this.server.getClientVersion()), canAsk: this.#canAsk(request) }, request);
   }
 
   /** Calls a found tool as if it had been listed. */
@@ -101,9 +100,16 @@ export class Connection {
   }
 }
 
-/** Returns the context of a request: who makes it. */
-export function contextOf({ context = {} }: CheckedServerOptions, request: ServerContext): CallContext {
+/**
+ * Returns the context of a request: who makes it, and what its tool gets.
+ *
+ * @param initialized how a 2025 client named itself when it connected; later ones do so in each request.
+ */
+export function contextOf({ sdk, options: { context = {} } }: Pick<ConnectionParts, 'sdk' | 'options'>, request: ServerContext, initialized?: Implementation): RequestContext {
   if (typeof context !== 'function') return context;
-  const authInfo = request.http?.authInfo as McpAuthInfo | undefined;
-  return context({ ...(authInfo && { authInfo }), ...(request.sessionId !== undefined && { sessionId: request.sessionId }) });
+  const { http, sessionId, mcpReq: { id: requestId, envelope } } = request;
+  const authInfo = http?.authInfo as McpAuthInfo | undefined;
+  const { name, version } = ((envelope as Readonly<Record<string, unknown>> | undefined)?.[sdk.CLIENT_INFO_META_KEY] ?? initialized ?? {}) as Readonly<Record<string, unknown>>;
+  const client = typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
+  return context({ requestId, ...(authInfo && { authInfo }), ...(sessionId !== undefined && { sessionId }), ...(client && { client }) });
 }

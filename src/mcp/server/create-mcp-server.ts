@@ -185,7 +185,7 @@ class ToolServer implements McpToolServer {
   async #prepare(): Promise<Started> {
     const sdk = await importServerSdk();
     const options = this.#options;
-    const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf(options, request).principal ?? '' });
+    const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf({ sdk, options }, request).principal ?? '' });
     const calls = new ToolCalls({ sdk, executor: this.#executor, codec, now: () => (options.clock ?? systemClock).now() });
     const parts = { sdk, options, tools: this.#tools, calls, codec };
     const connect = (lasts: boolean): Server => {

@@ -25,7 +25,14 @@ export interface McpRequestInfo {
   readonly authInfo?: McpAuthInfo;
   /** The id of the session, for 2025 clients over HTTP. */
   readonly sessionId?: string;
+  /** The id of the request, unique within its connection; the client chooses it. */
+  readonly requestId: string | number;
+  /** The program that asks, as it names itself: to show and to log, not to trust. */
+  readonly client?: { readonly name: string; readonly version: string };
 }
+
+/** The caller of a request, and what the tools' work gets as `context.context`. */
+export type RequestContext = CallContext & { readonly context?: unknown };
 
 export interface McpServerOptions {
   /** Runs the calls. @default one over the registry, with `policy`, `store` and `approvalKey` */
@@ -36,8 +43,11 @@ export interface McpServerOptions {
   readonly store?: StateStore;
   /** Signs what travels through clients between a question and its answer: at least 32 bytes, the same in all processes that serve one client. @default random */
   readonly approvalKey?: Uint8Array;
-  /** The caller: for all requests, or asked for each. Budgets, approvals and personas go by it. @default no caller in particular */
-  readonly context?: CallContext | ((request: McpRequestInfo) => CallContext);
+  /**
+   * The caller, and what tools get as `context.context`: for all requests, or asked for each. Budgets, approvals and personas
+   * go by it. A function may be asked several times for one request. @default no caller in particular
+   */
+  readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /** The name under which the server presents itself. @default 'tooldex' */
   readonly name?: string;
   /** @default '1.0.0' */

@@ -6,11 +6,12 @@ import { isToolError } from '../../core/errors.js';
 import { digestOf, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
-import type { CallContext, PendingApproval, ToolOutcome } from '../../safety/calls.js';
+import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import type { Approval } from '../../safety/approvals.js';
 import { deniedText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { RequestContext } from './server-options.js';
 import { answerIn, answerToQuestion, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
 
 /** The official SDK, as `importServerSdk` loads it. */
@@ -37,7 +38,7 @@ interface ToolCallsOptions {
 interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
-  readonly context: CallContext;
+  readonly context: RequestContext;
   readonly canAsk: boolean;
 }
 

@@ -1,11 +1,11 @@
-import { AccessMode, askUser, CostTier, DangerLevel, defineTool, ExecutionCategory, fail, halt, ok, Priority, SideEffect, Stage, type InputOf, type ToolContext } from 'tooldex';
+import { AccessMode, askUser, CostTier, DangerLevel, defineTool, ExecutionCategory, fail, halt, ok, Priority, SideEffect, Stage, type InputOf, type ToolContext, type ToolDefinition, type ToolSchema } from 'tooldex';
 import { z } from 'zod';
 import { Forecast, ForeignForecast, ForeignPlace, JsonPlace, MutableJsonPlace, Place, Untyped } from './schemas.js';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function assertType<_T extends true>(): void {}
 
-const basics = { name: 'forecast', description: 'Tells the weather of the next days' };
+const basics = { name: 'forecast' as const, description: 'Tells the weather of the next days' };
 
 // The input of execute is what the schema gives after parsing.
 defineTool({
@@ -124,6 +124,35 @@ defineTool({ ...basics, inputSchema: Place, priority: 4 });
 defineTool({ ...basics, inputSchema: Place, costTier: 'cheap' });
 // @ts-expect-error "disk" is no side effect
 defineTool({ ...basics, inputSchema: Place, sideEffects: ['disk'] });
+
+// A tool says what it needs of the program, and reads it without a cast.
+interface App {
+  readonly db: { find(id: string): Promise<number> };
+}
+const found = defineTool({
+  ...basics,
+  inputSchema: Place,
+  outputSchema: Forecast,
+  cacheKey: (input, { context, principal }: ToolContext<App>) => [input.city, principal, typeof context.db],
+  execute: async ({ city }, { context, signal }: ToolContext<App>) => {
+    assertType<Equal<typeof context, App>>();
+    signal?.throwIfAborted();
+    return { celsius: await context.db.find(city) };
+  },
+});
+const anyTool: ToolDefinition = found;
+const anyTools: readonly ToolDefinition[] = [found, defineTool({ ...basics, inputSchema: Place, execute: ({ city }, { context }: ToolContext<App>) => context.db.find(city) })];
+void [anyTool, anyTools];
+// @ts-expect-error the program promises no cache
+defineTool({ ...basics, inputSchema: Place, execute: (_, { context }: ToolContext<App>) => context.cache });
+// @ts-expect-error a tool that says nothing knows nothing of it
+defineTool({ ...basics, inputSchema: Place, execute: (_, { context }) => context.db });
+// @ts-expect-error what a call is told of itself is known
+defineTool({ ...basics, inputSchema: Place, execute: (_, { toolNmae }: ToolContext<App>) => toolNmae });
+
+// A definition knows its name, and what it answers.
+assertType<Equal<typeof found.name, 'forecast'>>();
+defineTool({ name: 'answer', description: 'Answers', inputSchema: Place, execute: ({ days }) => (days > 3 ? fail('too far') : { days }) }) satisfies ToolDefinition<typeof Place, ToolSchema, 'answer', { days: number }>;
 
 // What is required, and what does not exist.
 // @ts-expect-error name is missing
