@@ -16,4 +16,6 @@ export const LIMITS = Object.freeze({
   timerMs: 2_147_483_647,
   /** Characters of a request that are read; the rest is ignored. */
   queryLength: 8_192,
+  /** Tools that a selection offers unless it is asked for another number. */
+  selectedTools: 12,
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
+import { LIMITS } from '../core/limits.js';
 import { aFunction, anObject, checkOptions, once } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
@@ -47,8 +48,6 @@ export interface SelectionRequest extends SelectionLimits {
   readonly countTokens?: (text: string) => number;
 }
 
-export const DEFAULT_MAX_TOOLS = 12;
-
 const names = () => z.array(z.string()).default([]);
 const label = () => z.string().transform(normalizeLabel).optional();
 
@@ -65,7 +64,7 @@ const requestSchema = once(() => z.strictObject({
   text: z.string(),
   stage: label(),
   taskType: label(),
-  maxTools: z.number().int().min(0).default(DEFAULT_MAX_TOOLS),
+  maxTools: z.number().int().min(0).default(LIMITS.selectedTools),
   criticalOutsideLimit: z.boolean().default(true),
   tokenBudget: z.number().min(0).optional(),
   include: names(),

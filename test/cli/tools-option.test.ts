@@ -156,7 +156,7 @@ describe('files without tools', () => {
 describe('lint', () => {
   it('prints findings as annotations with the file, and exits with 1', async () => {
     const { code, out } = await cli.run(['lint', '--format', 'github', '--tools', 'test/fixtures/legacy/toolkit.ts']);
-    expect(out).toMatch(/^::warning file=test\/fixtures\/legacy\/toolkit\.ts,title=inferred-safety::first: /m);
+    expect(out).toMatch(/^::warning file=test\/fixtures\/legacy\/toolkit\.ts,title=inferred-safety::second: /m);
     expect(code).toBe(1);
   });
 

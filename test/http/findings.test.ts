@@ -9,7 +9,7 @@ import { sample, type Item, type Json } from './catalogue-fixture.js';
 type Findings = Json & { readonly revision: number; readonly changed: boolean; readonly severities: Readonly<Record<string, number>> };
 
 /** Tools of one template, which lint has much to say of, and entries that are left out. */
-const manyTools = (count: number) => Array.from({ length: count }, (_, index) => toolEntry(`copy_${index}`, { description: `Reads the record number ${index} of the customer database` }));
+const manyTools = (count: number) => Array.from({ length: count }, (_, index) => toolEntry(`copy_${index}`, { side_effects: 'network', description: `Reads the record number ${index} of the customer database` }));
 const tree = () =>
   new ManifestTree({
     'functions.json': [...manyTools(80), ...Array.from({ length: 5 }, (_, index) => ({ ...toolEntry(`broken_${index}`), side_effects: 'logging' }))],
@@ -67,13 +67,13 @@ describe('/findings', () => {
   });
 
   it('tells authors of manifests the keys that they write, and authors of code their options', async () => {
-    const root = new ManifestTree({ 'functions.json': [toolEntry('alpha')] }).root;
+    const root = new ManifestTree({ 'functions.json': [toolEntry('alpha', { side_effects: 'network' })] }).root;
     const coded = defineTool({ name: 'coded', description: 'Is written in code', inputSchema: { type: 'object' } });
     const app = createDiscoveryApp(await CapabilityRegistry.load({ root, tools: [coded] }), { page: false });
     const { findings } = (await (await app.request('/findings')).json()) as Findings;
-    const missing = (tool: string) => findings.find(({ name, rule }) => name === tool && rule === 'missing-metadata')?.['message'];
-    expect(missing('alpha')).toContain('cost_tier');
-    expect(missing('coded')).toContain('costTier');
+    const missing = (tool: string) => findings.find(({ name, rule }) => name === tool && rule === 'inferred-safety')?.['message'];
+    expect(missing('alpha')).toContain('declare access_mode');
+    expect(missing('coded')).toContain('declare accessMode');
   });
 
   it('is described with its parameters and what stands beside the list', async () => {

@@ -63,6 +63,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'JsonSchema',
       'KeywordMatchResult',
       'LintFinding',
+      'LintOptions',
+      'LintRuleName',
       'Pending',
       'PendingApproval',
       'PendingManualCall',

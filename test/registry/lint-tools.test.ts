@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import { lintTools } from '../../src/index.js';
-import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
+import { lintTools, type LintOptions } from '../../src/index.js';
+import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** Declares everything; every rule likes it. */
 const GOOD: LooseOptions = {
@@ -20,6 +20,8 @@ const GOOD: LooseOptions = {
   invalidates: ['files'],
   execute: () => '',
 };
+/** Declares what is required, and can run. */
+const BARE: LooseOptions = { name: 'read_file', description: 'Reads the text of a file below the root', execute: () => '' };
 const WRITES: LooseOptions = { ...GOOD, accessMode: 'write', executionCategory: 'write' };
 
 const findings = (...tools: readonly LooseOptions[]) => lintTools(registryOf(...tools)).map(({ rule, severity, toolName, message }) => ({ rule, severity, toolName, message }));
@@ -27,13 +29,11 @@ const rulesOf = (...tools: readonly LooseOptions[]) => findings(...tools).map(({
 
 /** For every rule one tool it reports, one it does not, and what its message names. */
 const CASES: readonly (readonly [rule: string, severity: string, bad: LooseOptions, good: LooseOptions, named: string])[] = [
-  ['missing-metadata', 'warning', { ...GOOD, category: undefined }, GOOD, 'category'],
-  ['missing-metadata', 'warning', { ...GOOD, priority: undefined }, GOOD, 'priority'],
-  ['missing-metadata', 'warning', { ...GOOD, costTier: undefined }, GOOD, 'costTier'],
-  ['inferred-safety', 'warning', { ...GOOD, dangerLevel: undefined }, GOOD, 'dangerLevel'],
-  ['inferred-safety', 'warning', { ...GOOD, accessMode: undefined, sideEffects: 'none' }, GOOD, 'accessMode'],
-  ['inferred-safety', 'warning', { ...GOOD, executionCategory: undefined }, { ...GOOD, allowParallel: undefined }, 'executionCategory'],
-  ['no-keywords', 'warning', { ...GOOD, keywords: [] }, { ...GOOD, mandatoryKeywords: ['x'] }, 'keywords'],
+  ['missing-metadata', 'warning', BARE, { ...BARE, sideEffects: 'none' }, 'declare category, priority, costTier'],
+  ['no-keywords', 'warning', BARE, { ...BARE, category: 'files' }, 'keywords'],
+  ['inferred-safety', 'warning', BARE, { ...BARE, accessMode: 'write' }, 'accessMode, dangerLevel, executionCategory'],
+  ['inferred-safety', 'warning', { ...BARE, dangerLevel: 'low', executionCategory: 'network' }, { ...BARE, sideEffects: 'none' }, 'accessMode: inferred as mixed'],
+  ['inferred-safety', 'warning', { ...BARE, sideEffects: 'filesystem' }, { ...BARE, accessMode: 'readonly', sideEffects: 'filesystem' }, 'accessMode'],
   ['unmatchable-keyword', 'error', { ...GOOD, keywords: ['read', '🔥'] }, { ...GOOD, keywords: ['ls', 'c++', '文件'] }, '🔥'],
   ['unmatchable-keyword', 'error', { ...GOOD, mandatoryKeywords: ['!!!'] }, { ...GOOD, mandatoryKeywords: ['ls'] }, '!!!'],
   ['unmatchable-keyword', 'error', { ...GOOD, keywords: ['❤️'] }, GOOD, '❤️'],
@@ -42,18 +42,14 @@ const CASES: readonly (readonly [rule: string, severity: string, bad: LooseOptio
   ['unknown-parameter', 'error', { ...GOOD, progressParams: ['constructor'] }, GOOD, 'constructor'],
   ['unknown-reference', 'warning', { ...GOOD, invalidates: ['nobody'] }, { ...GOOD, invalidates: ['read_file', 'files'] }, 'nobody'],
   ['suspicious-pair', 'warning', { ...GOOD, executionCategory: 'mixed' }, GOOD, 'executionCategory mixed'],
-  ['suspicious-pair', 'warning', { ...GOOD, dangerLevel: 'high' }, { ...GOOD, dangerLevel: 'medium' }, 'dangerLevel high'],
   ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'read_only' }, WRITES, 'accessMode write'],
   ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'compute' }, WRITES, 'compute'],
-  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'network' }, { ...GOOD, executionCategory: 'network' }, 'network'],
   ['same-keyword', 'warning', { ...GOOD, keywords: ['test', 'tests'] }, { ...GOOD, keywords: ['test', 'run tests'] }, '"tests"'],
   ['cached-by-context', 'warning', { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context }, { ...GOOD, cacheTtlMs: 5 }, 'cacheKey'],
   ['cached-by-context', 'warning', { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context }, { ...GOOD, cacheTtlMs: 5, cacheKey: () => null, execute: (_: unknown, context: unknown) => context }, 'cacheKey'],
   ['no-handler', 'warning', { ...GOOD, execute: undefined }, { ...GOOD, execute: undefined, manual: true }, 'execute'],
   ['suspicious-pair', 'warning', { ...WRITES, dangerLevel: 'safe' }, WRITES, 'dangerLevel safe'],
   ['suspicious-pair', 'warning', { ...WRITES, sideEffects: 'none' }, { ...WRITES, sideEffects: 'write' }, 'sideEffects none'],
-  ['suspicious-pair', 'warning', { ...GOOD, sideEffects: ['filesystem'] }, { ...GOOD, sideEffects: 'none' }, 'filesystem'],
-  ['suspicious-pair', 'warning', { ...GOOD, sideEffects: ['network'] }, { ...GOOD, executionCategory: 'network', sideEffects: ['network'] }, 'network'],
   ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'mixed', allowParallel: true }, { ...WRITES, executionCategory: 'mixed', allowParallel: false }, 'allowParallel'],
   ['suspicious-pair', 'warning', { ...WRITES, cacheTtlMs: 5 }, { ...GOOD, cacheTtlMs: 5 }, 'cacheTtlMs'],
   ['suspicious-pair', 'warning', { ...GOOD, costPerCall: 1 }, { ...GOOD, costPerCall: 0 }, 'costPerCall 1'],
@@ -71,6 +67,51 @@ describe('lintTools', () => {
     expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
     expect(found[0]!.message).toContain(named);
     expect(rulesOf(good)).not.toContain(rule);
+  });
+
+  /** The least that thirteen tools declare which differ in words. */
+  const many = (count: number, options: (index: number) => LooseOptions) => Array.from({ length: count }, (_, index) => ({ ...BARE, accessMode: 'readonly', name: `tool_${index}`, description: `word${index} text${index} part${index}`, ...options(index) }));
+  it.each([
+    ['no-keywords', { keywords: ['read'] }],
+    ['missing-metadata', { category: 'files' }],
+  ])('%s reports the tools that lack what most others have, where there are more than a model sees at once', (rule, declared) => {
+    const rulesAt = (count: number, having: number) => rulesOf(...many(count, (index) => (index < having ? declared : {})));
+    expect(rulesAt(13, 10)).toEqual([rule, rule, rule]);
+    expect(rulesAt(13, 9)).toEqual([]);
+    expect(rulesAt(12, 11)).toEqual([]);
+    expect(rulesAt(13, 13)).toEqual([]);
+  });
+
+  it.each([
+    ['a reader that is dangerous, as one of secrets is', { ...GOOD, dangerLevel: 'critical' }],
+    ['a write through the network', { ...WRITES, executionCategory: 'network' }],
+    ['a reader of files that says so', { ...GOOD, sideEffects: ['filesystem'] }],
+    ['a reader of a service whose category is only that it reads', { ...GOOD, sideEffects: ['network'] }],
+  ])('finds nothing in %s', (_, options) => expect(findings(options)).toEqual([]));
+
+  it('switches rules off and changes their severity, and leaves the others as they are', () => {
+    const registry = registryOf(BARE, { ...GOOD, name: 'other', description: 'Another one', progressParams: ['paht'] });
+    const named = (options?: LintOptions) => lintTools(registry, options).map(({ rule, severity }) => `${severity} ${rule}`);
+    expect(named({ rules: {} })).toEqual(named());
+    expect(named()).toEqual(['warning missing-metadata', 'warning no-keywords', 'warning inferred-safety', 'error unknown-parameter']);
+    expect(named({ rules: { 'no-keywords': 'off', 'inferred-safety': 'error', 'unknown-parameter': 'warning' } })).toEqual(['warning missing-metadata', 'error inferred-safety', 'warning unknown-parameter']);
+    expect(named()).toHaveLength(4);
+    expect(Object.isFrozen(lintTools(registry, { rules: { 'inferred-safety': 'error' } }))).toBe(true);
+    const policy = { allow: ['nobody'] };
+    expect(named({ policy })).toContain('warning unknown-tool');
+    expect(named({ policy, rules: { 'unknown-tool': 'off' } })).toEqual(named());
+  });
+
+  it.each([
+    [{ rules: { 'no-keyword': 'off' } }, 'rules: Expected a known option, got "no-keyword". Did you mean "no-keywords"?'],
+    [{ rules: { 'no-keywords': 'warn' } }, 'Expected one of "off", "warning", "error", got "warn"'],
+    [{ rules: { 'no-keywords': false } }, 'rules.no-keywords: Expected one of'],
+    [{ rule: {} }, 'Did you mean "rules"?'],
+    [{ rules: 'off' }, 'got "off"'],
+    [null, 'Expected a plain object, got null'],
+  ])('refuses %j with what was meant', (options, message) => {
+    const error = refusal(() => lintTools(registryOf(GOOD), options as never));
+    expect([error.code, error.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(message)]);
   });
 
   it('reports a description that is nearly that of an earlier tool', () => {
@@ -104,7 +145,7 @@ describe('lintTools', () => {
   it('orders findings by tool in registration order, and freezes them', () => {
     const found = lintTools(registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }));
     expect(found.map(({ toolName }) => toolName)).toEqual(['z', 'z', 'z', 'z', 'a', 'a', 'a', 'a']);
-    expect(found.map(({ rule }) => rule).slice(0, 3)).toEqual(['missing-metadata', 'inferred-safety', 'no-keywords']);
+    expect(found.map(({ rule }) => rule).slice(0, 3)).toEqual(['missing-metadata', 'no-keywords', 'inferred-safety']);
     expect(Object.isFrozen(found) && found.every(Object.isFrozen)).toBe(true);
   });
 });

@@ -91,8 +91,16 @@ describe.skipIf(!present)('a real catalogue of 64 tools', () => {
   });
 
   it('has what lint is for: undeclared safety, missing keywords and unknown stages', () => {
-    const rules = new Set(lintTools(catalogue).map(({ rule }) => rule));
-    for (const rule of ['missing-metadata', 'inferred-safety', 'no-keywords', 'suspicious-pair', 'unknown-stage']) expect(rules).toContain(rule);
+    const found = lintTools(catalogue);
+    const toolsOf = (rule: string) => found.filter((finding) => finding.rule === rule).map(({ toolName }) => toolName);
+    expect(toolsOf('inferred-safety')).toEqual(names((row) => access(row) === undefined));
+    for (const name of names((row) => Object.keys(row.declared).length === 0)) for (const rule of ['missing-metadata', 'inferred-safety', 'no-keywords']) expect(toolsOf(rule)).toContain(name);
+    expect(toolsOf('no-keywords')).toEqual(names((row) => declaredList(row, 'keywords').length === 0));
+    expect(toolsOf('missing-metadata')).toEqual(names((row) => row.declared['category'] === undefined));
+    expect(toolsOf('unknown-stage')).toEqual(['project_overview']);
+    expect(toolsOf('same-keyword')).toEqual(['analysis_checkpoint', 'test', 'test', 'code_search']);
+    // Mixed access through the network, as of jira, slack and teams, is an honest pair; the others are none.
+    expect([...new Set(toolsOf('suspicious-pair'))]).toEqual(['analysis_checkpoint', 'test', 'lsp', 'http', 'web_search', 'web_fetch', 'search', 'web']);
   });
 
   it('leaves no stale row where a later tool replaces an earlier one of the same name', () => {

@@ -1,13 +1,16 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../../core/enums.js';
-import { isDangerous, isParallelizable, isWriting } from '../../core/enum-order.js';
+import { isWriting } from '../../core/enum-order.js';
 import { describeValue } from '../../core/plain-data.js';
 import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
 import { keywordForm } from '../../search/keyword-index.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
+/** The severity of a finding. */
+export type LintSeverity = 'error' | 'warning';
+
 /** A check of one tool; yields one message for each thing to fix. */
-export interface LintRule {
-  readonly severity: 'error' | 'warning';
+interface LintRule {
+  readonly severity: LintSeverity;
   readonly check: (entry: ToolEntry) => Iterable<string>;
 }
 
@@ -15,25 +18,14 @@ const KNOWN_STAGES: ReadonlySet<string> = new Set(Object.values(Stage));
 const SAFETY_AXES: ReadonlySet<string> = new Set(['accessMode', 'dangerLevel', 'executionCategory']);
 
 /** The rules that look at one tool, by their stable names. */
-export const LINT_RULES: Readonly<Record<string, LintRule>> = {
-  'missing-metadata': {
-    severity: 'warning',
-    *check(entry) {
-      const missing = [...(entry.category === undefined ? ['category'] : []), ...entry.inferred.filter((axis) => axis === 'priority' || axis === 'costTier')];
-      if (missing.length > 0) yield `declare ${missing.join(', ')}`;
-    },
-  },
+export const LINT_RULES = {
   'inferred-safety': {
     severity: 'warning',
     *check(entry) {
+      // Everything else that is inferred follows from what the author did declare.
+      if (entry.accessMode !== AccessMode.MIXED || !entry.inferred.includes('accessMode')) return;
       const inferred = entry.inferred.filter((axis) => SAFETY_AXES.has(axis));
-      if (inferred.length > 0) yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, on the strict side`;
-    },
-  },
-  'no-keywords': {
-    severity: 'warning',
-    *check(entry) {
-      if (entry.keywords.length === 0) yield 'declare keywords: words of requests that this tool answers';
+      yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, on the strict side`;
     },
   },
   'unmatchable-keyword': {
@@ -90,7 +82,19 @@ export const LINT_RULES: Readonly<Record<string, LintRule>> = {
       for (const name of entry.progressParams) if (!Object.hasOwn(properties, name)) yield `progressParams names ${JSON.stringify(name)}, which inputSchema does not have`;
     },
   },
-};
+} satisfies Readonly<Record<string, LintRule>>;
+
+/** The severities of the rules that compare a tool with others, or with a policy. */
+export const CATALOGUE_RULES = {
+  'missing-metadata': 'warning',
+  'no-keywords': 'warning',
+  'unknown-reference': 'warning',
+  'near-duplicate-description': 'warning',
+  'unknown-tool': 'warning',
+} satisfies Readonly<Record<string, LintSeverity>>;
+
+/** The stable name of a lint rule. */
+export type LintRuleName = keyof typeof LINT_RULES | keyof typeof CATALOGUE_RULES;
 
 /** Pairs of values that are allowed together but rarely both true. */
 function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
@@ -98,14 +102,12 @@ function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
   const declared = (axis: (typeof entry.inferred)[number]) => !entry.inferred.includes(axis);
   const reads = accessMode === AccessMode.READONLY;
   if (reads && executionCategory === ExecutionCategory.MIXED) yield 'accessMode readonly with executionCategory mixed: what changes?';
-  if (reads && isDangerous(dangerLevel)) yield `accessMode readonly with dangerLevel ${dangerLevel}: what can go wrong?`;
-  if (isWriting(accessMode) && isParallelizable({ accessMode: AccessMode.READONLY, executionCategory })) {
+  // A write may well go through the network.
+  if (isWriting(accessMode) && (executionCategory === ExecutionCategory.READ_ONLY || executionCategory === ExecutionCategory.COMPUTE)) {
     yield `accessMode ${accessMode} with executionCategory ${executionCategory}: the access mode decides, so its calls run one after another`;
   }
   if (isWriting(accessMode) && dangerLevel === DangerLevel.SAFE) yield `accessMode ${accessMode} with dangerLevel safe`;
   if (isWriting(accessMode) && declared('accessMode') && sideEffects.includes(SideEffect.NONE)) yield `accessMode ${accessMode} with sideEffects none`;
-  if (reads && sideEffects.some((effect) => effect === SideEffect.FILESYSTEM || effect === SideEffect.DATABASE)) yield `accessMode readonly with sideEffects ${sideEffects.join(', ')}: none if it only reads`;
-  if (executionCategory === ExecutionCategory.READ_ONLY && sideEffects.includes(SideEffect.NETWORK)) yield 'executionCategory read_only with sideEffects network: network is a category of its own';
   if (entry.allowParallel && executionCategory === ExecutionCategory.MIXED) yield 'allowParallel with executionCategory mixed: mixed calls run alone';
   if (entry.cacheTtlMs !== undefined && (!reads || !declared('accessMode'))) yield 'cacheTtlMs without a declared accessMode readonly: nothing is cached';
   if (entry.costTier === CostTier.FREE && (entry.costPerCall ?? 0) > 0) yield `costTier free with costPerCall ${entry.costPerCall}`;

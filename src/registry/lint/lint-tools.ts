@@ -1,4 +1,8 @@
+import { z } from 'zod';
 import { invalidArgument, suggestNames } from '../../core/issues.js';
+import { LIMITS } from '../../core/limits.js';
+import { anObject, checkOptions, once, type FieldsOf } from '../../core/options.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import type { Verdict } from '../../core/tool-event.js';
 import { finish, type Work } from '../../core/clock.js';
 import { splitWords, stem } from '../../search/words.js';
@@ -6,14 +10,14 @@ import { normalizeLabel } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { isRegistry } from '../is-registry.js';
 import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
-import { LINT_RULES } from './lint-rules.js';
+import { CATALOGUE_RULES, LINT_RULES, type LintRuleName, type LintSeverity } from './lint-rules.js';
 import { nearDuplicates } from './near-duplicates.js';
 
 /** One thing to fix in a tool's metadata. */
 export interface LintFinding {
   /** The name of the rule; it is stable, as CI settings may name it. */
   readonly rule: string;
-  readonly severity: 'error' | 'warning';
+  readonly severity: LintSeverity;
   readonly toolName: string;
   readonly message: string;
 }
@@ -24,17 +28,55 @@ interface NamedTools {
   readonly allow?: readonly string[];
 }
 
+export interface LintOptions {
+  /** The rules that are switched off or have another severity, by their names. */
+  readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | LintSeverity>>>;
+  /**
+   * The rules and allow-list of a `SafetyPolicy`, for findings also about the names in them that no tool has. The policy
+   * itself accepts them, as tools may come later. A pattern with `*` may match nothing.
+   */
+  readonly policy?: NamedTools;
+}
+
+const RULE_NAMES: readonly string[] = [...Object.keys(CATALOGUE_RULES), ...Object.keys(LINT_RULES)];
+const optionsSchema = once(() =>
+  z.strictObject({
+    rules: z.strictObject(Object.fromEntries(RULE_NAMES.map((name) => [name, z.enum(['off', 'warning', 'error']).optional()]))).default({}),
+    policy: anObject<NamedTools>().optional(),
+  } satisfies FieldsOf<LintOptions>),
+);
+
+/** Returns the options of lint as they are used. @throws ToolError `INVALID_ARGUMENT`, which suggests the rule that was meant. */
+export function checkLintOptions(options: unknown): Readonly<z.output<ReturnType<typeof optionsSchema>>> {
+  return checkOptions(optionsSchema, options, 'options of lint');
+}
+
 /**
  * Returns what to fix in the metadata of a registry's tools, in registration order, then by rule.
  *
- * @param policy the rules and allow-list of a `SafetyPolicy`, for findings also about the names in them that no tool has. The
- * policy itself accepts them, as tools may come later. A pattern with `*` may match nothing.
+ * @param options which rules count, and a policy; the policy may also stand here by itself.
+ * @throws ToolError `INVALID_ARGUMENT` for a rule that does not exist.
  */
-export function lintTools(registry: ToolMetadataRegistry, policy: NamedTools = {}): readonly LintFinding[] {
+export function lintTools(registry: ToolMetadataRegistry, options: LintOptions | NamedTools = {}): readonly LintFinding[] {
   if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry, 'Register the tools in one first.');
+  const { rules, policy = {} } = isPolicy(options) ? { rules: {}, policy: options } : checkLintOptions(options);
   const categories = registry.getAllCategories();
   const tools = [...registry].map((entry) => ({ entry, owner: '' }));
-  return Object.freeze(finish(lintEach(tools, { knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)), meet: () => true })).flat().concat(unknownNames(registry, policy)));
+  const found = finish(lintEach(tools, { knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)), meet: () => true })).flat();
+  return Object.freeze(withSeverities([...found, ...unknownNames(registry, policy)], rules));
+}
+
+/** Tells a policy from the options, whose rules are an object of severities. */
+function isPolicy(options: LintOptions | NamedTools): options is NamedTools {
+  return isPlainObject(options) && (Array.isArray(options['rules']) || Object.hasOwn(options, 'allow'));
+}
+
+function withSeverities(findings: readonly LintFinding[], rules: Readonly<Record<string, 'off' | LintSeverity | undefined>>): readonly LintFinding[] {
+  return findings.flatMap((finding) => {
+    const severity = rules[finding.rule] ?? finding.severity;
+    if (severity === 'off') return [];
+    return [severity === finding.severity ? finding : Object.freeze({ ...finding, severity })];
+  });
 }
 
 function unknownNames(registry: ToolMetadataRegistry, { rules = [], allow = [] }: NamedTools): readonly LintFinding[] {
@@ -49,7 +91,7 @@ function unknownNames(registry: ToolMetadataRegistry, { rules = [], allow = [] }
       if (toolName.includes('*') || (verdict === 'allow' ? own === toolName : own !== undefined)) return [];
       const close = own ?? suggestNames(toolName, [...registry].map(({ name }) => name))[0];
       const what = own === undefined ? 'which no tool has' : 'an alias, and what allows goes by the own names of tools';
-      return [Object.freeze({ rule: 'unknown-tool', severity: 'warning' as const, toolName, message: `${where} of the policy names ${JSON.stringify(toolName)}, ${what}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}` })];
+      return [Object.freeze({ rule: 'unknown-tool', severity: CATALOGUE_RULES['unknown-tool'], toolName, message: `${where} of the policy names ${JSON.stringify(toolName)}, ${what}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}` })];
     }),
   );
 }
@@ -77,17 +119,37 @@ export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { kno
     texts.push({ stems: stemsOf(entry), owner });
   }
   const alike = yield* nearDuplicates(texts, (earlier, later) => meet(tools[earlier]!, tools[later]!));
+  const usual = { category: isUsual(tools, ({ category }) => category !== undefined), keywords: isUsual(tools, ({ keywords }) => keywords.length > 0) };
   const findings: (readonly LintFinding[])[] = [];
   for (const [index, tool] of tools.entries()) {
     yield;
     const { entry } = tool;
     const others: LintFinding[] = [];
-    for (const name of entry.invalidates) if (!knows(name, tool)) others.push(findingOf(entry, 'unknown-reference', 'warning', `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`));
+    const say = (rule: keyof typeof CATALOGUE_RULES, message: string) => others.push(findingOf(entry, rule, CATALOGUE_RULES[rule], message));
+    const bare = isBare(entry);
+    if (bare || (usual.category && entry.category === undefined)) say('missing-metadata', bare ? 'declare category, priority, costTier' : 'declare category');
+    if (entry.keywords.length === 0 && (bare || usual.keywords)) say('no-keywords', 'declare keywords: words of requests that this tool answers');
+    for (const name of entry.invalidates) if (!knows(name, tool)) say('unknown-reference', `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`);
     const earlier = alike.get(index);
-    if (earlier !== undefined) others.push(findingOf(entry, 'near-duplicate-description', 'warning', `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`));
-    findings.push(others.length === 0 ? ownFindings(entry) : [...ownFindings(entry), ...others]);
+    if (earlier !== undefined) say('near-duplicate-description', `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`);
+    findings.push(others.length === 0 ? ownFindings(entry) : [...others, ...ownFindings(entry)]);
   }
   return findings;
+}
+
+/** Returns true if the author declared nothing but what is required. */
+function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boolean {
+  return category === undefined && keywords.length === 0 && sideEffects.length === 0 && AXES.every((axis) => inferred.includes(axis));
+}
+
+const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
+
+/**
+ * Returns true if tools are missed without something: when there are more than a model sees at once, and at least three
+ * of four have it. Elsewhere it makes no difference.
+ */
+function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
+  return tools.length > LIMITS.selectedTools && 4 * tools.filter(({ entry }) => has(entry)).length >= 3 * tools.length;
 }
 
 /** The findings that do not depend on other tools: each entry is linted once. */
