@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, lintTools, ToolMetadataRegistry } from '../../src/index.js';
+import { defineTool, lintTools, ToolMetadataRegistry, type ToolSource } from '../../src/index.js';
 
 /** Twelve tools as their authors would declare them: what matters, and not every axis. */
 const HONEST = [
@@ -18,7 +18,7 @@ const HONEST = [
   defineTool({ name: 'github.create_issue', description: 'Opens an issue in a repository', inputSchema: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] }, accessMode: 'mixed', executionCategory: 'network', sideEffects: ['network', 'write'], execute: () => 1 }),
 ];
 
-function lintOf(tools: readonly (typeof HONEST)[number][]) {
+function lintOf(tools: readonly ToolSource[]) {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
   return lintTools(registry);
