@@ -76,12 +76,12 @@ describe('json_format', () => {
     ['[+1]', 1, 2],
     ['[1.]', 1, 3],
     ['"a\nb"', 1, 3],
-    ['"\\x"', 1, 3],
-    ['"\\u12g4"', 1, 3],
+    ['"\\x"', 1, 2],
+    ['"ok\\u12g4"', 1, 4],
     ['"open', 1, 6],
     ["['a']", 1, 2],
     ['NaN', 1, 1],
-    ['nullx', 1, 5],
+    ['[nullx]', 1, 2],
     ['1 2', 1, 3],
     ['[', 1, 2],
     ['[1]]', 1, 4],
@@ -264,6 +264,15 @@ describe('diff_text', () => {
   it('names an empty side by the line before it', () => {
     expect(diff('', 'a\n')).toMatchObject({ diff: '--- before\n+++ after\n@@ -0,0 +1,1 @@\n+a\n' });
     expect(diff('a\n', '')).toMatchObject({ diff: '--- before\n+++ after\n@@ -1,1 +0,0 @@\n-a\n' });
+  });
+
+  it('replaces what differs as a whole, with its surroundings, when the shortest diff is long', () => {
+    const text = (letter: string, end: string) => `1\n2\n${Array.from({ length: 3_000 }, () => letter).join('\n')}\n3\n4${end}`;
+    const { diff: patch, ...rest } = diff(text('a', ''), text('b', ''), 1) as { diff: string };
+    expect(rest).toEqual({ equal: false, added: 3_000, removed: 3_000, minimal: false });
+    expect(patch.startsWith('--- before\n+++ after\n@@ -2,3002 +2,3002 @@\n 2\n-a\n')).toBe(true);
+    expect(patch.endsWith('+b\n 3\n')).toBe(true);
+    expect((diff(text('a', ''), text('b', '\n'), 1) as { diff: string }).diff).toMatch(/-4\n\\ No newline at end of file\n\+b\n[^]*\+4\n$/);
   });
 
   it('gives long and very different texts as a whole', () => {

@@ -49,6 +49,16 @@ describe('fetch_url', () => {
     });
   });
 
+  it('decodes every character reference, and passes over what is not shown', async () => {
+    const url = await servePage('<p>&eacute;&nbsp;&frac12; &copy 5 &unknown; &#0;<svg><title>drawing</title>x</svg><textarea><b></textarea><svg/>after<script>never closed <p>code');
+    expect(await read(url)).toMatchObject({ text: 'é ½ © 5 &unknown; \ufffdafter' });
+  });
+
+  it('reads a page of elements that are never closed', async () => {
+    const url = await servePage(`${'<div>'.repeat(100_000)}${'<p>'.repeat(100_000)}deep${'</i>'.repeat(100_000)}`);
+    expect(await read(url)).toMatchObject({ text: 'deep' });
+  });
+
   it('returns JSON as data', async () => {
     const url = await servePage('{"a":[1,{"b":null}]}', { 'content-type': 'application/problem+json' });
     expect(await read(url)).toMatchObject({ json: { a: [1, { b: null }] }, truncated: false });

@@ -1,11 +1,13 @@
+import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch } from 'diff';
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
-import { diffLines, type DiffLine } from './formats/line-diff.js';
 
 /** Characters of each text. */
 const MAX_SIDE = 1_000_000;
 /** Characters of the diff: longer ones are of no use to a reader. */
 const MAX_DIFF = 200_000;
+/** Lines that the shortest diff removes and adds: the search for it takes about their square. */
+const MAX_EDITS = 2_000;
 
 const Input = z.object({
   before: z.string().max(MAX_SIDE).describe('Old text'),
@@ -48,59 +50,35 @@ export interface TextDiff {
 })
 export class DiffText {
   execute({ before, after, context = 3 }: z.input<typeof Input>): TextDiff | ToolResult<never> {
-    const { lines, minimal } = diffLines(splitLines(before), splitLines(after));
-    const diff = unified(lines, context);
+    const shortest = structuredPatch('before', 'after', before, after, undefined, undefined, { context, maxEditLength: MAX_EDITS });
+    const patch = shortest ?? replacement(before, after, context);
+    const diff = patch.hunks.length === 0 ? '' : formatPatch(patch, FILE_HEADERS_ONLY);
     if (diff.length > MAX_DIFF) return fail(`Expected a diff of at most ${MAX_DIFF} characters, got ${diff.length}. Compare smaller parts.`);
-    const count = (kind: DiffLine['kind']) => lines.filter((line) => line.kind === kind).length;
-    return { equal: before === after, diff, added: count('added'), removed: count('removed'), minimal };
+    const count = (mark: string) => patch.hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length, 0);
+    return { equal: before === after, diff, added: count('+'), removed: count('-'), minimal: shortest !== undefined };
   }
 }
 
-/** Lines with their ends, so that a missing line end at the end of a text is a difference too. */
-function splitLines(text: string): string[] {
-  const lines = text.split('\n').map((line) => `${line}\n`);
-  const last = (lines.pop() ?? '\n').slice(0, -1);
-  return last === '' ? lines : [...lines, last];
+/** Returns a patch that replaces everything between the first and the last difference as a whole. */
+function replacement(before: string, after: string, context: number): StructuredPatch {
+  const [old, fresh] = [linesOf(before), linesOf(after)];
+  let start = 0;
+  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
+  let end = 0;
+  while (end < old.length - start && end < fresh.length - start && old.at(-1 - end) === fresh.at(-1 - end)) end += 1;
+  const first = Math.max(0, start - context);
+  const [oldEnd, freshEnd] = [old.length - end, fresh.length - end];
+  const following = old.slice(oldEnd, oldEnd + context);
+  const lines = [...marked(' ', old.slice(first, start)), ...marked('-', old.slice(start, oldEnd)), ...marked('+', fresh.slice(start, freshEnd)), ...marked(' ', following)];
+  const hunk = { oldStart: first + 1, oldLines: oldEnd + following.length - first, newStart: first + 1, newLines: freshEnd + following.length - first, lines };
+  return { oldFileName: 'before', newFileName: 'after', oldHeader: undefined, newHeader: undefined, hunks: [hunk] };
 }
 
-const MARKS = { same: ' ', removed: '-', added: '+' } as const;
-
-function unified(lines: readonly DiffLine[], context: number): string {
-  const parts: string[] = [];
-  let oldLine = 1;
-  let newLine = 1;
-  let at = 0;
-  for (const [start, end] of hunks(lines, context)) {
-    // Everything between two hunks is the same in both.
-    oldLine += start - at;
-    newLine += start - at;
-    const hunk = lines.slice(start, end);
-    const oldCount = hunk.filter(({ kind }) => kind !== 'added').length;
-    const newCount = hunk.filter(({ kind }) => kind !== 'removed').length;
-    parts.push(`@@ -${range(oldLine, oldCount)} +${range(newLine, newCount)} @@\n`);
-    for (const { kind, text } of hunk) parts.push(MARKS[kind], text, text.endsWith('\n') ? '' : '\n\\ No newline at end of file\n');
-    oldLine += oldCount;
-    newLine += newCount;
-    at = end;
-  }
-  return parts.length === 0 ? '' : `--- before\n+++ after\n${parts.join('')}`;
+/** Returns the lines of a text with their ends, so that a missing end of the last line is a difference, too. */
+function linesOf(text: string): readonly string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** A range without lines is named by the line before it. */
-function range(first: number, count: number): string {
-  return `${count === 0 ? first - 1 : first},${count}`;
-}
-
-/** Runs of changes with their surroundings; those that touch are one. */
-function hunks(lines: readonly DiffLine[], context: number): [start: number, end: number][] {
-  const found: [number, number][] = [];
-  for (const [index, { kind }] of lines.entries()) {
-    if (kind === 'same') continue;
-    const start = Math.max(0, index - context);
-    const end = Math.min(lines.length, index + 1 + context);
-    const last = found.at(-1);
-    if (last !== undefined && start <= last[1]) last[1] = end;
-    else found.push([start, end]);
-  }
-  return found;
+function marked(mark: string, lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) => (line.endsWith('\n') ? [mark + line.slice(0, -1)] : [mark + line, '\\ No newline at end of file']));
 }

@@ -41,7 +41,7 @@ export class JsonFormat {
     const read = readJson(json);
     if ('problem' in read) {
       const { line, column, message } = read.problem;
-      return fail(`expected JSON: line ${line}, column ${column}: ${message}; correct it there`, { line, column });
+      return fail(`Expected JSON, got ${message} at line ${line}, column ${column}. Correct it there.`, { line, column });
     }
     const text = writeJson(read.node, { indent: style === 'pretty' ? indent : 0, sortKeys });
     if (text.length > MAX_OUTPUT) return fail(`Expected an indented text of at most ${MAX_OUTPUT} characters, got ${text.length}. Use the style "minify".`);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
 import { readJson } from './formats/json-document.js';
-import { parsePath, type Step } from './formats/json-path.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 
 /** Characters of a path. */
@@ -17,7 +16,7 @@ const Input = z.object({
 
 export interface QueryResult {
   readonly values: readonly unknown[];
-  /** The number of matches in all. */
+  /** The number of values in all. */
   readonly found: number;
   readonly truncated: boolean;
 }
@@ -48,7 +47,7 @@ export interface QueryResult {
 export class JsonQuery {
   execute({ json, path, limit = USUAL_ROWS }: z.input<typeof Input>): QueryResult | ToolResult<never> {
     const read = readJson(json);
-    if ('problem' in read) return fail(`expected JSON: line ${read.problem.line}, column ${read.problem.column}: ${read.problem.message}`);
+    if ('problem' in read) return fail(`Expected JSON, got ${read.problem.message} at line ${read.problem.line}, column ${read.problem.column}. Correct it there.`);
     const steps = parsePath(path);
     if (typeof steps === 'string') return fail(steps);
     let values: readonly unknown[] = [JSON.parse(json)];
@@ -85,4 +84,43 @@ function describe(value: unknown): string {
   const keys = Object.keys(value);
   const shown = keys.slice(0, SHOWN_KEYS).map((key) => JSON.stringify(key.slice(0, 50)));
   return keys.length === 0 ? 'an object without keys' : `an object with the keys ${shown.join(', ')}${keys.length > SHOWN_KEYS ? ', …' : ''}`;
+}
+
+/** One step of a path into JSON. */
+type Step = { readonly kind: 'key'; readonly key: string } | { readonly kind: 'index'; readonly index: number } | { readonly kind: 'all' };
+
+const ROOT = /\$(?=$|[.[])/y;
+/** A key after a dot or at the start: everything up to the next dot or bracket. */
+const NAME = /[^.[\]"\s][^.[\]"]*/y;
+const DOT = /\./y;
+const INDEX = /\[(-?[0-9]{1,9})\]/y;
+const ALL = /\[\*\]/y;
+/** A quoted key, written as a JSON string. Each character can be read in one way only, so nothing is tried twice. */
+const QUOTED = /\[("(?:[^"\\]|\\["\\/bfnrt])*")\]/y;
+
+/** Reads a path such as `a.b[0]["c d"][*]`; what is no path comes back as the reason. */
+function parsePath(path: string): readonly Step[] | string {
+  const steps: Step[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(path);
+    if (found !== null) at = pattern.lastIndex;
+    return found;
+  };
+  const afterRoot = take(ROOT) !== null;
+  while (at < path.length) {
+    const index = take(INDEX);
+    const quoted = index === null ? take(QUOTED) : null;
+    if (index !== null) steps.push({ kind: 'index', index: Number(index[1]) });
+    else if (quoted !== null) steps.push({ kind: 'key', key: JSON.parse(quoted[1] ?? '') as string });
+    else if (take(ALL) !== null) steps.push({ kind: 'all' });
+    else {
+      const needsDot = steps.length > 0 || afterRoot;
+      const name = !needsDot || take(DOT) !== null ? take(NAME)?.[0] : undefined;
+      if (name === undefined) return `Expected a path such as a.b[0], items[*].name or ["a key"], got something else at character ${at + 1}. Correct it there.`;
+      steps.push(name === '*' ? { kind: 'all' } : { kind: 'key', key: name });
+    }
+  }
+  return steps;
 }

@@ -1,10 +1,12 @@
+import { printParseErrorCode, visit } from 'jsonc-parser';
+
 /** A JSON value as it was written: numbers and strings keep their spelling, objects all their entries in order. */
 export type JsonNode =
   | { readonly kind: 'literal'; readonly raw: string }
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
   | { readonly kind: 'object'; readonly entries: readonly (readonly [rawKey: string, value: JsonNode])[] };
 
-/** The place where a text stops being JSON, counted from 1, and what was expected there. */
+/** The place where a text stops being JSON, counted from 1, and the reason. */
 export interface JsonProblem {
   readonly line: number;
   readonly column: number;
@@ -13,19 +15,81 @@ export interface JsonProblem {
 
 /** Levels: deeper documents are attacks on the stack rather than data. */
 const MAX_DEPTH = 200;
-const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const WORD = /true|false|null/y;
-const UNICODE_ESCAPE = /u[0-9a-fA-F]{4}/y;
 
 /** Reads JSON without losing anything of it; what is no JSON comes back as its first problem. */
 export function readJson(text: string): { readonly node: JsonNode } | { readonly problem: JsonProblem } {
-  const reader = new Reader(text);
+  /** The lists and objects that are open, below the root. */
+  const open: { readonly items: JsonNode[]; readonly keys: string[] }[] = [{ items: [], keys: [] }];
+  const add = (node: JsonNode) => open.at(-1)!.items.push(node);
+  const begin = (offset: number) => {
+    if (open.push({ items: [], keys: [] }) > MAX_DEPTH + 1) throw new Fault(offset, `more than ${MAX_DEPTH} levels`);
+  };
   try {
-    return { node: reader.document() };
+    visit(
+      text,
+      {
+        onArrayBegin: begin,
+        onArrayEnd: () => add({ kind: 'array', items: open.pop()!.items }),
+        onObjectBegin: begin,
+        onObjectProperty: (_, offset, length) => void open.at(-1)!.keys.push(text.slice(offset, offset + length)),
+        onObjectEnd: () => {
+          const { keys, items } = open.pop()!;
+          add({ kind: 'object', entries: keys.map((key, index) => [key, items[index]!] as const) });
+        },
+        onLiteralValue: (_, offset, length) => add({ kind: 'literal', raw: text.slice(offset, offset + length) }),
+        onError: (code, offset) => {
+          const name = printParseErrorCode(code);
+          throw new Fault(name in INSIDE ? faultInside(text, offset) : offset, INSIDE[name] ?? AROUND[name] ?? 'something else');
+        },
+      },
+      { disallowComments: true },
+    );
+    return { node: open[0]!.items[0]! };
   } catch (error) {
-    if (error instanceof Expected) return { problem: error.at(text) };
-    throw error;
+    if (!(error instanceof Fault)) throw error;
+    const before = text.slice(0, error.offset).split('\n');
+    return { problem: { line: before.length, column: before.at(-1)!.length + 1, message: error.message } };
   }
+}
+
+/** The first thing in a text that is no JSON. */
+class Fault extends Error {
+  constructor(
+    readonly offset: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The faults of the parser between values, in words. */
+const AROUND: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'a word that is none of true, false and null',
+  PropertyNameExpected: 'no key in double quotes',
+  ValueExpected: 'no value',
+  ColonExpected: 'no colon after a key',
+  CommaExpected: 'no comma between two values',
+  CloseBraceExpected: 'an object that does not end',
+  CloseBracketExpected: 'a list that does not end',
+  EndOfFileExpected: 'more text after the value',
+  InvalidCommentToken: 'a comment',
+};
+
+/** The faults inside of a string or a number, of which the parser only reports the beginning. */
+const INSIDE: Readonly<Record<string, string>> = {
+  UnexpectedEndOfString: 'a string that does not end on its line',
+  UnexpectedEndOfNumber: 'a number that does not end',
+  InvalidUnicode: 'an escape \\u without four hexadecimal digits',
+  InvalidEscapeCharacter: 'an escape that JSON does not have',
+  InvalidCharacter: 'a control character that is not escaped',
+};
+
+/** The part of a string or number that is right. */
+const RIGHT_START = /"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*|-?(?:0|[1-9]\d*)/iuy;
+
+function faultInside(text: string, offset: number): number {
+  RIGHT_START.lastIndex = offset;
+  return RIGHT_START.test(text) ? RIGHT_START.lastIndex : offset;
 }
 
 /** Writes a document; `indent` 0 puts it on one line. Sorting is by code unit and keeps equal keys in order. */
@@ -48,107 +112,4 @@ export function writeJson(node: JsonNode, { indent, sortKeys }: { readonly inden
 function sorted<T>(entries: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
   const keyed = entries.map((entry) => ({ entry, key: JSON.parse(entry[0]) as string }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ entry }) => entry);
-}
-
-class Expected extends Error {
-  constructor(
-    private readonly what: string,
-    private readonly offset: number,
-  ) {
-    super(what);
-  }
-
-  at(text: string): JsonProblem {
-    const before = text.slice(0, this.offset).split('\n');
-    const found = this.offset >= text.length ? 'the end of the text' : JSON.stringify(String.fromCodePoint(text.codePointAt(this.offset) ?? 0));
-    return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message: `Expected ${this.what}, got ${found}.` };
-  }
-}
-
-class Reader {
-  #at = 0;
-
-  constructor(private readonly text: string) {}
-
-  document(): JsonNode {
-    const node = this.#value(0);
-    this.#blanks();
-    if (this.#at < this.text.length) throw new Expected('nothing more after the value', this.#at);
-    return node;
-  }
-
-  #value(depth: number): JsonNode {
-    if (depth > MAX_DEPTH) throw new Expected(`at most ${MAX_DEPTH} levels`, this.#at);
-    this.#blanks();
-    const first = this.text[this.#at];
-    if (first === '{') return { kind: 'object', entries: this.#list('}', () => this.#entry(depth)) };
-    if (first === '[') return { kind: 'array', items: this.#list(']', () => this.#value(depth + 1)) };
-    if (first === '"') return { kind: 'literal', raw: this.#string() };
-    const raw = this.#match(NUMBER) ?? this.#match(WORD);
-    if (raw === undefined) throw new Expected('a value', this.#at);
-    return { kind: 'literal', raw };
-  }
-
-  #list<T>(close: string, item: () => T): T[] {
-    const items: T[] = [];
-    this.#at += 1;
-    this.#blanks();
-    if (this.#take(close)) return items;
-    for (;;) {
-      items.push(item());
-      this.#blanks();
-      if (this.#take(close)) return items;
-      if (!this.#take(',')) throw new Expected(`"," or "${close}"`, this.#at);
-    }
-  }
-
-  #entry(depth: number): readonly [string, JsonNode] {
-    this.#blanks();
-    if (this.text[this.#at] !== '"') throw new Expected('a key in double quotes', this.#at);
-    const key = this.#string();
-    this.#blanks();
-    if (!this.#take(':')) throw new Expected('":"', this.#at);
-    return [key, this.#value(depth + 1)];
-  }
-
-  #string(): string {
-    const start = this.#at;
-    for (this.#at += 1; this.text[this.#at] !== '"'; this.#at += 1) {
-      const character = this.text[this.#at];
-      if (character === undefined) throw new Expected('the closing quote of the string', this.#at);
-      if (character < ' ') throw new Expected('an escape such as \\n instead of a control character', this.#at);
-      if (character === '\\') this.#escape();
-    }
-    this.#at += 1;
-    return this.text.slice(start, this.#at);
-  }
-
-  /** Stops on the last character of the escape. */
-  #escape(): void {
-    this.#at += 1;
-    const character = this.text[this.#at];
-    if (character === 'u') {
-      if (this.#match(UNICODE_ESCAPE) === undefined) throw new Expected('four hexadecimal digits after \\u', this.#at);
-      this.#at -= 1;
-    } else if (character === undefined || !'"\\/bfnrt'.includes(character)) {
-      throw new Expected('an escape that JSON knows', this.#at);
-    }
-  }
-
-  #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.text)?.[0];
-    if (found !== undefined) this.#at += found.length;
-    return found;
-  }
-
-  #take(character: string): boolean {
-    if (this.text[this.#at] !== character) return false;
-    this.#at += 1;
-    return true;
-  }
-
-  #blanks(): void {
-    for (let c = this.text[this.#at]; c === ' ' || c === '\n' || c === '\r' || c === '\t'; c = this.text[this.#at]) this.#at += 1;
-  }
 }
