@@ -13,8 +13,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/search'],
   ['src/registry'],
   ['src/selection', 'src/safety', 'src/providers'],
-  ['src/execution', 'src/capability', 'src/interop', 'src/testing'],
-  ['src/mcp', 'src/chat', 'src/http', 'tools'],
+  ['src/execution', 'src/capability', 'src/interop'],
+  ['src/mcp', 'src/chat', 'src/http', 'src/testing', 'tools'],
   ['src/cli'],
 ];
 const LONGEST = 400;

@@ -215,13 +215,16 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     values: [
       'FakeProvider',
       'ManualClock',
+      'runTool',
       'seededRandom',
       'stateStoreCases',
     ],
     types: [
       'FakeAnswer',
+      'RunToolOptions',
       'StateStoreCase',
       'StateStoreTools',
+      'ToolRun',
     ],
   },
   'tooldex/capability': {
