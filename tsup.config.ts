@@ -24,7 +24,7 @@ const writeSchema: NonNullable<Options['esbuildPlugins']>[number] = {
 };
 
 const ROOT_ENTRY = 'src/index.ts';
-const ENTRIES = { index: ROOT_ENTRY, tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts' };
+const ENTRIES = { index: ROOT_ENTRY, tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts', load: 'src/load.ts' };
 /**
  * Puts what the root entry point loads into one chunk, but for what the command line needs to show its help: reading 34 files took a quarter of the time of `import 'tooldex'`.
  *
@@ -82,6 +82,8 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
     build.onLoad({ filter: /[\\/]node_modules[\\/]commander[\\/]lib[\\/]\w+\.js$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replace(/\brequire\(('node:[\w/]+')\)/g, 'globalThis.process.getBuiltinModule($1)'),
     }));
+    // It looks for a package that tinyglobby does not need, in a way that CommonJS does not have.
+    build.onLoad({ filter: /[\\/]node_modules[\\/]fdir[\\/]dist[\\/]index\.mjs$/ }, ({ path }) => ({ contents: readFileSync(path, 'utf8').replace(/createRequire\(import\.meta\.url\)/, 'undefined') }));
     build.onEnd(({ metafile }) => {
       const inputs = Object.values(metafile?.outputs ?? {}).flatMap((output) => Object.keys(output.inputs));
       for (const input of inputs) for (const [, name] of input.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)) bundled.add(name!);

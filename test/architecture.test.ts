@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/registry'],
   ['src/selection', 'src/safety', 'src/providers'],
   ['src/execution', 'src/capability', 'src/interop'],
-  ['src/mcp', 'src/chat', 'src/http', 'src/testing', 'tools'],
+  ['src/mcp', 'src/chat', 'src/http', 'src/load', 'src/testing', 'tools'],
   ['src/cli'],
 ];
 const LONGEST = 400;

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { EXIT } from './terminal/exit-codes.js';
-import type { ImportOptions } from './load/import-modules.js';
+import type { ImportOptions } from '../load/import-modules.js';
 import type { CommandFamily, CommandHost, CommandOptions } from './load/options.js';
 import { paint, type Dialog, type Terminal } from './terminal/terminal.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { importModules } from '../../src/cli/load/import-modules.js';
+import { importModules } from '../../src/load/import-modules.js';
 import { cli } from './command-line.js';
 
 const TOOL = `export const a = defineTool({ name: 'one', description: 'The one tool', inputSchema: {} });`;

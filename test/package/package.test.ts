@@ -111,6 +111,11 @@ describe('what importing costs', () => {
     const program = (...args: readonly string[]) => spawnSync(process.execPath, [join(folder, 'node_modules/tooldex', manifest.bin['tooldex']!), ...args], { cwd: folder, encoding: 'utf8' });
     expect(program('--version').stdout.trim()).toBe(manifest.version);
     expect(JSON.parse(program('list', '--tools', '*.mjs', '--json').stdout)).toMatchObject([{ name: 'own' }]);
+    // Without tsx a file of TypeScript is the finding, and the others still load.
+    writeFileSync(join(folder, 'typed.ts'), 'export const one: number = 1;');
+    const mixed = program('list', '--tools', '*.mjs', '--tools', 'typed.ts', '--json');
+    expect([JSON.parse(mixed.stdout), mixed.status]).toMatchObject([[{ name: 'own' }], 1]);
+    expect(mixed.stderr.trim()).toBe('not loaded typed.ts: Expected the package tsx to load TypeScript files, got none. Install it with: npm install --save-dev tsx.');
     expect(JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout)).toMatchObject({ usable: 1, errors: 0 });
     expect(program('serve', '--host', '0.0.0.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('Expected a token') });
     expect(program('lst')).toMatchObject({ status: 2, stderr: expect.stringContaining("unknown command 'lst'") });

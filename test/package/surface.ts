@@ -386,4 +386,14 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ToolResultPart',
     ],
   },
+  'tooldex/load': {
+    values: [
+      'loadTools',
+    ],
+    types: [
+      'LoadOptions',
+      'LoadProblem',
+      'LoadedTools',
+    ],
+  },
 };

@@ -6,7 +6,7 @@ import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { outcomeToJson } from '../execute/show-calls.js';
 import { withExecutor } from '../execute/with-executor.js';
-import { importModules, type ImportOptions } from '../load/import-modules.js';
+import { importModules, type ImportOptions } from '../../load/import-modules.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addExecutionOptions, callContextOf, positiveInteger, repeated, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { plainJson, paint, type Dialog } from '../terminal/terminal.js';

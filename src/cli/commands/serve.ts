@@ -9,7 +9,7 @@ import { SharedHealth } from '../../providers/shared-health.js';
 import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import type { ImportOptions } from '../load/import-modules.js';
+import type { ImportOptions } from '../../load/import-modules.js';
 import { loadRegistry } from '../load/load-registry.js';
 import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { amountOf } from '../terminal/table.js';

@@ -6,7 +6,7 @@ import type { ToolFilter } from '../../registry/tool-filter.js';
 import { POLICY_MODES, type CallContext, type PolicyMode } from '../../safety/calls.js';
 import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
 import { EXIT_HELP } from '../terminal/exit-codes.js';
-import type { ImportOptions } from './import-modules.js';
+import type { ImportOptions } from '../../load/import-modules.js';
 import type { LoadedRegistry } from './load-registry.js';
 import type { Dialog } from '../terminal/terminal.js';
 

@@ -1,7 +1,7 @@
-import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
-import { findDefinitions } from '../../tool/find-definitions.js';
-import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
+import { isToolError, ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import { findDefinitions } from '../tool/find-definitions.js';
+import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 
 /** A tool, and the exported value it comes from: a definition, a class or an instance. */
 export interface FoundTool {

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 
 export interface ImportedModule {
   /** The path as it was given, relative to `cwd`. */
@@ -14,32 +14,41 @@ export interface ImportedModule {
 }
 
 export interface ImportOptions {
-  /** The time that one file may take. @default IMPORT_DEADLINE_MS */
-  readonly deadlineMs?: number;
+  /** The milliseconds that one file may take to be imported, and again to make its tools. @default 30_000 */
+  readonly deadlineMs?: number | undefined;
   /** Hears of each file before it is imported, and of `undefined` when none is. */
-  readonly onImport?: (file: string | undefined) => void;
+  readonly onImport?: ((file: string | undefined) => void) | undefined;
 }
 
 /** The usual deadline, long enough for a file that connects to something when it is imported. */
 export const IMPORT_DEADLINE_MS = 30_000;
 
-/** Imports each file; one that fails does not stop the others. TypeScript goes through tsx, with the user's own settings. */
+/**
+ * Imports each file; one that fails does not stop the others.
+ *
+ * TypeScript goes through tsx, with the user's own settings; without tsx to Node where it strips types, and else it fails alone.
+ */
 export async function* importModules(files: readonly string[], cwd: string, options: ImportOptions = {}): AsyncGenerator<ImportedModule> {
   const { deadlineMs = IMPORT_DEADLINE_MS, onImport } = options;
   // JavaScript beside TypeScript takes the same way: both may import the same file, and a tool must not exist twice.
-  const native = !files.some(isTypeScript);
+  const tsx = files.some(isTypeScript) ? await loadTsx().catch((error: unknown) => ({ error })) : undefined;
   const loaders = new Map<string | undefined, TsxLoader>();
+  const load = async (file: string, path: string, tsconfig: string | undefined): Promise<object> => {
+    if (tsx !== undefined && !('error' in tsx)) return loaderFor(tsx, tsconfig, loaders).import(path);
+    if (tsx !== undefined && isTypeScript(file) && !stripsTypes()) throw tsx.error;
+    return (await import(pathToFileURL(path).href)) as object;
+  };
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
       onImport?.(file);
       let scope = '';
       try {
+        const native = tsx === undefined || 'error' in tsx;
         // tsx would take the tsconfig of the current folder, whose decorator mode may be another.
         const tsconfig = native ? undefined : nearest(dirname(path), 'tsconfig.json');
         if (!native) scope = `${isCommonJs(path) ? 'cjs' : 'esm'} ${tsconfig ?? ''}`;
-        const load = async () => (native ? ((await import(pathToFileURL(path).href)) as object) : (await loaderFor(tsconfig, loaders)).import(path));
-        yield { file, scope, module: await withDeadline(load(), deadlineMs) };
+        yield { file, scope, module: await withDeadline(load(file, path, tsconfig), deadlineMs) };
       } catch (error) {
         yield { file, scope, error };
       }
@@ -50,13 +59,27 @@ export async function* importModules(files: readonly string[], cwd: string, opti
   }
 }
 
-function isTypeScript(path: string): boolean {
+export function isTypeScript(path: string): boolean {
   return ['.ts', '.mts', '.cts'].includes(extname(path));
 }
 
+/** The feature of Node that runs TypeScript whose types can be erased: there from 22.18 on, and `false` where it is switched off. */
+const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
+
+type Tsx = Awaited<ReturnType<typeof loadTsx>>;
+
+async function loadTsx() {
+  try {
+    const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]);
+    return { esm, cjs };
+  } catch (cause) {
+    throw new ToolError('MISSING_PACKAGE', expectedGot('the package tsx to load TypeScript files', 'none', 'Install it with: npm install --save-dev tsx.'), { details: { package: 'tsx' }, cause });
+  }
+}
+
 /** Returns the loader of a tsconfig, which decides the decorator mode. */
-async function loaderFor(tsconfig: string | undefined, loaders: Map<string | undefined, TsxLoader>): Promise<TsxLoader> {
-  const loader = loaders.get(tsconfig) ?? (await createTsxLoader(tsconfig, `tooldex-${loaders.size}`));
+function loaderFor(tsx: Tsx, tsconfig: string | undefined, loaders: Map<string | undefined, TsxLoader>): TsxLoader {
+  const loader = loaders.get(tsconfig) ?? createTsxLoader(tsx, tsconfig, `tooldex-${loaders.size}`);
   loaders.set(tsconfig, loader);
   return loader;
 }
@@ -75,7 +98,7 @@ export async function withDeadline<T>(work: Promise<T>, milliseconds: number): P
   }
 }
 
-type TsxLoader = Awaited<ReturnType<typeof createTsxLoader>>;
+type TsxLoader = ReturnType<typeof createTsxLoader>;
 
 /** The variable by which tsx is told of a tsconfig where its interface takes none. */
 const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
@@ -86,10 +109,7 @@ const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
  * CommonJS files are required and ES modules imported, each by tsx in a namespace of its own: on Node 20 a CommonJS file
  * that is imported cannot find its TypeScript siblings, and is loaded once more when one of them requires it.
  */
-async function createTsxLoader(tsconfig: string | undefined, namespace: string) {
-  const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]).catch(() => {
-    throw new Error(expectedGot('the package tsx to load TypeScript files', 'none', 'Install it with: npm install --save-dev tsx'));
-  });
+function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withVariable(TSCONFIG_VARIABLE, tsconfig, () => cjs.register({ namespace }));
   const imported = esm.register({ namespace, tsconfig: tsconfig ?? false });
   return {

@@ -1,0 +1,134 @@
+import { glob } from 'tinyglobby';
+import { stat } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
+import { z } from 'zod';
+import { isToolError } from '../core/errors.js';
+import { expectedGot, invalidArgument } from '../core/issues.js';
+import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../core/options.js';
+import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { ToolDefinition } from '../tool/tool-definition.js';
+import { importAdvice } from './import-advice.js';
+import { IMPORT_DEADLINE_MS, importModules, withDeadline, type ImportOptions } from './import-modules.js';
+import { isMade, isSameCode, isSameTool, toolsOfModule, type FoundTool, type RefusedClass } from './tools-of-module.js';
+
+/** A file that could not be used, or a tool in it, and why. */
+export interface LoadProblem {
+  readonly file: string;
+  readonly reason: string;
+}
+
+/** The tools of some files. */
+export interface LoadedTools {
+  /** Each with a name of its own: `registry.registerAll(tools)` takes them. */
+  readonly tools: readonly ToolDefinition[];
+  /** The files that failed, the tools that were left out, and the patterns without tools. */
+  readonly problems: readonly LoadProblem[];
+  /** The file of each tool by its name, relative to `cwd`. */
+  readonly fileOf: ReadonlyMap<string, string>;
+}
+
+export interface LoadOptions extends ImportOptions {
+  /** The folder that paths and globs are relative to. @default process.cwd() */
+  readonly cwd?: string | undefined;
+}
+
+const OPTIONS = z.strictObject({ cwd: text().optional(), deadlineMs: milliseconds().optional(), onImport: aFunction<(file: string | undefined) => void>().optional() } satisfies FieldsOf<LoadOptions>);
+
+/** A tool, and the file it comes from. */
+interface Origin extends FoundTool {
+  readonly file: string;
+  readonly scope: string;
+}
+
+const NO_FILES = expectedGot('a file, folder or glob that matches TypeScript or JavaScript files', 'none');
+const NO_TOOLS = expectedGot('exported tools', 'none', 'Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them.');
+
+/**
+ * Loads the tools that files of code export: definitions, decorated classes, instances of them, toolkits, registries, lists of any
+ * of these, and functions like `createTools` that make them.
+ *
+ * Importing a file runs it: name only files whose code you trust. TypeScript is loaded through tsx where that is installed, with the
+ * tsconfig beside the file; such modules exist a second time beside those that the program imports itself.
+ *
+ * A file that fails is a problem, and the rest still loads. The same tool met again, through a file that re-exports it,
+ * counts once; another tool of the same name is a problem, and so is a pattern that brings no tools.
+ *
+ * @param globs a file, folder or glob, or several.
+ * @throws ToolError `INVALID_ARGUMENT` without a glob, or for wrong options.
+ */
+export async function loadTools(globs: string | readonly string[], options: LoadOptions = {}): Promise<LoadedTools> {
+  const patterns: readonly unknown[] = Array.isArray(globs) ? globs : [globs];
+  if (patterns.length === 0 || !patterns.every((each) => typeof each === 'string' && each.trim() !== '')) throw invalidArgument('a file, folder or glob, or a list of them', globs, "Call loadTools('src/tools/**/*.ts').");
+  const { cwd = process.cwd(), deadlineMs = IMPORT_DEADLINE_MS, onImport } = checkOptions(OPTIONS, options, 'options of loadTools');
+  const registry = new ToolMetadataRegistry();
+  const problems: LoadProblem[] = [];
+  const matches = await Promise.all((patterns as readonly string[]).map(async (pattern) => ({ pattern, files: await filesOf(pattern, cwd) })));
+  for (const { pattern, files } of matches) if (files.length === 0) problems.push({ file: pattern, reason: NO_FILES });
+
+  const origins = new Map<string, Origin[]>();
+  const withoutTools = new Set<string>();
+  const refused = new Map<object, RefusedClass & LoadProblem>();
+  for await (const { file, scope, module, error } of importModules([...new Set(matches.flatMap(({ files }) => files))].sort(), cwd, { deadlineMs, onImport })) {
+    try {
+      if (module === undefined) throw error;
+      const exported = await withDeadline(toolsOfModule(module), deadlineMs);
+      if (exported.tools.length + exported.refused.length === 0) withoutTools.add(file);
+      for (const each of exported.refused) if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
+      for (const tool of exported.tools) {
+        const reason = addTool(registry, origins, { ...tool, file, scope });
+        if (reason !== undefined) problems.push({ file, reason });
+      }
+    } catch (cause) {
+      problems.push({ file, reason: reasonOf(cause, resolve(cwd, file), cwd) });
+    }
+  }
+  const all = [...origins.values()].flat();
+  // Another file may export what this one could not make.
+  for (const each of refused.values()) if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
+  for (const { pattern, files } of matches) {
+    if (files.length > 0 && files.every((file) => withoutTools.has(file))) problems.push({ file: pattern, reason: NO_TOOLS });
+  }
+  const fileOf = new Map([...origins].map(([name, [first]]) => [name, first!.file]));
+  return { tools: [...registry].map(({ definition }) => definition), problems, fileOf };
+}
+
+/** Adds a tool that is not there yet; returns why another one keeps its name. `origins` has the registered one first. */
+function addTool(registry: ToolMetadataRegistry, origins: Map<string, Origin[]>, tool: Origin): string | undefined {
+  const { entry, file, scope } = tool;
+  const known = origins.get(entry.name) ?? [];
+  if (known.some((other) => isSameTool(other, tool) || (other.scope !== scope && isSameCode(other, tool)))) return undefined;
+  origins.set(entry.name, [...known, tool]);
+  for (const name of [entry.name, ...entry.aliases]) {
+    const owner = registry.get(name);
+    if (owner === undefined) continue;
+    const place = origins.get(owner.name)![0]!.file;
+    const whose = name === entry.name ? `"${name}"` : `"${name}", an alias of "${entry.name}"`;
+    const taken = owner.name === name ? 'is the name of another tool' : `is an alias of "${owner.name}"`;
+    return expectedGot('a name that no other tool has', `${whose}, which ${taken} in ${place === file ? 'the same file' : place}`, 'Rename one of them.');
+  }
+  registry.register(entry.definition);
+  return undefined;
+}
+
+function reasonOf(cause: unknown, path: string, cwd: string): string {
+  if (isToolError(cause)) return cause.message;
+  const advice = importAdvice(cause, path, cwd);
+  return `${cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)}${advice === undefined ? '' : `. ${advice}`}`;
+}
+
+const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';
+const IGNORED = ['**/node_modules/**', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.{test,spec,bench,config}.*'];
+/** Copies of the sources, unless they are asked for. */
+const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
+
+/** Returns the files that a path, folder or glob stands for, relative to `cwd` and sorted. */
+async function filesOf(pattern: string, cwd: string): Promise<readonly string[]> {
+  const path = resolve(cwd, pattern);
+  const status = await stat(path).catch(() => undefined);
+  const files = status?.isFile()
+    ? [path]
+    : status?.isDirectory()
+      ? await glob(`**/*.${EXTENSIONS}`, { cwd: path, absolute: true, ignore: IGNORED_IN_FOLDERS })
+      : await glob(pattern, { cwd, absolute: true, ignore: IGNORED, expandDirectories: false });
+  return files.map((file) => relative(cwd, file)).sort();
+}
