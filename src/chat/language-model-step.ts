@@ -2,7 +2,7 @@ import type * as Sdk from 'ai';
 import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolSet } from 'ai';
 import { base64Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { expectedGot, missingPackage } from '../core/issues.js';
 import { isPlainObject, type Json } from '../core/plain-data.js';
 import type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelUsage } from './model-step.js';
 import { withUniqueIds, type AssistantMessage, type ChatMessage } from './thread.js';
@@ -15,7 +15,7 @@ import { withUniqueIds, type AssistantMessage, type ChatMessage } from './thread
  * @throws ToolError `MISSING_PACKAGE` when `ai` is not installed.
  */
 export async function languageModelStep(model: LanguageModel, options: Readonly<Record<string, unknown>>): Promise<ModelStep> {
-  const ai = await importSdk();
+  const ai = await import('ai').catch(missingPackage('ai', 'Run npm install ai, or give a function as the model.'));
   const own = typeof model === 'string' ? model : withDistinctCalls(model);
   const settings = (request: ModelRequest) => {
     const { system, messages } = withSystem(request);
@@ -40,14 +40,6 @@ export async function languageModelStep(model: LanguageModel, options: Readonly<
     const { response, toolCalls, finishReason, totalUsage: usage } = await ai.generateText(settings(request));
     yield answerOf({ response, toolCalls, finishReason, usage });
   };
-}
-
-async function importSdk(): Promise<typeof Sdk> {
-  try {
-    return await import('ai');
-  } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', expectedGot('the package ai', 'no such package', 'Run npm install ai, or give a function as the model.'), { details: { package: 'ai' }, cause });
-  }
 }
 
 /** Returns the tools as a null-safe record: names may be any, also `__proto__`. */

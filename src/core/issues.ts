@@ -25,9 +25,9 @@ export const AWAIT = 'Await it first.';
  * Returns the `catch` of an optional package's `import()`, which throws `MISSING_PACKAGE` saying what to install. It stands
  * right behind the `import()` of a literal name: so bundlers include the package when it is installed, and go on without it.
  */
-export function missingPackage(name: string, install = name): (cause: unknown) => never {
+export function missingPackage(name: string, advice = `Run npm install ${name}.`): (cause: unknown) => never {
   return (cause) => {
-    throw new ToolError('MISSING_PACKAGE', expectedGot(`the package ${name} to be installed`, 'none that loads', `Run npm install ${install}.`), { details: { package: name }, cause });
+    throw new ToolError('MISSING_PACKAGE', expectedGot(`the package ${name} to be installed`, 'none that loads', advice), { details: { package: name }, cause });
   };
 }
 

@@ -1,6 +1,6 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { systemClock, type Clock } from '../core/clock.js';
-import { ToolError } from '../core/errors.js';
+import { missingPackage } from '../core/issues.js';
 import type { ToolCall, ToolOutcome } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame, Telemetry } from './executor-options.js';
@@ -58,7 +58,7 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
  * @throws ToolError `MISSING_PACKAGE` when `@opentelemetry/api` is not installed.
  */
 export async function openTelemetry({ clock = systemClock }: { readonly clock?: Clock } = {}): Promise<Telemetry> {
-  const { metrics, SpanKind, SpanStatusCode, trace } = await importApi();
+  const { metrics, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api').catch(missingPackage('@opentelemetry/api'));
   const tracer = trace.getTracer(SCOPE);
   const duration = metrics.getMeter(SCOPE).createHistogram('gen_ai.execute_tool.duration', {
     description: 'How long tools took to answer calls',
@@ -95,12 +95,4 @@ function describe(span: OpenTelemetryApi.Span, outcome: ToolOutcome): string | u
   if (outcome.status !== 'error') return undefined;
   span.setAttribute('error.type', outcome.code);
   return outcome.code;
-}
-
-async function importApi(): Promise<typeof OpenTelemetryApi> {
-  try {
-    return await import('@opentelemetry/api');
-  } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', 'Expected the package @opentelemetry/api, got none. Run npm install @opentelemetry/api.', { cause });
-  }
 }

@@ -54,7 +54,7 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
 /** Returns a function that makes clients: of the package, which is loaded now, or like the given one. */
 export async function clientMaker({ url, client }: Pick<CheckedRedisOptions, 'url' | 'client'>): Promise<MakeRedisClient> {
   if (client === undefined) {
-    const { createClient } = await import('redis').catch(missingPackage('redis', 'redis@5'));
+    const { createClient } = await import('redis').catch(missingPackage('redis', 'Run npm install redis@5.'));
     return (settings) => createClient({ ...OVERRIDES, url, socket: { ...SOCKET, ...settings } } as object) as unknown as RedisClient;
   }
   return (settings) => {
