@@ -101,7 +101,7 @@ describe('findings', () => {
     expect((await (await sample({}, tree)).json('/findings')).findings.map(({ name }) => name)).toContain('guarded');
   });
 
-  it('of a description like another are told where somebody may call both tools, and nowhere else', async () => {
+  it('of a description like another are told where a persona may call both tools, and nowhere else', async () => {
     const same = { description: 'Looks up the price of a share on the exchange' };
     const tree = new ManifestTree({
       'functions.json': [toolEntry('price', same), toolEntry('for_nova', { ...same, persona_allowlist: ['Nova'] })],

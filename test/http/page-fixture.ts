@@ -130,7 +130,7 @@ export class FakeCatalogue {
     if (list === 'search') return send(response, this.#search(searchParams));
     if (list === 'tools' && name !== undefined) {
       const tool = this.content.tools.find((each) => each['name'] === decodeURIComponent(name) && each['persona'] === searchParams.get('persona'));
-      return tool === undefined ? send(response, { error: { code: 'TOOL_NOT_FOUND', message: `Expected the name of a tool, found "${name}"` } }, 404) : send(response, tool);
+      return tool === undefined ? send(response, { error: { code: 'TOOL_NOT_FOUND', message: `Expected the name of a tool, got "${name}"` } }, 404) : send(response, tool);
     }
     const items = new Map<string, readonly Item[]>(Object.entries({ tools: this.content.tools, skills: this.content.skills, jobs: this.content.jobs, findings: this.content.findings })).get(list);
     if (items === undefined) return send(response, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } }, 404);

@@ -74,8 +74,8 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
       await page.locator('.row-link').nth(60).focus();
       await page.evaluate("document.querySelector('.list-place').scrollTop = 3000");
       const before = await page.evaluate("document.querySelector('.list-place').scrollTop");
-      server.change({ tools: [...tools.slice(0, 60), wireTool('tool_060', { description: 'Written anew.' }), ...tools.slice(61)] });
-      await page.getByText('Written anew.').waitFor();
+      server.change({ tools: [...tools.slice(0, 60), wireTool('tool_060', { description: 'Written again.' }), ...tools.slice(61)] });
+      await page.getByText('Written again.').waitFor();
       expect(await page.evaluate('document.activeElement.textContent')).toBe('tool_060');
       expect(await page.evaluate("document.querySelector('.list-place').scrollTop")).toBe(before);
       expect(complaints).toEqual([]);

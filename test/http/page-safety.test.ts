@@ -59,7 +59,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     },
   );
 
-  it('folds a long description until somebody wants all of it', async () => {
+  it('folds a long description until the user asks for all of it', async () => {
     const { page } = await openPage(browser, `${server.url}#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`);
     const text = page.locator('.detail .prose').first();
     await page.getByRole('button', { name: /Show all \(63\.\d Ki characters\)/ }).waitFor();
@@ -79,7 +79,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
 
   it('says what the server said when there is no such tool', async () => {
     const { page } = await openPage(browser, `${server.url}#/tools/nothing`);
-    await page.getByRole('alert').filter({ hasText: 'Expected the name of a tool, found "nothing"' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Expected the name of a tool, got "nothing"' }).waitFor();
     await page.context().close();
   });
 

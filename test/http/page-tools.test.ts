@@ -50,7 +50,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await row.locator('.tag').allTextContents()).toEqual(['needs approval', 'unavailable']);
   });
 
-  it('searches while somebody types, and says which words were found in which field, with the score', async () => {
+  it('searches while the user types, and says which words were found in which field, with the score', async () => {
     const page = await open();
     await page.getByRole('searchbox', { name: 'Search tools' }).fill('files git');
     await shows(page, '5 of 7 tools');
@@ -193,7 +193,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await page.getByRole('searchbox').inputValue()).toBe('what is in these files');
   });
 
-  it('makes rows of two thousand tools as somebody scrolls or walks, and filters all of them', async () => {
+  it('makes rows of two thousand tools as the user scrolls or walks, and filters all of them', async () => {
     const many = await FakeCatalogue.start({ tools: Array.from({ length: 2_000 }, (_, at) => wireTool(`tool_${String(at).padStart(4, '0')}`, { category: `group ${at % 7}`, description: at === 1_999 ? 'The last one.' : 'One of many.' })) });
     try {
       watched = await openPage(browser, many.url);

@@ -41,8 +41,8 @@ const CONTENT = {
     { name: 'Briefing', persona: null, summary: 'Writes the news.', description: null, personas: ['Atlas'], required_skills: ['Research', 'Typing'], required_tools: ['web_search'], required_capabilities: ['reading', 'research'], unresolved: { skills: ['Typing'], tools: [] }, health: { job: METRICS } },
   ],
   findings: [
-    { severity: 'warning', kind: null, rule: 'no-keywords', name: 'web_search', persona: null, source: 'functions.json', line: null, column: null, path: null, message: 'expected keywords, found none' },
-    { severity: 'error', kind: 'invalid', rule: null, name: 'broken', persona: null, source: 'functions.json', line: 51, column: 7, path: '/3/side_effects', message: 'expected one of the side effects, found "shell"' },
+    { severity: 'warning', kind: null, rule: 'no-keywords', name: 'web_search', persona: null, source: 'functions.json', line: null, column: null, path: null, message: 'Expected keywords, got none.' },
+    { severity: 'error', kind: 'invalid', rule: null, name: 'broken', persona: null, source: 'functions.json', line: 51, column: 7, path: '/3/side_effects', message: 'Expected one of the side effects, got "shell".' },
   ],
 };
 const PHONES = [360, 390];
@@ -141,12 +141,12 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
   it('findings: the worst first, each with its place, and a link to the tool that is there', async () => {
     const page = await open('#/findings');
     expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Errors 1', 'Warnings 1']);
-    expect(await page.locator('.finding').first().innerText()).toMatch(/broken\s+invalid\s+expected one of the side effects, found "shell"\s+functions\.json:51:7\s+\/3\/side_effects/);
+    expect(await page.locator('.finding').first().innerText()).toMatch(/broken\s+invalid\s+Expected one of the side effects, got "shell"\.\s+functions\.json:51:7\s+\/3\/side_effects/);
     await page.getByRole('link', { name: 'web_search' }).click();
     await page.getByRole('complementary', { name: 'Tool web_search' }).waitFor();
   });
 
-  it('light or dark as the system is, until somebody chooses, which is remembered', async () => {
+  it('light or dark as the system is, until the user chooses, which is remembered', async () => {
     const page = await open('', { colorScheme: 'dark' });
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     const dark = await ground();

@@ -241,7 +241,7 @@ async function walk(json: (path: string) => Promise<Json>, path: string, afterPa
     seen.push(...answer.tools.map(({ name }) => name));
     next = answer.next;
     await afterPage((page += 1));
-    if (page > 50) throw new Error('expected a last page, found ever more');
+    if (page > 50) throw new Error('Expected a last page, got ever more.');
   }
   return seen;
 }

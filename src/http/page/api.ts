@@ -1,122 +1,13 @@
-import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../capability/wire-types.js';
-import type { RequiredFlags } from '../../safety/required-flags.js';
-import { fieldsOn, type FieldOn, type FieldTarget, type TOOL_FIELDS } from '../../tool/tool-fields.js';
+import { fieldsOn } from '../../tool/tool-fields.js';
+import type { DetailedTool, FindingsWire, ListedJob, ListedSkill, ListedTool, ListWire, SearchWire } from '../answers/wire.js';
 
-/**
- * The answers of the HTTP interface, as far as the page shows them.
- *
- * All content comes from authors of manifests: it is shown as text and never as markup.
- */
-
-type Texts = readonly string[];
-/** The kinds of values that are not a text, or can be missing. */
-interface KindsOnWire {
-  readonly owner: string | null;
-  readonly version: string | null;
-  readonly text: string | null;
-  readonly sentence: string | null;
-  readonly label: string | null;
-  readonly safetyLevel: string | null;
-  readonly sideEffects: Texts | string | null;
-  readonly personas: Texts | null;
-  readonly labels: Texts;
-  readonly names: Texts;
-  readonly words: Texts;
-  readonly tags: Texts;
-  readonly requests: Texts;
-  readonly axes: Texts;
-  readonly flag: boolean;
-  readonly function: boolean;
-  readonly wholeSeconds: number | null;
-  readonly seconds: number | null;
-  readonly amount: number | null;
-  readonly idempotency: unknown;
-  readonly input: unknown;
-  readonly flags: RequiredFlags | null;
-  readonly auth: unknown;
-  readonly authStatus: AuthStatusWire;
-  readonly compatibility: CompatibilityWire;
-  readonly providers: readonly { readonly name: string; readonly priority: number }[];
-  readonly health: ToolHealthWire;
-}
-
-type Fields = typeof TOOL_FIELDS;
-type FieldsOn<Target extends FieldTarget> = {
-  readonly [Name in FieldOn<Target> as Fields[Name]['wire']]: Fields[Name]['kind'] extends keyof KindsOnWire ? KindsOnWire[Fields[Name]['kind']] : string;
-};
-
-/** A tool in a list. */
-export type WireTool = FieldsOn<'row'>;
-/** A tool with all its fields. */
-export type WireToolDetail = FieldsOn<'list' | 'detail'>;
-
-/** The best tools for a request, with their number. */
-export interface WireSearch {
-  readonly results: readonly WireHit[];
-  /** The tools that have a word of the request and pass the filters. */
-  readonly total: number;
-  /** The tools that were searched. */
-  readonly searched: number;
-  /** The number of tools that each value of each axis would leave. */
-  readonly facets: Readonly<Record<string, Readonly<Record<string, number>>>>;
-}
-
-/** A tool that fits a request, and why. */
-export interface WireHit {
-  readonly name: string;
-  readonly persona: string | null;
-  readonly score: number;
-  readonly matches: readonly { readonly word: string; readonly fields: readonly string[]; readonly related: boolean }[];
-  readonly corrections: readonly { readonly word: string; readonly read_as: string }[];
-}
-
-export type WireSkill = Omit<SkillWire, 'compatibility'> & {
-  readonly summary: string | null;
-  readonly category: string | null;
-  readonly instruction_prompt: string;
-  readonly safety_notes: string;
-};
-
-export type WireJob = Omit<JobWire, 'compatibility'>;
-
-/** A page of the findings, the worst first. */
-export interface WireFindings {
-  readonly findings: readonly WireFinding[];
-  /** The number of findings on all pages, and of each severity. */
-  readonly total: number;
-  readonly severities: Readonly<Record<string, number>>;
-  /** The address of the next page; `null` on the last. */
-  readonly next: string | null;
-}
-
-/** A finding: something to fix in a manifest, or in a tool's metadata. */
-export interface WireFinding {
-  readonly severity: string;
-  /** The rule of lint, or the kind of a manifest's problem. */
-  readonly rule?: string;
-  readonly kind?: string;
-  readonly name?: string | null;
-  readonly persona?: string | null;
-  readonly source?: string | null;
-  readonly line?: number | null;
-  readonly column?: number | null;
-  readonly path?: string | null;
-  readonly message: string;
-}
-
-/** The fields of `WireTool` that are requested. */
+/** The fields of `ListedTool` that are requested. */
 const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
 /** Items that are requested at once: the most that the interface gives. */
 const PAGE_SIZE = 200;
 /** Hits of a search that are shown. Users who do not find their tool among these ask otherwise. */
 const MOST_HITS = 200;
-
-/**
- * A page of a list. Only the query of `next` is used: the next page comes from this list, wherever the server believes
- * it stands.
- */
-type ListPage<List extends string, Item> = { readonly total: number; readonly revision: number; readonly next: string | null } & { readonly [Name in List]: readonly Item[] };
 
 /** A whole list, and the revision of its first page. */
 export interface WholeList<Item> {
@@ -145,31 +36,31 @@ export class Api {
     this.#token = token;
   }
 
-  tools(onPage: (tools: readonly WireTool[], total: number) => void): Promise<WholeList<WireTool>> {
-    return this.#all<WireTool, 'tools'>('tools', { fields: ROW_FIELDS.join(',') }, onPage);
+  tools(onPage: (tools: readonly ListedTool[], total: number) => void): Promise<WholeList<ListedTool>> {
+    return this.#all<ListedTool, 'tools'>('tools', { fields: ROW_FIELDS.join(',') }, onPage);
   }
 
-  tool(name: string, persona: string | null, signal: AbortSignal): Promise<WireToolDetail> {
+  tool(name: string, persona: string | null, signal: AbortSignal): Promise<DetailedTool> {
     const query = persona === null ? '' : `?${new URLSearchParams({ persona }).toString()}`;
     return this.#json(`tools/${encodeURIComponent(name)}${query}`, signal);
   }
 
   /** Searches. @param parameters the request and the filters, by the names of the interface. */
-  search(parameters: URLSearchParams, signal: AbortSignal): Promise<WireSearch> {
+  search(parameters: URLSearchParams, signal: AbortSignal): Promise<SearchWire> {
     const whole = new URLSearchParams([...parameters, ['limit', String(MOST_HITS)], ['facets', 'true']]);
     return this.#json(`search?${whole.toString()}`, signal);
   }
 
-  async skills(): Promise<readonly WireSkill[]> {
-    return (await this.#all<WireSkill, 'skills'>('skills')).items;
+  async skills(): Promise<readonly ListedSkill[]> {
+    return (await this.#all<ListedSkill, 'skills'>('skills')).items;
   }
 
-  async jobs(): Promise<readonly WireJob[]> {
-    return (await this.#all<WireJob, 'jobs'>('jobs')).items;
+  async jobs(): Promise<readonly ListedJob[]> {
+    return (await this.#all<ListedJob, 'jobs'>('jobs')).items;
   }
 
   /** Reads the first page of the findings, or the one after another. */
-  findings(after?: WireFindings): Promise<WireFindings> {
+  findings(after?: FindingsWire): Promise<FindingsWire> {
     return this.#json(`findings${after?.next == null ? `?limit=${PAGE_SIZE}` : queryOf(after.next)}`);
   }
 
@@ -186,7 +77,7 @@ export class Api {
     let revision: number | undefined;
     let query: string | null = `?${new URLSearchParams({ ...parameters, limit: String(PAGE_SIZE) }).toString()}`;
     while (query !== null) {
-      const page: ListPage<List, Item> = await this.#json<ListPage<List, Item>>(list + query);
+      const page: ListWire<List, Item> = await this.#json<ListWire<List, Item>>(list + query);
       items.push(...page[list]);
       revision ??= page.revision;
       onPage?.(items, page.total);
@@ -219,7 +110,10 @@ export class Api {
   }
 }
 
-/** Returns the query of an address, with its question mark. */
+/**
+ * Returns the query of an address, with its question mark. The next page of a list comes from this list, wherever the
+ * server believes it stands.
+ */
 function queryOf(address: string): string {
   return address.slice(address.indexOf('?'));
 }

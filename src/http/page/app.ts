@@ -1,4 +1,5 @@
-import { Api, Latest, type WireSearch } from './api.js';
+import type { SearchWire } from '../answers/wire.js';
+import { Api, Latest } from './api.js';
 import { Catalogue, Changes, type Connection } from './catalogue.js';
 import { replaceContent } from './element.js';
 import { OtherViews } from './other-views.js';
@@ -26,7 +27,7 @@ export class App {
   readonly #expanded = new Set<string>();
   #route: Route = parseRoute(location.hash);
   #theme = rememberedTheme();
-  #searched: { readonly question: string; readonly found: WireSearch | null; readonly problem: string | null } | undefined;
+  #searched: { readonly question: string; readonly found: SearchWire | null; readonly problem: string | null } | undefined;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #lastQuestion = '';
 
@@ -116,7 +117,7 @@ export class App {
     const parameters = questionOf(this.#route);
     const question = parameters.toString();
     if (!again && this.#searched?.question === question) return;
-    const show = (found: WireSearch | null, problem: string | null) => {
+    const show = (found: SearchWire | null, problem: string | null) => {
       this.#searched = { question, found, problem };
       this.#render();
     };

@@ -1,15 +1,16 @@
-import { ApiError, type Api, type WireFindings, type WireJob, type WireSkill, type WireTool } from './api.js';
+import type { FindingsWire, ListedJob, ListedSkill, ListedTool } from '../answers/wire.js';
+import { ApiError, type Api } from './api.js';
 
 /** The part of the server's catalogue that is known by now. */
 export interface CatalogueState {
-  readonly tools: readonly WireTool[];
+  readonly tools: readonly ListedTool[];
   /** The number of tools; more than `tools` while the first load goes on. */
   readonly total: number;
   /** The skills; `null` until they have come. */
-  readonly skills: readonly WireSkill[] | null;
-  readonly jobs: readonly WireJob[] | null;
+  readonly skills: readonly ListedSkill[] | null;
+  readonly jobs: readonly ListedJob[] | null;
   /** The findings, as many pages as were requested. */
-  readonly findings: WireFindings | null;
+  readonly findings: FindingsWire | null;
   /** The server's revision when the tools were read; `null` until then. */
   readonly revision: number | null;
   readonly status: 'loading' | 'ready' | 'locked' | 'failed';

@@ -1,13 +1,13 @@
 import type { MetricsWire } from '../../capability/wire-types.js';
 import { healthLevelOf } from '../query/facets.js';
-import type { WireTool } from './api.js';
+import type { ListedTool } from '../answers/wire.js';
 import { element, type Child } from './element.js';
 
 /** The headings of the marks that `factMarks` shows, in their order. */
 export const FACT_HEADS = ['Access', 'Danger', 'Cost', 'Health'] as const;
 
 /** Shows a tool's access, danger, cost and health as words; colour only underlines them. */
-export function factMarks(tool: WireTool): readonly HTMLElement[] {
+export function factMarks(tool: ListedTool): readonly HTMLElement[] {
   return [
     mark('access', tool.access_mode),
     mark('danger', tool.danger_level, tool.danger_level === 'safe' ? '' : ' danger'),
@@ -17,7 +17,7 @@ export function factMarks(tool: WireTool): readonly HTMLElement[] {
 }
 
 /** Shows what callers of the tool should know first; mostly nothing. */
-export function noticeMarks(tool: WireTool): readonly Child[] {
+export function noticeMarks(tool: ListedTool): readonly Child[] {
   return [
     tool.persona !== null && element('bdi', { class: 'tag owner', title: `belongs to the persona ${tool.persona}` }, tool.persona),
     tool.requires_approval && element('span', { class: 'tag', title: 'calls need approval' }, 'needs approval'),

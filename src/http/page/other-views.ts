@@ -1,4 +1,4 @@
-import type { WireFinding, WireFindings, WireJob, WireSkill, WireTool } from './api.js';
+import type { FindingWire, FindingsWire, ListedJob, ListedSkill, ListedTool } from '../answers/wire.js';
 import type { CatalogueState } from './catalogue.js';
 import { button, element, foldedText, replaceContent, type Child } from './element.js';
 import { healthWords } from './marks.js';
@@ -22,7 +22,7 @@ export class OtherViews {
   }
 
   /** Shows the route's view with what the persona sees. */
-  render(state: CatalogueState, route: Route, visible: readonly WireTool[]): void {
+  render(state: CatalogueState, route: Route, visible: readonly ListedTool[]): void {
     replaceContent(this.#page, element('div', { class: 'page-content' }, element('h1', { class: 'hidden' }, TITLES[route.view]), ...contentOf(state, route, visible, this.#onMoreFindings)));
     const meant = route.name === null ? '' : `${route.view}/${route.name}`;
     if (meant !== this.#meant && state.status === 'ready') {
@@ -50,7 +50,7 @@ export class OtherViews {
   }
 }
 
-function contentOf(state: CatalogueState, route: Route, visible: readonly WireTool[], onMoreFindings: () => void): readonly Child[] {
+function contentOf(state: CatalogueState, route: Route, visible: readonly ListedTool[], onMoreFindings: () => void): readonly Child[] {
   if (state.problem !== null) return [element('p', { class: 'problem', role: 'alert' }, state.problem)];
   if (state.status === 'loading') return [element('p', { class: 'empty' }, 'Loading …')];
   // A name means a persona's own tool before a shared one, and any other if it is in neither.
@@ -61,7 +61,7 @@ function contentOf(state: CatalogueState, route: Route, visible: readonly WireTo
   return state.findings === null ? [] : findingsView(state.findings, references, onMoreFindings);
 }
 
-function skillsFor({ skills }: CatalogueState, { persona }: Route): readonly WireSkill[] {
+function skillsFor({ skills }: CatalogueState, { persona }: Route): readonly ListedSkill[] {
   return (skills ?? []).filter((skill) => skill.persona === null || persona === null || isSamePersona(skill.persona, persona));
 }
 
@@ -69,7 +69,7 @@ function skillsFor({ skills }: CatalogueState, { persona }: Route): readonly Wir
  * Returns the jobs for a persona. A job's list of personas is its own rule beside its owner: an empty list allows no
  * persona in particular.
  */
-function jobsFor({ jobs }: CatalogueState, { persona }: Route): readonly WireJob[] {
+function jobsFor({ jobs }: CatalogueState, { persona }: Route): readonly ListedJob[] {
   return (jobs ?? []).filter((job) => persona === null || ((job.persona === null || isSamePersona(job.persona, persona)) && job.personas.some((name) => isSamePersona(name, persona))));
 }
 
@@ -89,7 +89,7 @@ export interface References {
 }
 
 /** Shows skills with the tools they need. */
-export function skillsView(skills: readonly WireSkill[], references: References): readonly Child[] {
+export function skillsView(skills: readonly ListedSkill[], references: References): readonly Child[] {
   if (skills.length === 0) return [element('p', { class: 'empty' }, 'There are no skills here. They are declared in skills.json.')];
   return skills.map((skill) =>
     card(
@@ -111,7 +111,7 @@ export function skillsView(skills: readonly WireSkill[], references: References)
 }
 
 /** Shows jobs with the personas that may schedule them, and the skills and tools they need. */
-export function jobsView(jobs: readonly WireJob[], references: References): readonly Child[] {
+export function jobsView(jobs: readonly ListedJob[], references: References): readonly Child[] {
   if (jobs.length === 0) return [element('p', { class: 'empty' }, 'There are no jobs here. They are declared in jobs.json.')];
   return jobs.map((job) =>
     card(
@@ -132,7 +132,7 @@ export function jobsView(jobs: readonly WireJob[], references: References): read
   );
 }
 
-function toolLinks({ required_tools, unresolved }: Pick<WireJob, 'required_tools' | 'unresolved'>, { route, ownerOfTool }: References): readonly HTMLElement[] {
+function toolLinks({ required_tools, unresolved }: Pick<ListedJob, 'required_tools' | 'unresolved'>, { route, ownerOfTool }: References): readonly HTMLElement[] {
   return required_tools.map((name) => reference(name, !unresolved.tools.includes(name), formatRoute({ ...route, view: 'tools', name, owner: ownerOfTool(name) ?? null })));
 }
 
@@ -162,7 +162,7 @@ const ORDER = ['error', 'warning', 'info'];
 const SEVERITIES: Readonly<Record<string, string>> = { error: 'Errors', warning: 'Warnings', info: 'Notes' };
 
 /** Shows the problems in manifests and metadata, the worst first, with where to fix them; further ones come on demand. */
-export function findingsView({ findings, severities, total, next }: WireFindings, references: References, onMore: () => void): readonly Child[] {
+export function findingsView({ findings, severities, total, next }: FindingsWire, references: References, onMore: () => void): readonly Child[] {
   if (findings.length === 0) return [element('p', { class: 'empty' }, 'Nothing to fix: every entry is valid, and every reference leads somewhere.')];
   const shown = [...new Set([...ORDER, ...findings.map(({ severity }) => severity)])];
   return [
@@ -180,7 +180,7 @@ export function findingsView({ findings, severities, total, next }: WireFindings
   ];
 }
 
-function findingRow(finding: WireFinding, { route, ownerOfTool }: References): HTMLElement {
+function findingRow(finding: FindingWire, { route, ownerOfTool }: References): HTMLElement {
   const name = finding.name ?? null;
   const owner = name === null ? undefined : (finding.persona ?? ownerOfTool(name));
   return element(
@@ -198,7 +198,7 @@ function findingRow(finding: WireFinding, { route, ownerOfTool }: References): H
 }
 
 /** Returns `file:line:column /pointer`, as editors and terminals open it. */
-function placeOf({ source, line, column, path }: WireFinding): string {
+function placeOf({ source, line, column, path }: FindingWire): string {
   if (source === undefined || source === null || source === 'code') return '';
   const position = [source, line, column].filter((part) => part !== null && part !== undefined).join(':');
   return path === undefined || path === null || path === '' ? position : `${position}  ${path}`;

@@ -1,13 +1,13 @@
 import { fieldsOn, valuesOf, type FieldKind } from '../../tool/tool-fields.js';
 import { HEALTH_LEVELS, healthLevelOf, valuesOn } from '../query/facets.js';
-import type { WireTool } from './api.js';
+import type { ListedTool } from '../answers/wire.js';
 
 /** One axis by which tools are filtered. */
 export interface Axis {
   /** The name of the filter in the HTTP interface. */
   readonly key: string;
   readonly label: string;
-  readonly valuesOf: (tool: WireTool) => readonly string[];
+  readonly valuesOf: (tool: ListedTool) => readonly string[];
   /** The order of its values, if they have one; others are ordered by their number of tools. */
   readonly order?: readonly string[];
   /** Says that all chosen values must hold, as in the interface, rather than one. */
@@ -29,7 +29,7 @@ export const AXES: readonly Axis[] = fieldsOn('axis')
       key: filter?.param ?? wire,
       // One value of a list is chosen: a stage, a keyword.
       label: capitalized(kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!),
-      valuesOf: name === 'health' ? (tool) => [healthLevelOf(tool.health.tool)] : (tool) => valuesOn(tool[wire as keyof WireTool]),
+      valuesOf: name === 'health' ? (tool) => [healthLevelOf(tool.health.tool)] : (tool) => valuesOn(tool[wire as keyof ListedTool]),
       ...(order === undefined ? {} : { order }),
       all: filter?.all === true,
       ...(words === undefined ? {} : { words: { true: words[0], false: words[1] } }),

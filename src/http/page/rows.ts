@@ -1,11 +1,11 @@
 import { FacetCounter } from '../query/facets.js';
-import type { WireHit, WireSearch, WireTool } from './api.js';
+import type { HitWire, SearchWire, ListedTool } from '../answers/wire.js';
 import { AXES, type Axis, type Route } from './route.js';
 
 /** A tool in the list, with the reason if it was searched for. */
 export interface Row {
-  readonly tool: WireTool;
-  readonly hit: WireHit | null;
+  readonly tool: ListedTool;
+  readonly hit: HitWire | null;
 }
 
 /** The values of one axis, with the number of tools that each would leave under the other filters. */
@@ -38,7 +38,7 @@ export function isSamePersona(a: string | null, b: string): boolean {
  *
  * `null` sees everything.
  */
-export function visibleTo(tools: readonly WireTool[], persona: string | null): readonly WireTool[] {
+export function visibleTo(tools: readonly ListedTool[], persona: string | null): readonly ListedTool[] {
   if (persona === null) return tools;
   const isMine = (name: string | null) => isSamePersona(name, persona);
   const own = new Set(tools.filter((tool) => isMine(tool.persona)).map(({ name }) => name));
@@ -52,7 +52,7 @@ export function visibleTo(tools: readonly WireTool[], persona: string | null): r
  * Narrows tools down to the chosen ones, and counts what every other choice would leave. For a search, the server has
  * narrowed and counted.
  */
-export function selectRows(tools: readonly WireTool[], found: WireSearch | null, route: Route): Selected {
+export function selectRows(tools: readonly ListedTool[], found: SearchWire | null, route: Route): Selected {
   const facetsOf = (countsOf: (axis: Axis) => ReadonlyMap<string, number>) => AXES.map((axis) => ({ axis, values: facetValues(axis.order, countsOf(axis), route.filters.get(axis.key)) }));
   if (found !== null) {
     const byKey = new Map(tools.map((tool) => [keyOfTool(tool.name, tool.persona), tool]));
@@ -60,7 +60,7 @@ export function selectRows(tools: readonly WireTool[], found: WireSearch | null,
       const tool = byKey.get(keyOfTool(hit.name, hit.persona));
       return tool === undefined ? [] : [{ tool, hit }];
     });
-    return { rows, total: found.total, of: found.searched, facets: facetsOf(({ key }) => new Map(Object.entries(found.facets[key] ?? {}))) };
+    return { rows, total: found.total, of: found.searched, facets: facetsOf(({ key }) => new Map(Object.entries(found.facets?.[key] ?? {}))) };
   }
   const counter = new FacetCounter(AXES);
   const chosen = AXES.filter(({ key }) => route.filters.has(key));

@@ -4,31 +4,10 @@ import { VIEWS, type View } from './route.js';
 const LABELS: Readonly<Record<View, string>> = { tools: 'Tools', skills: 'Skills', jobs: 'Jobs', findings: 'Findings' };
 
 /** The places of the page that stay while their content changes. */
-export interface Shell {
-  readonly tabs: ReadonlyMap<View, { readonly link: HTMLAnchorElement; readonly count: HTMLElement }>;
-  readonly persona: HTMLSelectElement;
-  readonly theme: HTMLButtonElement;
-  readonly connection: HTMLElement;
-  readonly search: HTMLInputElement;
-  readonly status: HTMLElement;
-  readonly toggleFilters: HTMLButtonElement;
-  readonly clear: HTMLButtonElement;
-  readonly json: HTMLAnchorElement;
-  readonly filters: HTMLElement;
-  readonly doneFiltering: HTMLButtonElement;
-  /** The list of tools, or the text in its place. */
-  readonly list: HTMLElement;
-  readonly toolsPane: HTMLElement;
-  /** The other views. */
-  readonly page: HTMLElement;
-  readonly detail: HTMLElement;
-  /** The announcement of changes for screen readers. */
-  readonly spoken: HTMLElement;
-  readonly nodes: readonly HTMLElement[];
-}
+export type Shell = Readonly<ReturnType<typeof makeShell>>;
 
 /** Makes the page without content. */
-export function makeShell(): Shell {
+export function makeShell() {
   const tabs = new Map(
     VIEWS.map((view) => {
       const count = element('span', { class: 'count' });

@@ -1,4 +1,4 @@
-import type { WireHit } from './api.js';
+import type { HitWire } from '../answers/wire.js';
 import { button, element, listening, replaceContent } from './element.js';
 import { FACT_HEADS, factMarks, noticeMarks } from './marks.js';
 import { formatRoute, type Route } from './route.js';
@@ -125,7 +125,7 @@ export function rowKey(toolKey: string): string {
 }
 
 /** Shows the words of the request by field, and the score. */
-function reasons({ matches, corrections, score }: WireHit): HTMLElement {
+function reasons({ matches, corrections, score }: HitWire): HTMLElement {
   const wordsByField = new Map<string, string[]>();
   for (const { word, fields, related } of matches) {
     for (const field of fields) wordsByField.set(field, [...(wordsByField.get(field) ?? []), related ? `≈ ${word}` : word]);

@@ -2,7 +2,8 @@ import type { MetricsWire, ProviderHealthWire, SampleWire } from '../../capabili
 import { flagWords } from '../../safety/required-flags.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
 import { valuesOn } from '../query/facets.js';
-import { Latest, type Api, type WireToolDetail } from './api.js';
+import type { DetailedTool } from '../answers/wire.js';
+import { Latest, type Api } from './api.js';
 import { button, element, foldedText, replaceContent, svgElement, type Child } from './element.js';
 import { factMarks, healthWords, milliseconds, noticeMarks } from './marks.js';
 import type { Route } from './route.js';
@@ -61,7 +62,7 @@ export class OpenTool {
     );
   }
 
-  #show(tool: WireToolDetail): void {
+  #show(tool: DetailedTool): void {
     const text = JSON.stringify(tool);
     if (text === this.#shown) return;
     this.#shown = text;
@@ -75,7 +76,7 @@ export class OpenTool {
 }
 
 /** Shows all fields of one tool. */
-export function toolView(tool: WireToolDetail, onAsk: (query: string) => void, onClose: () => void): readonly Child[] {
+export function toolView(tool: DetailedTool, onAsk: (query: string) => void, onClose: () => void): readonly Child[] {
   const rows = schemaRows(tool.parameters);
   return [
     detailHead(tool.name, onClose, tool.version),
@@ -127,7 +128,7 @@ function parameterTable(rows: readonly SchemaRow[]): HTMLElement {
 }
 
 /** Shows a tool's metadata by name; values that its author did not write are marked as inferred. */
-export function factsView(tool: WireToolDetail): HTMLElement {
+export function factsView(tool: DetailedTool): HTMLElement {
   const inferred = new Set(tool.inferred);
   const facts = factsOf(tool).filter(([, , values]) => values.length > 0);
   return element(
@@ -142,9 +143,9 @@ export function factsView(tool: WireToolDetail): HTMLElement {
 
 type Fact = readonly [key: string, label: string, values: readonly string[]];
 
-function factsOf(tool: WireToolDetail): readonly Fact[] {
+function factsOf(tool: DetailedTool): readonly Fact[] {
   return fieldsOn('facts').map(([name, { wire, kind, label, words }]) => {
-    const value = tool[wire as keyof WireToolDetail];
+    const value = tool[wire as keyof DetailedTool];
     if (name === 'authStatus') return [wire, label!, authOf(tool)];
     if (name === 'requiresFlags') return [wire, label!, flagWords(tool.requires_flags)];
     if (kind === 'personas' && Array.isArray(value) && value.length === 0) return [wire, label!, ['no persona']];
@@ -154,14 +155,14 @@ function factsOf(tool: WireToolDetail): readonly Fact[] {
   });
 }
 
-function authOf({ auth_status: { required, ready, missing } }: WireToolDetail): readonly string[] {
+function authOf({ auth_status: { required, ready, missing } }: DetailedTool): readonly string[] {
   if (!required) return [];
   if (ready) return ['required, and there'];
   return [missing.length === 0 ? 'required, and not there' : `required; not set: ${missing.join(', ')}`];
 }
 
 /** Shows the health of a tool, and of each of its providers in the order in which they are tried. */
-export function providersView({ health, providers }: WireToolDetail): readonly HTMLElement[] {
+export function providersView({ health, providers }: DetailedTool): readonly HTMLElement[] {
   const byPriority = [...providers].sort((a, b) => a.priority - b.priority);
   const known = new Map(Object.entries(health.providers));
   // Two providers of one name are told apart by a part of their configuration's digest, so some names are only in

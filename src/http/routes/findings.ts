@@ -8,21 +8,13 @@ import { publicMessage } from '../../core/public-message.js';
 import { lintEach } from '../../registry/lint/lint-tools.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { contentAnswer, listStart } from '../answers/answer.js';
+import type { FindingWire } from '../answers/wire.js';
 import { comparePlaces, PAGE_PARAMETERS, pageOf, type Place } from '../query/page-of.js';
 import type { Parameter } from '../query/parameters.js';
 import { compatibilityFor, PERSONA, personasAsked } from '../query/personas.js';
 import { listSchema, type Route } from './route.js';
 
-const FINDING_FIELDS = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'] as const;
-
-/** A finding on the wire: problems of files and sources have a `kind`, findings of lint a `rule`. */
-interface FindingWire extends Readonly<Record<Exclude<(typeof FINDING_FIELDS)[number], 'line' | 'column'>, string | null>> {
-  readonly severity: CapabilityFinding['severity'];
-  /** The message; the source is a file relative to the root, `code`, or the name of a source. */
-  readonly message: string;
-  readonly line: number | null;
-  readonly column: number | null;
-}
+const FINDING_FIELDS: readonly (keyof FindingWire)[] = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'];
 
 /** A finding at its place: the worst first, and those of manifests first within a severity. */
 interface PlacedFinding extends Place {

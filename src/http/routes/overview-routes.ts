@@ -3,13 +3,14 @@ import { jobFields, skillFields } from '../../capability/capability-summary.js';
 import type { CapabilityJob, CapabilitySkill, CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CapabilitySummary } from '../../capability/wire-types.js';
 import { inSlices, type Work } from '../../core/clock.js';
-import { contentAnswer, LIST_END, listStart } from '../answers/answer.js';
+import { contentAnswer, LIST_END, listStart, type Answer } from '../answers/answer.js';
 import { picked } from '../answers/tool-json.js';
+import type { ListedJob, ListedSkill } from '../answers/wire.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
 import { text, type Asked, type Parameter } from '../query/parameters.js';
 import { compatibilityFor, ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
 import { AVAILABLE, commonQuery, HEALTH_PARAMETERS, healthQuery } from '../query/tool-parameters.js';
-import { listSchema, NO_PARAMETERS, openObject, type Route } from './route.js';
+import { listSchema, NO_PARAMETERS, openObject, type Route, type RouteRequest } from './route.js';
 
 const TOOL = text('A tool that it needs; all of these.');
 const REQUIRED_CAPABILITY = text('A capability that it requires; all of these.');
@@ -19,14 +20,9 @@ export const skillsRoute: Route = {
   summary: 'The skills that meet all conditions, page by page.',
   parameters: new Map<string, Parameter>([['persona', PERSONA], ['capability', text('A capability tag; all of these.')], ['required_capability', REQUIRED_CAPABILITY], ['tool', TOOL], ['available', AVAILABLE], ...PAGE_PARAMETERS]),
   content: listSchema('skills', ['name', 'persona', 'version', 'capability_tags', 'required_capabilities', 'required_tools', 'unresolved', 'available', 'compatibility']),
-  answer: ({ capabilities, asked, query, path, conditions }) => {
-    const wanted: SkillQuery = { ...commonQuery(asked), ...lists(asked, [['capability', 'capability'], ['required_capability', 'requiredCapability'], ['tool', 'tool']]) };
-    const { revision } = capabilities;
-    const personas = personasAsked(asked);
-    const found = capabilities.skills(wanted);
-    const page = pageOf(found, asked, revision);
-    const start = listStart({ name: 'skills', path, query, total: found.length, revision, page });
-    return contentAnswer(`${start}${page.items.map((skill) => JSON.stringify({ ...skillWire(skill), compatibility: compatibilityFor(personas, skill.owner, undefined) })).join(',')}${LIST_END}`, conditions);
+  answer: (request) => {
+    const wanted: SkillQuery = { ...commonQuery(request.asked), ...lists(request.asked, [['capability', 'capability'], ['required_capability', 'requiredCapability'], ['tool', 'tool']]) };
+    return listAnswer('skills', request, request.capabilities.skills(wanted), skillWire);
   },
 };
 
@@ -35,16 +31,20 @@ export const jobsRoute: Route = {
   summary: 'The jobs that meet all conditions, page by page; with a persona those that it may schedule.',
   parameters: new Map<string, Parameter>([['persona', PERSONA], ['skill', text('A skill that it needs; all of these.')], ['required_capability', REQUIRED_CAPABILITY], ['tool', TOOL], ['available', AVAILABLE], ...HEALTH_PARAMETERS, ...PAGE_PARAMETERS]),
   content: listSchema('jobs', ['name', 'persona', 'summary', 'description', 'personas', 'required_skills', 'required_tools', 'required_capabilities', 'unresolved', 'available', 'health', 'compatibility']),
-  answer: ({ capabilities, asked, query, path, conditions }) => {
+  answer: (request) => {
+    const { asked, capabilities } = request;
     const wanted: JobQuery = { ...commonQuery(asked), ...healthQuery(asked), ...lists(asked, [['skill', 'skill'], ['required_capability', 'requiredCapability'], ['tool', 'tool']]) };
-    const { revision } = capabilities;
-    const personas = personasAsked(asked);
-    const found = capabilities.jobs(wanted);
-    const page = pageOf(found, asked, revision);
-    const start = listStart({ name: 'jobs', path, query, total: found.length, revision, page });
-    return contentAnswer(`${start}${page.items.map((job) => JSON.stringify({ ...jobWire(job), compatibility: compatibilityFor(personas, job.owner, job.personas) })).join(',')}${LIST_END}`, conditions);
+    return listAnswer('jobs', request, capabilities.jobs(wanted), jobWire);
   },
 };
+
+function listAnswer<Item extends CapabilitySkill | CapabilityJob>(name: string, { capabilities, asked, query, path, conditions }: RouteRequest, items: readonly Item[], write: (item: Item) => object): Answer {
+  const { revision } = capabilities;
+  const personas = personasAsked(asked);
+  const page = pageOf(items, asked, revision);
+  const written = page.items.map((item) => JSON.stringify({ ...write(item), compatibility: compatibilityFor(personas, item.owner, 'personas' in item ? item.personas : undefined) }));
+  return contentAnswer(`${listStart({ name, path, query, total: items.length, revision, page })}${written.join(',')}${LIST_END}`, conditions);
+}
 
 function lists(asked: Asked, conditions: readonly (readonly [name: string, condition: string])[]): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(
@@ -107,13 +107,13 @@ function* abandonedBy(tools: readonly CapabilityTool[]): Work<{ readonly calls: 
 }
 
 /** Returns a skill as its file has it, and its state. */
-export function skillWire(skill: CapabilitySkill) {
+function skillWire(skill: CapabilitySkill): ListedSkill {
   const { summary = null, category = null, instruction_prompt, safety_notes } = skill.manifest;
   return { ...skillFields(skill), summary, category, instruction_prompt, safety_notes, available: skill.available };
 }
 
 /** Returns a job: the personas that may schedule it, its needs, and its health. */
-export function jobWire(job: CapabilityJob) {
+function jobWire(job: CapabilityJob): ListedJob {
   const { task_graph: tasks, recurrence, acceptance_criteria } = job.manifest;
   return {
     ...jobFields(job),

@@ -6,6 +6,7 @@ import type { CapabilityTool } from '../../capability/state/capability-items.js'
 import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
 import { valueOf } from '../answers/tool-json.js';
+import type { FacetsWire, HitWire } from '../answers/wire.js';
 import { FACET_AXES, FacetCounter, healthLevelOf, valuesOn, type FacetAxis } from '../query/facets.js';
 import { text, trueOrFalse, wholeBetween, wrongParameter, type Asked, type Parameter } from '../query/parameters.js';
 import { compatibilityFor, mayCall, PERSONA, personasAsked } from '../query/personas.js';
@@ -49,7 +50,7 @@ function personaOf(asked: Asked): string | null {
 /** The answer as JSON, written with pauses. */
 function* writing(capabilities: CapabilityRegistry, asked: Asked, query: string, wanted: ReadonlySet<string>, { hits, having }: CapabilityHits): Work<string> {
   const personas = personasAsked(asked);
-  const results: object[] = [];
+  const results: HitWire[] = [];
   for (const { tool, toolName, score, matches, corrections, usage, explanation } of hits) {
     yield;
     results.push({
@@ -84,7 +85,7 @@ function keyOf({ owner, name }: CapabilityTool): string {
 }
 
 /** Returns `{<parameter>: {<value>: <count>}}` over the tools that have a word of the request. */
-function* facetsOf(capabilities: CapabilityRegistry, asked: Asked, having: readonly CapabilityTool[]): Work<Readonly<Record<string, Readonly<Record<string, number>>>>> {
+function* facetsOf(capabilities: CapabilityRegistry, asked: Asked, having: readonly CapabilityTool[]): Work<FacetsWire> {
   const axes = new Set(FACET_AXES.map(({ key }) => key));
   yield;
   const inScope = keysFor(capabilities, asked.only(asked.names.filter((name) => !axes.has(name))));
