@@ -3,10 +3,11 @@ export { isToolError, ToolError, type Issue, type ToolErrorCode } from './core/e
 export { askUser, fail, halt, ok, type ToolResult } from './tool/outcome.js';
 export type { AskUserOptions } from './tool/question.js';
 export { tool, type ToolDecorator } from './tool/tool-decorator.js';
+export { toolkit } from './tool/toolkit.js';
 export { defineTool, type Execute, type ToolDefinition, type ToolEntry } from './tool/tool-definition.js';
 export { toolsFromJson, toolToJson, type RestoredTools, type ToolHandler, type ToolJson } from './tool/tool-data.js';
 export type { ToolSource } from './tool/find-definitions.js';
-export type { ToolMetadata } from './tool/tool-metadata.js';
+export type { ToolkitOptions, ToolMetadata } from './tool/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/tool-schema.js';
 export type { ToolContext, ToolOptions, ToolProvider } from './tool/tool-options.js';
 export { defaultRegistry } from './registry/default-registry.js';

@@ -1,9 +1,10 @@
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import { classOptions, methodOptions } from './tool-decorator.js';
+import { classOptions, inheritance, invalidDecoration, methodOptions } from './tool-decorator.js';
 import type { ResolvedOptions } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
+import { withDefaults } from './toolkit.js';
 import { createDefinition, isToolDefinition, type Execute, type ToolDefinition } from './tool-definition.js';
 
 /**
@@ -74,16 +75,29 @@ function requiredArguments(constructor: AnyFunction): number {
 function fromInstance(instance: object): ToolDefinition[] {
   const constructor: unknown = (Object.getPrototypeOf(instance) as object | null)?.constructor;
   if (typeof constructor !== 'function') return [];
-  return definitionsOn(constructor, () => instance);
+  return definitionsOn(constructor, () => instance, instance);
 }
 
-function definitionsOn(constructor: object, instance: () => object): ToolDefinition[] {
-  const options = classOptions(constructor);
+function definitionsOn(constructor: object, instance: () => object, given?: object): ToolDefinition[] {
+  const options = classOptions(constructor, withDefaults);
   const { prototype } = constructor as { readonly prototype: object };
+  if (options !== undefined) assertExecutes(options, constructor, given ?? prototype, given !== undefined);
   // A manual class without execute gives a definition without it, as defineTool does.
   const isAnsweredElsewhere = options?.declared.manual === true && !('execute' in prototype);
   const own = options === undefined ? [] : [createDefinition(bound(options, instance), isAnsweredElsewhere ? undefined : workOf(prototype, 'execute', instance))];
-  return [...own, ...[...methodOptions(constructor, 'instance')].map(([key, each]) => createDefinition(bound(each, instance), workOf(prototype, key, instance)))];
+  return [...own, ...[...methodOptions(constructor, 'instance', withDefaults)].map(([key, each]) => createDefinition(bound(each, instance), workOf(prototype, key, instance)))];
+}
+
+/** The names that other libraries have for `execute`. */
+const WORK_NAMES = ['run', 'handler', 'handle', 'func', 'call', 'invoke', 'exec'];
+
+/** Refuses a class without `execute`, unless its calls are answered elsewhere. Fields are seen in the code of a class. */
+function assertExecutes({ metadata: { name, manual, providers, handlerRef } }: ResolvedOptions, constructor: object, holder: object, isInstance: boolean): void {
+  if (manual || providers.length > 0 || handlerRef !== undefined || 'execute' in holder) return;
+  if (!isInstance && [...inheritance(constructor)].some((each) => /\bexecute\b|\[native code\]/.test(Function.prototype.toString.call(each)))) return;
+  const other = WORK_NAMES.find((each) => typeof Reflect.get(holder, each) === 'function');
+  const advice = other === undefined ? 'Add execute(input, context), declare manual: true, or register an instance that has it.' : `Did you mean to call its method ${JSON.stringify(other)} execute?`;
+  throw invalidDecoration(`Tool "${name}"`, 'a class with a method execute', `${(constructor as { readonly name?: string }).name || 'one'} without`, advice);
 }
 
 /** Binds to the instance the functions that read what a path in its inputs means. */
@@ -97,7 +111,7 @@ function bound({ declared, metadata }: ResolvedOptions, instance: () => object):
 }
 
 function staticDefinitions(constructor: object): ToolDefinition[] {
-  return [...methodOptions(constructor, 'static')].map(([key, each]) => createDefinition(each, workOf(constructor, key, () => constructor)));
+  return [...methodOptions(constructor, 'static', withDefaults)].map(([key, each]) => createDefinition(each, workOf(constructor, key, () => constructor)));
 }
 
 /** A function that calls a method and takes as many parameters: lint reads from them whether the tool uses its context. */

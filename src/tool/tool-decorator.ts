@@ -1,5 +1,6 @@
 import { defineMetadata, getOwnMetadata } from 'reflect-metadata/no-conflict';
 import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import type { Execute } from './tool-definition.js';
 import { resolveMetadata, type ResolvedOptions } from './tool-metadata.js';
@@ -12,12 +13,15 @@ export interface Executable<In, Out> {
 }
 
 // `never` makes the constructor's own parameters irrelevant.
-type Constructor<T> = abstract new (...args: never[]) => T;
+export type Constructor<T> = abstract new (...args: never[]) => T;
 
-/** A decorator of classes and methods, in both decorator modes; a class with `manual: true` needs no `execute`. */
+/**
+ * A decorator of classes and methods, in both decorator modes; a class with `manual: true` needs no `execute`. Called as
+ * a function it returns the class.
+ */
 export interface ToolDecorator<In, Out, Manual = false> {
   <This, Method extends Execute<In, Out, never>>(method: Method, context: ClassMethodDecoratorContext<This, Method>): void;
-  <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): void;
+  <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): Class;
   <Method extends Execute<In, Out, never>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void;
 }
 
@@ -25,7 +29,8 @@ export interface ToolDecorator<In, Out, Manual = false> {
  * Declares a class with `execute` (a `manual` one needs none), or one method of a toolkit, as a tool.
  *
  * Works as a standard and as a legacy (`experimentalDecorators`) decorator. It registers nothing: hand the class or an
- * instance to a registry. Subclasses inherit the declaration unless they carry their own.
+ * instance to a registry. Subclasses inherit the declaration unless they carry their own. Where decorators are not
+ * compiled, call it: `const Greet = tool({…})(class { … })`.
  *
  * ```ts
  * @tool({ name: 'greet', description: 'Greets a person', inputSchema: Input, accessMode: AccessMode.READONLY })
@@ -40,28 +45,43 @@ export interface ToolDecorator<In, Out, Manual = false> {
  */
 export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Manual extends boolean = false, Context = unknown>(
   options: ToolOptions<In, Out, Context> & { readonly manual?: Manual },
-): ToolDecorator<InputOf<In>, SchemaInput<Out>, Manual> {
+): ToolDecorator<InputOf<In>, SchemaInput<Out>, Manual>;
+export function tool(options: unknown, ...more: readonly unknown[]): unknown {
+  assertCalled('tool', options, more);
   const resolved = resolveMetadata(options);
-  const { name } = resolved.metadata;
-  return ((target: unknown, second?: unknown, descriptor?: unknown): void => {
+  const who = `Tool "${resolved.metadata.name}"`;
+  return (target: unknown, second?: unknown, descriptor?: unknown): unknown => {
+    if (isClassDecoration(target, second)) return storeOnClass(who, target, resolved);
     if (isStandardContext(second)) {
-      if (second.kind === 'class') storeOnClass(target as object, resolved);
-      else if (second.kind !== 'method') throw invalidDecoration(name, `a ${String((second as { kind: unknown }).kind)}`);
-      else if (second.private) throw invalidDecoration(name, `the private method ${String(second.name)}`);
-      else if (second.metadata === undefined) throw invalidDecoration(name, 'a method of a class defined before tooldex was imported (its Symbol.metadata is missing)');
-      else storeOnStandardMethod(second.metadata, second.static ? 'static' : 'instance', second.name, resolved);
-    } else if (second === undefined && typeof target === 'function') {
-      storeOnClass(target, resolved);
+      if (second.kind !== 'method') throw invalidDecoration(who, PLACES, `a ${second.kind}`);
+      if (second.private) throw invalidDecoration(who, PLACES, `the private method ${String(second.name)}`, 'Make it public.');
+      if (second.metadata === undefined) throw invalidDecoration(who, PLACES, 'a method of a class defined before tooldex was imported (its Symbol.metadata is missing)');
+      storeOnMethod(who, recordsIn(second.metadata), second.static ? 'static' : 'instance', second.name, resolved);
     } else if ((typeof second === 'string' || typeof second === 'symbol') && isMethodDescriptor(descriptor)) {
-      if (typeof target === 'function') storeOnLegacyMethod(target, 'static', second, resolved);
-      else storeOnLegacyMethod((target as object).constructor, 'instance', second, resolved);
+      const isStatic = typeof target === 'function';
+      storeOnMethod(who, recordsOf(isStatic ? target : (target as object).constructor), isStatic ? 'static' : 'instance', second, resolved);
     } else {
-      throw invalidDecoration(name, describeValue(second ?? target));
+      throw invalidDecoration(who, PLACES, describeValue(second ?? target));
     }
-  });
+    return undefined;
+  };
 }
 
-function isStandardContext(value: unknown): value is ClassDecoratorContext | ClassMethodDecoratorContext {
+const PLACES = '@tool on a class or a public method';
+
+/** Refuses a decorator without its parentheses, which is handed what it decorates. */
+export function assertCalled(decorator: 'tool' | 'toolkit', options: unknown, more: readonly unknown[]): void {
+  if (typeof options !== 'function' && !isStandardContext(more[0]) && !isMethodDescriptor(more[1])) return;
+  const decorated = typeof options === 'function' && options.name !== '' ? options.name : typeof more[0] === 'string' ? more[0] : 'a class or method';
+  throw invalidDecoration(`@${decorator}`, `@${decorator}({…}) with its options`, `@${decorator} without them on ${decorated}`, decorator === 'tool' ? 'Write @tool({ name, description, inputSchema }).' : "Write @toolkit({ category: '…' }).");
+}
+
+/** Returns true for what a class decorator is handed, in both modes and as a function. */
+export function isClassDecoration(target: unknown, second: unknown): target is object {
+  return isStandardContext(second) ? second.kind === 'class' : second === undefined && typeof target === 'function';
+}
+
+function isStandardContext(value: unknown): value is DecoratorContext {
   return typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value;
 }
 
@@ -69,10 +89,9 @@ function isMethodDescriptor(value: unknown): boolean {
   return typeof value === 'object' && value !== null && typeof (value as PropertyDescriptor).value === 'function';
 }
 
-function invalidDecoration(name: string, found: string): ToolError {
-  return new ToolError('INVALID_DECORATION', `Tool "${name}": expected @tool on a class or a public method, got ${found}`, { details: { name } });
+export function invalidDecoration(who: string, expected: string, got: string, advice?: string): ToolError {
+  return new ToolError('INVALID_DECORATION', `${who}: ${expectedGot(expected, got, advice).replace(/^E/, 'e')}`, { details: { name: /^Tool "(.*)"$/.exec(who)?.[1] } });
 }
-
 
 /**
  * The place where decorators leave what they were given.
@@ -91,41 +110,57 @@ export type MethodSide = 'instance' | 'static';
 type MethodRecord = Map<PropertyKey, ResolvedOptions>;
 type MethodRecords = Partial<Record<MethodSide, MethodRecord>>;
 
-function storeOnClass(target: object, options: ResolvedOptions): void {
+function storeOnClass(who: string, target: object, options: ResolvedOptions): object {
+  const before = getOwnMetadata(CLASS_KEY, target) as ResolvedOptions | undefined;
+  if (before !== undefined) throw declaredTwice(who, `class ${(target as { readonly name?: string }).name ?? ''}`.trim(), before);
   defineMetadata(CLASS_KEY, options, target);
+  return target;
 }
 
+function declaredTwice(who: string, what: string, before: ResolvedOptions): ToolError {
+  return invalidDecoration(who, `one @tool on ${what}`, `a second beside that of the tool "${before.metadata.name}"`, 'A tool is one class or method: declare the other on one of its own.');
+}
+
+/** What was declared on one class, as it is read with the defaults of its toolkit. */
+export type Declared = (options: ResolvedOptions, declaredOn: object) => ResolvedOptions;
+
 /** The options that a class was decorated with, itself or through the nearest decorated class it extends. */
-export function classOptions(constructor: object): ResolvedOptions | undefined {
+export function classOptions(constructor: object, read: Declared): ResolvedOptions | undefined {
   for (const each of inheritance(constructor)) {
     const own = getOwnMetadata(CLASS_KEY, each) as ResolvedOptions | undefined;
-    if (own !== undefined) return own;
+    if (own !== undefined) return read(own, each);
   }
   return undefined;
 }
 
-/** Stores options for legacy decorators, which receive the class or its prototype. */
-function storeOnLegacyMethod(constructor: object, side: MethodSide, key: PropertyKey, options: ResolvedOptions): void {
-  const records = (getOwnMetadata(METHODS_KEY, constructor) as MethodRecords | undefined) ?? {};
-  // Own records only: adding to an inherited one would decorate the base class.
-  if (!getOwnMetadata(METHODS_KEY, constructor)) defineMetadata(METHODS_KEY, records, constructor);
-  (records[side] ??= new Map()).set(key, options);
+/** The records of the methods that legacy decorators find on a class. Own ones: adding to inherited ones would decorate the base class. */
+function recordsOf(constructor: object): MethodRecords {
+  const own = getOwnMetadata(METHODS_KEY, constructor) as MethodRecords | undefined;
+  const records = own ?? {};
+  if (own === undefined) defineMetadata(METHODS_KEY, records, constructor);
+  return records;
 }
 
-/** Stores options for standard decorators, which share one metadata object per class. */
-function storeOnStandardMethod(metadata: DecoratorMetadataObject, side: MethodSide, key: PropertyKey, options: ResolvedOptions): void {
+/** The records of standard decorators, which share one metadata object per class. */
+function recordsIn(metadata: DecoratorMetadataObject): MethodRecords {
   if (!Object.hasOwn(metadata, METHODS_KEY)) Object.defineProperty(metadata, METHODS_KEY, { value: {} });
-  const records = (metadata as Record<symbol, unknown>)[METHODS_KEY] as MethodRecords;
-  (records[side] ??= new Map()).set(key, options);
+  return (metadata as Record<symbol, unknown>)[METHODS_KEY] as MethodRecords;
+}
+
+function storeOnMethod(who: string, records: MethodRecords, side: MethodSide, key: PropertyKey, options: ResolvedOptions): void {
+  const record = (records[side] ??= new Map());
+  const before = record.get(key);
+  if (before !== undefined) throw declaredTwice(who, `method ${String(key)}`, before);
+  record.set(key, options);
 }
 
 /** The decorated methods of a class and of those it extends; the nearest declaration of a method wins. */
-export function methodOptions(constructor: object, side: MethodSide): ReadonlyMap<PropertyKey, ResolvedOptions> {
+export function methodOptions(constructor: object, side: MethodSide, read: Declared): ReadonlyMap<PropertyKey, ResolvedOptions> {
   const found: MethodRecord = new Map();
   for (const each of inheritance(constructor)) {
     const legacy = getOwnMetadata(METHODS_KEY, each) as MethodRecords | undefined;
     for (const records of [legacy, standardRecords(each)]) {
-      for (const [key, options] of records?.[side] ?? []) if (!found.has(key)) found.set(key, options);
+      for (const [key, options] of records?.[side] ?? []) if (!found.has(key)) found.set(key, read(options, each));
     }
   }
   return found;
@@ -141,7 +176,7 @@ function standardRecords(constructor: object): MethodRecords | undefined {
  * Returns a class and the classes it extends, nearest first. Not every compiler chains metadata objects, so classes are
  * walked.
  */
-function* inheritance(constructor: object): Generator<object> {
+export function* inheritance(constructor: object): Generator<object> {
   for (let each: object | null = constructor; each !== null && each !== Function.prototype && each !== Object.prototype; each = Object.getPrototypeOf(each) as object | null) {
     yield each;
   }

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, digestOf } from '../core/plain-data.js';
 import { expectedGot, formatIssues, suggestNames, toIssues } from '../core/issues.js';
@@ -5,9 +6,9 @@ import type { SideEffect } from '../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
 import { compileJsonSchema, isForeign } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './tool-schema.js';
-import { metadataSchema } from './metadata-schema.js';
+import { metadataSchema, type DeclaredMetadata } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from './tool-schema.js';
-import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault, type SchemaOption } from './tool-fields.js';
+import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, TOOL_FIELDS, valuesOf, type OptionOfKind, type OptionWithDefault, type SchemaOption } from './tool-fields.js';
 import type { ToolOptions } from './tool-options.js';
 
 /**
@@ -45,12 +46,12 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
   const { plain, references: given, issues } = separate(options, [...FUNCTION_OPTIONS, ...extra]);
   const { execute, ...references } = given;
   const parsed = metadataSchema().safeParse(plain);
-  if (!parsed.success) issues.push(...toIssues(parsed.error, plain));
+  if (!parsed.success) issues.push(...issuesOfData(parsed.error, plain));
   else issues.push(...contradictionsIn(parsed.data).map((message) => ({ path: [], message })));
 
   const inputJsonSchema = convertSchema('inputSchema', references, issues);
   const outputJsonSchema = references['outputSchema'] === undefined ? undefined : convertSchema('outputSchema', references, issues);
-  if (!parsed.success || issues.length > 0 || inputJsonSchema === undefined) throw invalidMetadata(plain['name'], issues);
+  if (!parsed.success || issues.length > 0 || inputJsonSchema === undefined) throw refused(typeof plain['name'] === 'string' ? `Tool ${describeValue(plain['name'])}` : 'A tool without a name', plain['name'], issues);
 
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
@@ -64,6 +65,23 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
     declared: Object.freeze({ ...declared, ...references }) as unknown as ToolOptions,
     metadata: Object.freeze({ ...data, ...references, inputJsonSchema, digest }) as unknown as ToolMetadata,
   };
+}
+
+/** The options that belong to one tool and are no defaults of many. */
+const OWN = ['name', 'aliases', 'description', 'summary', 'inputSchema', 'outputSchema', 'examples', 'progressParams', 'handlerRef'] as const satisfies readonly (keyof ToolOptions)[];
+
+/** The options that all tools of a toolkit may share. */
+export type ToolkitOptions = Partial<Omit<ToolOptions, (typeof OWN)[number]>>;
+
+/** Returns the checked defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every issue. */
+export function checkDefaults(options: unknown): Partial<ToolOptions> {
+  const { plain, references, issues } = separate(options, FUNCTION_OPTIONS);
+  for (const own of OWN) if (own in plain || own in references) issues.push({ path: [own], message: expectedGot('options that all tools of a toolkit share', 'one of a single tool', 'Declare it in @tool.') });
+  const parsed = metadataSchema().partial().safeParse(plain);
+  if (!parsed.success) issues.push(...issuesOfData(parsed.error, plain));
+  else issues.push(...contradictionsIn(parsed.data as DeclaredMetadata).map((message) => ({ path: [], message })));
+  if (!parsed.success || issues.length > 0) throw refused('@toolkit', undefined, issues);
+  return Object.freeze({ ...cloneFrozen(parsed.data), ...references }) as Partial<ToolOptions>;
 }
 
 /** Names the schemas that come from a server; their patterns are not enforced here. */
@@ -145,6 +163,7 @@ function convertSchema(option: OptionOfKind<'input' | 'output'>, references: Rec
       issues.push(...issuesOf(error).map(({ path, message }) => ({ path: [option, ...path], message })));
       return undefined;
     }
+    if (references[option] === undefined && issues.some(({ message }) => message.endsWith(`Did you mean ${JSON.stringify(option)}?`))) return undefined;
     const hint = option === 'inputSchema' && references[option] === undefined ? ' Use z.object({}) for a tool without input.' : '';
     issues.push({ path: [option], message: sentence(error, 'a schema', hint) });
     return undefined;
@@ -156,7 +175,31 @@ function sentence(error: unknown, otherwise: string, advice = ''): string {
   return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(/\?\.$/, '?');
 }
 
-function invalidMetadata(name: unknown, issues: readonly Issue[]): ToolError {
-  const who = typeof name === 'string' ? `Tool ${describeValue(name)}` : 'A tool without a name';
+function refused(who: string, name: unknown, issues: readonly Issue[]): ToolError {
   return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, { details: { name: typeof name === 'string' ? name.slice(0, 128) : undefined, issues } });
+}
+
+/** The issues of options that are data, with the value or name that was probably meant. */
+function issuesOfData(error: z.ZodError, plain: Readonly<Record<string, unknown>>): readonly Issue[] {
+  return toIssues(error, plain).map(({ path, message }) => {
+    const [option, index] = path as readonly [keyof ToolOptions, number?];
+    const given = plain[option];
+    const value: unknown = Array.isArray(given) && index !== undefined ? given[index] : given;
+    return { path, message: typeof value === 'string' ? `${message}${hintForValue(option, value)}` : message };
+  });
+}
+
+/** Other words for the values of axes. */
+const MEANT: ReadonlyMap<string, string> = new Map([['dangerous', 'high'], ['destructive', 'critical'], ['harmless', 'safe'], ['expensive', 'high'], ['cheap', 'low'], ['read', 'read_only'], ['shell', 'execute'], ['http', 'network'], ['db', 'database']]);
+
+function hintForValue(option: keyof ToolOptions, value: string): string {
+  if (option === 'name' || option === 'aliases') {
+    const name = value.trim().replace(/[^A-Za-z0-9._-]+/g, '_');
+    return /[A-Za-z0-9]/.test(name) && name.length <= 128 ? ` Did you mean ${JSON.stringify(name)}?` : '';
+  }
+  const values = valuesOf(TOOL_FIELDS[option].kind) ?? [];
+  const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
+  const meant = values.find((each) => [value, MEANT.get(letters(value)) ?? ''].some((word) => letters(word) === letters(each))) ?? suggestNames(value.toLowerCase(), values)[0];
+  if (meant === undefined) return '';
+  return option === 'priority' ? ` Use Priority.${meant.toUpperCase()}.` : ` Did you mean ${JSON.stringify(meant)}?`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tool } from '../../src/index.js';
+import { tool, toolkit } from '../../src/index.js';
 import { describeDecorators } from '../tool/decorator-cases.js';
 import { LEAST } from '../tool/sample-tools.js';
 
@@ -111,6 +111,47 @@ class Both {
   }
 }
 
+@toolkit({ category: 'notes', accessMode: 'readonly' })
+class Notes {
+  @tool({ ...LEAST, name: 'note_find' })
+  find({ text }: { text: string }) {
+    return `found ${text}`;
+  }
+
+  @tool({ ...LEAST, name: 'note_add', category: 'drafts', accessMode: 'write' })
+  add() {
+    return 'added';
+  }
+
+  @tool({ ...LEAST, name: 'note_count' })
+  static count() {
+    return 0;
+  }
+}
+
+class MoreNotes extends Notes {
+  @tool({ ...LEAST, name: 'note_list' })
+  list() {
+    return [];
+  }
+}
+
+@toolkit({ dangerLevel: 'high' })
+class SentNotes extends Notes {
+  @tool({ ...LEAST, name: 'note_send' })
+  send() {
+    return 'sent';
+  }
+}
+
+@tool({ ...LEAST, name: 'fetch' })
+@toolkit({ category: 'web' })
+class Fetch {
+  execute() {
+    return 1;
+  }
+}
+
 class Plain {
   execute() {
     return 1;
@@ -119,6 +160,11 @@ class Plain {
 
 /** For the compiler a decorator of anything: what the real one refuses at run time. */
 const misplaced = () => tool({ ...LEAST, name: 'misplaced' }) as (...target: any[]) => void;
+
+// For the compiler decorators of anything, as a program without types has them.
+type Anything = (...target: any[]) => void;
+const bare = tool as Anything;
+const bareToolkit = toolkit as Anything;
 
 describeDecorators({
   made,
@@ -129,7 +175,22 @@ describeDecorators({
   Calculator,
   BetterCalculator,
   Both,
+  Notes,
+  MoreNotes,
+  SentNotes,
+  Fetch,
   Plain,
+  mistakes: [
+    ['@tool without parentheses on a class', () => { @bare class Bare { execute() { return 1; } } return Bare; }, 'expected @tool({…}) with its options, got @tool without them on Bare. Write @tool({ name, description, inputSchema }).'],
+    ['@tool without parentheses on a method', () => { class Bad { @bare run() { return 1; } } return Bad; }, 'got @tool without them on run.'],
+    ['@toolkit without parentheses', () => { @bareToolkit class Bare { execute() { return 1; } } return Bare; }, 'expected @toolkit({…}) with its options, got @toolkit without them on Bare.'],
+    ['@toolkit on a method', () => { class Bad { @(toolkit({}) as Anything) run() { return 1; } } return Bad; }, 'expected @toolkit on a class'],
+    ['two @tool on one class', () => { @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) class Twice { execute() { return 1; } } return Twice; }, 'Tool "second": expected one @tool on class Twice, got a second beside that of the tool "first".'],
+    ['two @tool on one method', () => { class Bad { @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) run() { return 1; } } return Bad; }, 'expected one @tool on method run, got a second'],
+    ['two @toolkit on one class', () => { @toolkit({}) @toolkit({}) class Twice { execute() { return 1; } } return Twice; }, 'expected one @toolkit on a class, got a second.'],
+    ['a method that contradicts its toolkit', () => { @toolkit({ accessMode: 'readonly' }) class Wrong { @tool({ ...LEAST, name: 'wrong', sideEffects: 'write' }) run() { return 1; } } return Wrong; }, 'Tool "wrong" is refused'],
+    ['a name among the defaults', () => toolkit({ name: 'notes' } as object), 'name: Expected options that all tools of a toolkit share, got one of a single tool. Declare it in @tool.'],
+  ],
   refused: [
     ['a getter', () => { class Bad { @misplaced() get value() { return 1; } } return Bad; }],
     ['a setter', () => { class Bad { @misplaced() set value(value: number) { void value; } } return Bad; }],

@@ -37,6 +37,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'shareUsage',
       'tool',
       'toolToJson',
+      'toolkit',
       'toolsFromJson',
     ],
     types: [
@@ -106,6 +107,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ToolSearchOptions',
       'ToolSource',
       'ToolUse',
+      'ToolkitOptions',
       'Usage',
       'UsageData',
     ],

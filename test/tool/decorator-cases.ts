@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultRegistry, isToolError, lintTools, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
-import { LEAST } from './sample-tools.js';
+import { LEAST, refusal, sampleEntry } from './sample-tools.js';
 
 /** A class of which the cases only need that it can be made. */
 export type AnyClass = new (...args: never[]) => object;
@@ -26,14 +26,27 @@ export interface DecoratedClasses {
   readonly BetterCalculator: AnyClass;
   /** Tool `whole` by its `execute`, and tool `part` by a method. */
   readonly Both: AnyClass;
+  /**
+   * A toolkit of category `notes` and access readonly: `note_find`, static `note_count`, and `note_add`, which is of access
+   * write and category `drafts`.
+   */
+  readonly Notes: AnyClass;
+  /** Extends `Notes` without a toolkit of its own, adds `note_list`. */
+  readonly MoreNotes: AnyClass;
+  /** Extends `Notes` as a toolkit of danger high, adds `note_send`. */
+  readonly SentNotes: AnyClass;
+  /** A toolkit of category `web` that is a tool itself: `fetch`. */
+  readonly Fetch: AnyClass;
   /** Looks like a tool and is none. */
   readonly Plain: AnyClass;
+  /** Definitions of classes whose decorators are wrong, with a part of the message. */
+  readonly mistakes: readonly (readonly [what: string, define: () => unknown, help: string])[];
   /** Definitions of classes that decorate what cannot be a tool. */
   readonly refused: readonly (readonly [what: string, define: () => unknown])[];
 }
 
 /** Cases that hold whatever the decorator mode. */
-export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosive, Calculator, BetterCalculator, Both, Plain, refused }: DecoratedClasses): void {
+export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosive, Calculator, BetterCalculator, Both, Notes, MoreNotes, SentNotes, Fetch, Plain, mistakes, refused }: DecoratedClasses): void {
   const register = (...sources: object[]) => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(sources);
@@ -136,6 +149,46 @@ export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosi
 
     it('runs inherited static methods on the subclass', () => {
       expect(call(register(BetterCalculator).require('version'))).toBe('1 of BetterCalculator');
+    });
+  });
+
+  describe('the defaults of a toolkit', () => {
+    const axes = (source: object, name: string) => {
+      const { category, accessMode, dangerLevel, inferred } = register(source).require(name);
+      return { category, accessMode, dangerLevel, isAccessInferred: inferred.includes('accessMode') };
+    };
+
+    it('count as declared by its methods, static ones too, with the digest that they would have', () => {
+      const expected = { category: 'notes', accessMode: 'readonly', dangerLevel: 'low', isAccessInferred: false };
+      expect(axes(Notes, 'note_find')).toEqual(expected);
+      expect(axes(Notes, 'note_count')).toEqual(expected);
+      expect(axes(new Notes(), 'note_find')).toEqual(expected);
+      const alone = sampleEntry({ ...LEAST, name: 'note_find', category: 'notes', accessMode: 'readonly' });
+      expect(register(Notes).require('note_find')).toMatchObject({ digest: alone.digest, inferred: alone.inferred });
+      expect(call(register(Notes).require('note_find'), { text: 'x' })).toBe('found x');
+    });
+
+    it('are replaced by what a method declares itself', () => {
+      expect(axes(Notes, 'note_add')).toEqual({ category: 'drafts', accessMode: 'write', dangerLevel: 'medium', isAccessInferred: false });
+    });
+
+    it('hold for the tools of a class that extends it, unless that has its own', () => {
+      expect(axes(MoreNotes, 'note_list')).toEqual(axes(Notes, 'note_find'));
+      expect(axes(SentNotes, 'note_send')).toEqual({ category: undefined, accessMode: 'mixed', dangerLevel: 'high', isAccessInferred: true });
+    });
+
+    it('stay with inherited tools: a subclass cannot declare what its base did not', () => {
+      expect(axes(SentNotes, 'note_find')).toEqual(axes(Notes, 'note_find'));
+    });
+
+    it('hold for a class that is a tool itself', () => {
+      expect(axes(Fetch, 'fetch')).toEqual({ category: 'web', accessMode: 'mixed', dangerLevel: 'high', isAccessInferred: true });
+    });
+  });
+
+  describe('a mistake in decorating', () => {
+    it.each(mistakes)('%s: is refused with what was meant', (_, define, help) => {
+      expect(refusal(define).message).toContain(help);
     });
   });
 

@@ -1,0 +1,67 @@
+import { defineMetadata, getOwnMetadata } from 'reflect-metadata/no-conflict';
+import { describeValue } from '../core/plain-data.js';
+import type { Execute } from './tool-definition.js';
+import { assertCalled, classOptions, inheritance, invalidDecoration, isClassDecoration, methodOptions, tool, type Constructor, type Declared } from './tool-decorator.js';
+import { checkDefaults, resolveMetadata, type ToolkitOptions } from './tool-metadata.js';
+import type { ToolOptions } from './tool-options.js';
+import type { InputOf, SchemaInput } from './tool-schema.js';
+
+/** A decorator of classes that returns the class: it has the named methods, which fit their schemas. */
+type ToolkitDecorator<Methods> = <Class extends Constructor<{ [Name in keyof Methods]: MethodOf<Methods[Name]> }>>(target: Class, context?: ClassDecoratorContext<Class>) => Class;
+
+type MethodOf<Options> = Options extends ToolOptions<infer In, infer Out> ? Execute<InputOf<In>, SchemaInput<Out>, never> : never;
+
+/** The key is shared between loaded copies of the package, as those of `@tool` are. */
+const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
+
+/**
+ * Declares defaults for all tools of a class: what a method's `@tool` leaves out counts as declared there, and what it
+ * says replaces the default.
+ *
+ * They hold for the tools that the class declares, and for those of classes that extend it and have no `@toolkit` of
+ * their own; tools that a class inherits keep the defaults of the class that declares them. Where decorators are not
+ * compiled, call it, with the options of each method's tool by the name of the method.
+ *
+ * ```ts
+ * @toolkit({ category: 'notes', accessMode: AccessMode.READONLY })
+ * class Notes {
+ *   @tool({ name: 'note_find', description: 'Finds notes', inputSchema: Query })
+ *   find({ text }: z.infer<typeof Query>) { … }
+ * }
+ *
+ * const Notes = toolkit({ category: 'notes' }, { find: { name: 'note_find', description: 'Finds notes', inputSchema: Query } })(class { find(…) { … } });
+ * ```
+ *
+ * @throws ToolError `INVALID_METADATA` when a default is wrong, or what it makes of a tool of the class;
+ * `INVALID_DECORATION` on anything but a class.
+ */
+export function toolkit<const Methods extends Readonly<Record<string, ToolOptions>> = Readonly<Record<never, ToolOptions>>>(defaults: ToolkitOptions, methods?: Methods): ToolkitDecorator<Methods>;
+export function toolkit(defaults: ToolkitOptions, methods: Readonly<Record<string, ToolOptions>> = {}): unknown {
+  assertCalled('toolkit', defaults, [methods]);
+  const checked = checkDefaults(defaults);
+  return (target: unknown, second?: unknown): unknown => {
+    if (!isClassDecoration(target, second)) throw invalidDecoration('@toolkit', '@toolkit on a class', describeValue(second ?? target), 'Declare the defaults on the class, and @tool on its methods.');
+    if (getOwnMetadata(TOOLKIT_KEY, target) !== undefined) throw invalidDecoration('@toolkit', 'one @toolkit on a class', 'a second', 'Join their options.');
+    for (const [name, options] of Object.entries(methods)) {
+      const { prototype } = target as { readonly prototype: object };
+      const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
+      if (typeof descriptor?.value !== 'function') throw invalidDecoration('@toolkit', `a method ${JSON.stringify(name)} of the class`, describeValue(descriptor?.value), 'Name the methods as the class does.');
+      tool(options)(prototype, name, descriptor as TypedPropertyDescriptor<Execute<unknown>>);
+    }
+    defineMetadata(TOOLKIT_KEY, checked, target);
+    const check = () => [classOptions(target, withDefaults), methodOptions(target, 'instance', withDefaults), methodOptions(target, 'static', withDefaults)];
+    // Standard decorators attach the records of methods to the class after the decorators of the class.
+    if (second === undefined) check();
+    else (second as ClassDecoratorContext).addInitializer(check);
+    return target;
+  };
+}
+
+/** Returns a tool's options with the defaults of the toolkit that its class is, or the nearest that it extends. */
+export const withDefaults: Declared = (options, declaredOn) => {
+  for (const each of inheritance(declaredOn)) {
+    const defaults = getOwnMetadata(TOOLKIT_KEY, each) as Partial<ToolOptions> | undefined;
+    if (defaults !== undefined) return resolveMetadata({ ...defaults, ...options.declared });
+  }
+  return options;
+};
