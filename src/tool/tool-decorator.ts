@@ -121,7 +121,7 @@ function declaredTwice(who: string, what: string, before: ResolvedOptions): Tool
   return invalidDecoration(who, `one @tool on ${what}`, `a second beside that of the tool "${before.metadata.name}"`, 'A tool is one class or method: declare the other on one of its own.');
 }
 
-/** What was declared on one class, as it is read with the defaults of its toolkit. */
+/** Reads what was declared on a class, with the defaults of its toolkit. */
 export type Declared = (options: ResolvedOptions, declaredOn: object) => ResolvedOptions;
 
 /** The options that a class was decorated with, itself or through the nearest decorated class it extends. */

@@ -46,7 +46,7 @@ export function toolkit(defaults: ToolkitOptions, methods: Readonly<Record<strin
       const { prototype } = target as { readonly prototype: object };
       const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
       if (typeof descriptor?.value !== 'function') throw invalidDecoration('@toolkit', `a method ${JSON.stringify(name)} of the class`, describeValue(descriptor?.value), 'Name the methods as the class does.');
-      tool(options)(prototype, name, descriptor as TypedPropertyDescriptor<Execute<unknown>>);
+      tool(options)(prototype, name, descriptor as TypedPropertyDescriptor<Execute<unknown, unknown, never>>);
     }
     defineMetadata(TOOLKIT_KEY, checked, target);
     const check = () => [classOptions(target, withDefaults), methodOptions(target, 'instance', withDefaults), methodOptions(target, 'static', withDefaults)];
