@@ -73,7 +73,8 @@ export class RunningCall {
   }
 
   tell(event: CallEvent): void {
-    this.#frame.listeners.tell({ ...this.owner, toolName: this.toolName, at: this.#frame.clock.now(), ...event });
+    // Assigned to one object: spreading objects of many shapes took a quarter of a call's time.
+    this.#frame.listeners.tell(Object.assign(this.owner, { toolName: this.toolName, at: this.#frame.clock.now() }, event));
   }
 
   /** Tells the first decision over the call and its arguments, and a later one only if it says something else. */
