@@ -72,7 +72,7 @@ export interface InnerWork {
 /** Runs the work with functions around it, the first outermost. @throws what the work threw, or an error that `isAroundError` knows. */
 export async function runAround([around, ...inner]: readonly Around[], call: AroundCall, work: InnerWork): Promise<unknown> {
   if (around === undefined) return work.start();
-  const what = `what runs around ${call.tool.name}`;
+  const what = `the function around ${call.tool.name}`;
   let waiting = true;
   let running: Promise<unknown> | undefined;
   let ended: { readonly value?: unknown; readonly thrown?: unknown } | undefined;
@@ -95,7 +95,7 @@ export async function runAround([around, ...inner]: readonly Around[], call: Aro
     return resultLike(ended?.value, returned);
   } catch (error) {
     if (isAroundError(error) || (ended !== undefined && 'thrown' in ended && ended.thrown === error)) throw error;
-    throw made('EXECUTION_FAILED', `What the program runs around ${call.tool.name} failed, and its error is not shown. Try something else, or ask the user.`, error);
+    throw made('EXECUTION_FAILED', `The function of the program around ${call.tool.name} failed, and its error is not shown. Try something else, or ask the user.`, error);
   } finally {
     waiting = false;
     if (running !== undefined && ended === undefined) work.onLeft();

@@ -119,7 +119,7 @@ describe('a function around calls', () => {
     executor.use(around);
     const outcome = await executor.execute(call('work'));
     expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', details: { ran } });
-    expect(messageOf(outcome)).toMatch(/^What the program runs around work failed/);
+    expect(messageOf(outcome)).toMatch(/^The function of the program around work failed/);
     expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
     expect(outcome).not.toHaveProperty('origin');
   });

@@ -238,3 +238,22 @@ describe('the refusal of a changed tool', () => {
     expect(server.calls()).toEqual([]);
   });
 });
+
+describe('a function around the calls of a server’s tool', () => {
+  it('replaces its result, and hides no change of the tool from the next call', async () => {
+    const server = overStdio('modern', SHOWS);
+    const { executor, tool } = await setUp(server, WAYS[1]!);
+    const seen: unknown[] = [];
+    executor.use(async (_, run) => {
+      seen.push(await run().catch((error: { code: string }) => error.code));
+      return 'redacted';
+    });
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok', value: 'redacted', attempts: 1 });
+    server.list(TRANSFERS);
+    await server.restart();
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok', value: 'redacted' });
+    expect(seen[1]).toBe('TOOL_CHANGED');
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
+    expect(server.calls()).toEqual(['price']);
+  });
+});
