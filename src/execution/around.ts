@@ -65,7 +65,7 @@ export interface InnerWork {
   readonly start: () => Promise<unknown>;
   /** Returns true while the call waits for its result. */
   readonly isOpen: () => boolean;
-  /** Called when a function ends before the work that it began: nobody waits for the work any more. */
+  /** Stops the work when a function ends before the work that it began: nobody waits for it any more. */
   readonly onLeft: () => void;
 }
 
