@@ -4,7 +4,7 @@ export { toGeminiTools, type GeminiTool } from './interop/export/to-gemini-tools
 export { annotationsOf, axesFromAnnotations, toMcpTools, type McpTool, type ToolAnnotations } from './interop/export/to-mcp-tools.js';
 export type { ExportInput, ExportOptions } from './interop/export/exported-tools.js';
 export type { CallResult, ModelCall, ModelTools } from './interop/export/model-calls.js';
-export { toAISDKTools, type AISDKTool } from './interop/frameworks/to-ai-sdk-tools.js';
+export { toAISDKTools, type AISDKTool, type AISDKToolSet } from './interop/frameworks/to-ai-sdk-tools.js';
 export { fromAISDKTools } from './interop/frameworks/from-ai-sdk-tools.js';
 export { fromLangChainTools, toLangChainTools, type LangChainTool } from './interop/frameworks/langchain-tools.js';
 export { toOpenAIAgentsTools, type OpenAIAgentsTool } from './interop/frameworks/to-openai-agents-tools.js';

@@ -4,15 +4,15 @@ import type { Policy, ToolCall } from '../../safety/calls.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { checkAhead, checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
-import type { JsonSchema, StandardSchema } from '../../tool/tool-schema.js';
-import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { InputOf, JsonSchema, SchemaInput, StandardSchema, ToolSchema } from '../../tool/tool-schema.js';
+import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { fieldOf, objectsIn } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
-import { AskedCalls, framing, frameworkSchema, GuardedCalls, isSameInput, notAsked, resultOf, type FramedCall, type FrameworkOptions } from './guarded-calls.js';
+import { AskedCalls, framing, frameworkSchema, GuardedCalls, isSameInput, notAsked, resultOf, type CallExecutor, type FramedCall, type FrameworkOptions } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
 
 /** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
@@ -32,22 +32,40 @@ interface AISDKCallOptions {
 }
 
 /** A schema as the AI SDK takes it; to its types it is a Standard Schema. */
-interface AISDKSchema extends StandardSchema {
+interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
   readonly jsonSchema: JsonSchema;
   readonly validate?: (value: unknown) => Promise<Validation>;
 }
 
 /** A tool as the AI SDK takes it. */
-export interface AISDKTool {
+export interface AISDKTool<Input = unknown, Output = unknown> {
   title?: string;
   description: string;
-  inputSchema: AISDKSchema;
-  outputSchema?: AISDKSchema;
+  inputSchema: AISDKSchema<Input>;
+  outputSchema?: AISDKSchema<Output>;
   /** Facts that are not sent to the model: the AI SDK puts them on the parts of a call, as `toolMetadata`. */
   metadata: BridgeMetadata;
-  needsApproval?: (input: unknown, options: Omit<AISDKCallOptions, 'abortSignal'>) => Promise<boolean>;
-  execute?: (input: unknown, options: AISDKCallOptions) => Promise<unknown> | AsyncIterable<unknown>;
+  needsApproval?: (input: Input, options: Omit<AISDKCallOptions, 'abortSignal'>) => Promise<boolean>;
+  execute?: (input: Input, options: AISDKCallOptions) => Promise<Output> | AsyncIterable<Output>;
 }
+
+/**
+ * The tools of a list of definitions under the names that models are given, with the types of their inputs and outputs, as
+ * `InferUITools` reads them. With an executor they have `execute`; manual ones to the types alone.
+ */
+export type AISDKToolSet<Tools extends readonly ToolDefinition[], Executor = never, Progress = false> = {
+  [Tool in Tools[number] as NameAtModel<Tool['name']>]: Tool extends ToolDefinition<infer In, infer Out, string, infer Result> ? TypedTool<SchemaInput<In>, OutputOf<Out, Result> | (Progress extends false ? never : { readonly progress: unknown }), Executor> : never;
+};
+
+/** The AI SDK takes its types from the members that a tool must have. */
+type TypedTool<Input, Output, Executor> = AISDKTool<Input, Output> & ([Executor] extends [never] ? { readonly execute?: never } & Required<Pick<AISDKTool<Input, Output>, 'outputSchema'>> : Required<Pick<AISDKTool<Input, Output>, 'execute'>>);
+
+type NameAtModel<Name extends string> = Name extends `${infer Before}.${infer After}` ? NameAtModel<`${Before}__${After}`> : Name;
+
+/** What a tool answers, as JSON has it: by its output schema, or else by what its work returns. */
+type OutputOf<Out extends ToolSchema, Result> = ToolSchema extends Out ? JsonOf<Result> : Out extends StandardSchema ? JsonOf<InputOf<Out>> : unknown;
+type JsonOf<Value> = [Value] extends [never] ? unknown : Value extends undefined | void ? null : InJson<Value>;
+type InJson<Value> = Value extends { toJSON(...key: never): infer Shown } ? Shown : Value extends object ? { [Key in keyof Value]: InJson<Value[Key]> } : Value;
 
 const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progress: z.boolean().default(false) });
 
@@ -64,8 +82,15 @@ const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progr
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
  * ```
  *
+ * A list of definitions gives a set that knows their names, inputs and outputs: `InferUITools<typeof tools>`.
+ *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
+export function toAISDKTools<const Tools extends readonly ToolDefinition[], Executor extends CallExecutor = never, Progress extends boolean = false>(
+  definitions: Tools,
+  options?: AISDKOptions & { readonly executor?: Executor; readonly progress?: Progress },
+): AISDKToolSet<Tools, Executor, Progress>;
+export function toAISDKTools(input: ExportInput, options?: AISDKOptions): Record<string, AISDKTool>;
 export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Record<string, AISDKTool> {
   const { executor, policy, progress, store, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to the AI SDK');
   const frame = framing(rest);
