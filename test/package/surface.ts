@@ -335,6 +335,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
     types: [
       'AISDKTool',
+      'AISDKToolSet',
       'AnthropicTool',
       'CallExecutor',
       'CallResult',

@@ -9,7 +9,8 @@ import { MemoryStateStore } from 'tooldex/state';
 import { FakeProvider, ManualClock, stateStoreCases } from 'tooldex/testing';
 import { createDefaultTools } from 'tooldex/tools';
 import { executor, selection } from './results.js';
-import { defaultRegistry } from 'tooldex';
+import { defaultRegistry, defineTool } from 'tooldex';
+import { z } from 'zod';
 
 export const capabilities = await CapabilityRegistry.load({ root: '.' });
 export const summary = capabilities.summary();
@@ -44,6 +45,7 @@ export const openai = toOpenAITools(selection);
 export const anthropic = toAnthropicTools(selection);
 export const gemini = toGeminiTools(selection);
 export const aiSdk = toAISDKTools(defaultRegistry, { executor });
+export const aiSdkOfOne = toAISDKTools([defineTool({ name: 'a.b', description: 'Answers', inputSchema: z.object({}), execute: () => ({ b: 1 }) })], { executor, progress: true });
 export const mcpTools = toMcpTools(selection);
 export const discovered = await discoverMcpTools({ servers: {} });
 export const statuses = discovered.discovery.status();
