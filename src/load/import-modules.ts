@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { missingPackage } from '../core/issues.js';
 
 export interface ImportedModule {
   /** The path as it was given, relative to `cwd`. */
@@ -69,12 +69,9 @@ const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
 type Tsx = Awaited<ReturnType<typeof loadTsx>>;
 
 async function loadTsx() {
-  try {
-    const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]);
-    return { esm, cjs };
-  } catch (cause) {
-    throw new ToolError('MISSING_PACKAGE', expectedGot('the package tsx to load TypeScript files', 'none', 'Install it with: npm install --save-dev tsx.'), { details: { package: 'tsx' }, cause });
-  }
+  const missing = missingPackage('tsx', 'TypeScript files need it: run npm install --save-dev tsx.');
+  const [esm, cjs] = await Promise.all([import('tsx/esm/api').catch(missing), import('tsx/cjs/api').catch(missing)]);
+  return { esm, cjs };
 }
 
 /** Returns the loader of a tsconfig, which decides the decorator mode. */

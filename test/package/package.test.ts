@@ -115,7 +115,7 @@ describe('what importing costs', () => {
     writeFileSync(join(folder, 'typed.ts'), 'export const one: number = 1;');
     const mixed = program('list', '--tools', '*.mjs', '--tools', 'typed.ts', '--json');
     expect([JSON.parse(mixed.stdout), mixed.status]).toMatchObject([[{ name: 'own' }], 1]);
-    expect(mixed.stderr.trim()).toBe('not loaded typed.ts: Expected the package tsx to load TypeScript files, got none. Install it with: npm install --save-dev tsx.');
+    expect(mixed.stderr.trim()).toBe('not loaded typed.ts: Expected the package tsx to be installed, got none that loads. TypeScript files need it: run npm install --save-dev tsx.');
     expect(JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout)).toMatchObject({ usable: 1, errors: 0 });
     expect(program('serve', '--host', '0.0.0.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('Expected a token') });
     expect(program('lst')).toMatchObject({ status: 2, stderr: expect.stringContaining("unknown command 'lst'") });
