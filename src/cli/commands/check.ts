@@ -1,18 +1,22 @@
 import { Option, type Command } from 'commander';
-import { stat } from 'node:fs/promises';
+import { createTwoFilesPatch } from 'diff';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { inManifestKeys } from '../../capability/manifest/define-entry.js';
 import { loadManifest, type LoadedEntry } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
+import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/required-flags.js';
 import { entryOf } from '../../tool/tool-definition.js';
 import { EXIT } from '../terminal/exit-codes.js';
+import { fixManifest, linesToAdd } from '../load/fix-manifest.js';
+import { lintRulesFor } from '../load/lint-settings.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { plainLine, paint, type Terminal } from '../terminal/terminal.js';
-import type { CommandFamily, CommandOptions } from '../load/options.js';
+import { plainLine, paint, plainText, type Terminal } from '../terminal/terminal.js';
+import { collectValues, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { amountOf, table } from '../terminal/table.js';
 
 /** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
@@ -24,8 +28,16 @@ const formatOf = ({ json, format }: CommandOptions): Format => (json === true ? 
 
 /** Tells what is wrong with tools. */
 export const CHECK_COMMANDS: CommandFamily = {
-  lint: (command, { terminal, onTools }) =>
-    onTools(formatted(command, 'findings'), ['lint', 'lint --tools ./tools --format github'], (loaded, options) => lint(terminal, loaded, formatOf(options)), { showsProblems: true }),
+  lint: (command, { terminal, cwd, onTools }) =>
+    onTools(
+      formatted(command, 'findings')
+        .option('--rule <name=severity>', 'off, warning or error for a rule; repeat, or separate with commas (also: lint.rules in tooldex.config.json, or under tooldex in package.json)', collectValues())
+        .option('--fix', 'write what is inferred of a tool into its manifest; for tools of code, print the lines to add')
+        .option('--dry-run', 'with --fix: show the changes, and write nothing'),
+      ['lint', 'lint --tools ./tools --format github', 'lint --rule no-keywords=off', 'lint --manifests ./manifests --fix --dry-run'],
+      (loaded, options) => lint(terminal, cwd, loaded, options),
+      { showsProblems: true },
+    ),
   validate: (command, { terminal, cwd, alone }) =>
     alone(formatted(command, 'problems'), ['validate functions.json', 'validate ./manifests --format github'], (options, places) => validate(terminal, places, formatOf(options), cwd)),
 };
@@ -36,32 +48,73 @@ interface Located extends LintFinding {
 }
 
 /** Prints what to fix in the tools' metadata; returns 0 for nothing, 1 for findings. */
-function lint(terminal: Terminal, { registry, problems, fileOf }: LoadedRegistry, format: Format): number {
+async function lint(terminal: Terminal, cwd: string, loaded: LoadedRegistry, options: CommandOptions): Promise<number> {
+  const { registry, problems, fileOf } = loaded;
+  const format = formatOf(options);
+  if (options['dryRun'] === true && options['fix'] !== true) throw new ToolError('INVALID_ARGUMENT', expectedGot('--dry-run together with --fix', 'it alone'));
+  const rules = await lintRulesFor(cwd, options['rule'] as readonly string[] | undefined);
+  if (options['fix'] === true) for (const line of await fix(terminal, cwd, loaded, options, lintTools(registry, { rules }))) terminal[format === 'table' ? 'out' : 'err'](line);
   const unloaded = problems.map(({ file, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file }));
-  const linted = lintTools(registry).map((finding): Located => {
+  const linted = lintTools(registry, { rules }).map((finding): Located => {
     const file = fileOf.get(finding.toolName);
     // Authors of manifests read their own keys.
     return { ...finding, file, ...(file?.endsWith('.json') === true && { message: inManifestKeys(finding.message) }) };
   });
   const findings = [...unloaded, ...linted];
+  const off = Object.keys(rules).filter((name) => rules[name as keyof typeof rules] === 'off');
   if (format === 'json') terminal.out(JSON.stringify(findings, null, 2));
   else if (format === 'github') for (const { severity, rule, toolName, file, message } of findings) terminal.out(annotation(severity, rule, toolName === '' ? message : `${toolName}: ${plainLine(message)}`, file));
-  else printTable(terminal, findings, registry.size);
-  return findings.length === 0 ? 0 : 1;
+  else printTable(terminal, findings, `${registry.size} tools`, off.length === 0 ? '' : ` (off: ${off.join(', ')})`);
+  return findings.length === 0 ? EXIT.ok : EXIT.findings;
 }
 
-function printTable(terminal: Terminal, findings: readonly Located[], tools: number): void {
-  if (findings.length === 0) return terminal.out(`${paint(terminal, 'green', '✓')} ${tools} tools, nothing to fix`);
+/** Writes what is inferred of tools into their manifests, which changes nothing that they do; returns lines about that, and what to add to tools of code. */
+async function fix(terminal: Terminal, cwd: string, { registry, fileOf }: LoadedRegistry, { manifests, mcp, dryRun }: CommandOptions, findings: readonly LintFinding[]): Promise<readonly string[]> {
+  if (mcp !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--fix without --mcp', 'both', 'Tools of servers are declared by their servers.'));
+  const toFix = findings.filter(({ rule }) => rule === 'inferred-safety').map(({ toolName }) => registry.require(toolName));
+  const isManifest = (name: string) => fileOf.get(name)?.endsWith('.json') === true;
+  const told = toFix.filter(({ name }) => !isManifest(name)).map(({ name, definition }) => `${paint(terminal, 'yellow', 'to add')} ${fileOf.get(name) ?? '(bundled)'} ${name}: ${linesToAdd(definition).join(' ')}`);
+  for (const [first, ...others] of groupBy(toFix.filter(({ name }) => isManifest(name)), ({ name }) => fileOf.get(name)!)) {
+    const file = fileOf.get(first.name)!;
+    const names = [first, ...others].map(({ name }) => name);
+    const path = resolve(cwd, manifests ?? '.', file);
+    const before = await readFile(path, 'utf8');
+    const fixed = fixManifest(before, new Set(names));
+    if (fixed === undefined) told.push(`${paint(terminal, 'red', 'not fixed')} ${plainLine(file)}: its text would no longer describe the same tools`);
+    else if (dryRun === true) told.push(plainText(createTwoFilesPatch(file, file, before, fixed.text, undefined, undefined, { context: 2 }).trimEnd()));
+    else {
+      await writeFile(path, fixed.text);
+      registry.registerAll(fixed.definitions, { replace: true });
+      told.push(`${paint(terminal, 'green', 'fixed')} ${plainLine(file)}: ${names.join(', ')}`);
+    }
+  }
+  return told;
+}
+
+function printTable(terminal: Terminal, findings: readonly Located[], tools: string, off: string): void {
+  if (findings.length === 0) return terminal.out(`${paint(terminal, 'green', '✓')} ${tools}, nothing to fix${off}`);
+  const groups = [...groupBy(findings, ({ severity, rule, toolName, message, file }) => JSON.stringify([severity, rule, message, toolName === '' ? file : '']))];
   terminal.out(
-    table(terminal, findings, [
-      { title: 'SEVERITY', value: ({ severity }) => severity, style: ({ severity }) => (severity === 'error' ? 'red' : 'yellow') },
-      { title: 'RULE', value: ({ rule }) => rule },
-      { title: 'TOOL', value: ({ toolName }) => toolName || '–', style: () => 'bold' },
-      { title: 'MESSAGE', value: ({ toolName, file, message }) => (toolName === '' ? `${file}: ${message}` : message), narrow: 'wrap' },
+    table(terminal, groups, [
+      { title: 'SEVERITY', value: ([{ severity }]) => severity, style: ([{ severity }]) => (severity === 'error' ? 'red' : 'yellow') },
+      { title: 'RULE', value: ([{ rule }]) => rule },
+      { title: 'TOOL', value: ([{ toolName }, ...others]) => (others.length > 0 ? `${others.length + 1} tools` : toolName || '–'), style: () => 'bold' },
+      { title: 'MESSAGE', value: ([{ toolName, file, message }, ...others]) => (toolName === '' ? `${file}: ${message}` : others.length === 0 ? message : `${message} – ${[toolName, ...others.map((each) => each.toolName)].join(', ')}`), narrow: 'wrap' },
     ]),
   );
   const errors = findings.filter(({ severity }) => severity === 'error').length;
-  terminal.out(`\n${errors} errors, ${findings.length - errors} warnings in ${tools} tools`);
+  terminal.out(`\n${errors} errors, ${findings.length - errors} warnings in ${tools}${off}`);
+}
+
+/** Returns the values in groups, in the order in which each begins. */
+function groupBy<T>(values: readonly T[], keyOf: (value: T) => string): Iterable<readonly [T, ...T[]]> {
+  const groups = new Map<string, [T, ...T[]]>();
+  for (const value of values) {
+    const group = groups.get(keyOf(value));
+    if (group === undefined) groups.set(keyOf(value), [value]);
+    else group.push(value);
+  }
+  return groups.values();
 }
 
 /** The tools of a place, and everything that is wrong with them. */

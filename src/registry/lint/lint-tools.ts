@@ -158,7 +158,7 @@ const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
 function ownFindings(entry: ToolEntry): readonly LintFinding[] {
   let findings = known.get(entry);
   if (findings === undefined) {
-    findings = Object.entries(LINT_RULES).flatMap(([name, { severity, check }]) => [...check(entry)].map((message) => findingOf(entry, name, severity, message)));
+    findings = Object.entries(LINT_RULES).flatMap(([name, rule]) => [...rule.check(entry)].map((message) => findingOf(entry, name, rule.severity, message)));
     known.set(entry, findings);
   }
   return findings;
