@@ -81,12 +81,11 @@ describe('tooldex validate', () => {
   });
 
   it('speaks of the keys of manifests, and lint of them too', async () => {
-    write('manifests/functions.json', [good, { ...good, name: 'wrong', description: 'Does wrong', access_mode: 'readonly', side_effects: ['write'] }, { ...good, name: 'odd', description: 'Is odd', parameters: { type: 'object', properties: {} }, progress_params: ['costTier'] }]);
+    write('manifests/functions.json', [good, { ...good, name: 'wrong', description: 'Does wrong', access_mode: 'readonly', side_effects: ['write'] }, { ...good, name: 'odd', description: 'Is odd', parameters: { type: 'object', properties: {} }, progress_params: ['costTier'] }, { ...good, name: 'open', description: 'Reaches out', side_effects: 'network' }]);
     const validated = await run('validate', 'manifests');
     expect(validated.out).toMatch(/error "wrong" .*Expected side_effects of a tool with access_mode "readonly" without write and system, got "write"\. Declare the access it really has\./);
     const { out } = await run('lint', '--manifests', 'manifests', '--format', 'github');
-    expect(out).toContain('or declare manual, handler_ref or providers');
-    expect(out).toContain('good: declare access_mode, danger_level, execution_category');
+    expect(out).toContain('open: declare access_mode, danger_level, execution_category');
     expect(out).toContain('good: nothing answers its calls: give it a function (execute, or a handler of its name for a manifest), or declare manual, handler_ref or providers');
     expect(out).toContain('odd: progress_params names "costTier", which parameters does not have'); // What is quoted is the author's.
   });
