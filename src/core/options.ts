@@ -18,7 +18,7 @@ export function checkOptions<S extends z.ZodType>(declaration: S | (() => S), op
   const header = `The ${what} are refused`;
   const given = options === undefined ? {} : options;
   // An object of a class may have members that were never meant as options.
-  if (!isPlainObject(given)) throw refusal(header, [{ path: [], message: expectedGot('a plain object', instanceOf(given) ?? describeValue(given), given instanceof Promise ? AWAIT : undefined) }]);
+  if (!isPlainObject(given)) throw refusal(header, [{ path: [], message: expectedGot('a plain object', instanceOf(given) ?? describeValue(given), given instanceof Promise ? AWAIT : wrapIn(schema, given)) }]);
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
   // Parsed again for better messages only: a map of messages makes every check ten times slower.
@@ -34,6 +34,13 @@ export function checkOptions<S extends z.ZodType>(declaration: S | (() => S), op
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
+}
+
+/** Returns the advice for a value that came in place of the options with it. */
+function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
+  const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  if (typeof given === 'string' && fields.includes('text')) return 'Write { text: … }.';
+  return isObject(given) && fields.includes('registry') && 'registerAll' in given ? 'Write { registry }.' : undefined;
 }
 
 /** Returns which class an object is of; its constructor may be anything. */

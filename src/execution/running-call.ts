@@ -1,7 +1,7 @@
 import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
-import { cloneFrozen, isPlainObject, isShownByJson, type Json } from '../core/plain-data.js';
+import { AWAIT, expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
+import { cloneFrozen, describeValue, isPlainObject, isShownByJson, type Json } from '../core/plain-data.js';
 import type { CallFacts, ToolEvent } from '../core/tool-event.js';
 import type { Approval } from '../safety/approvals.js';
 import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
@@ -40,8 +40,8 @@ export class RunningCall {
   constructor(call: ToolCall, options: ExecuteOptions, frame: ExecutorFrame) {
     this.#call = copyCall(call);
     try {
+      assertCall(call);
       this.#options = copyOptions(options);
-      assertNoMisnomer(call);
     } catch (error) {
       this.#options = {};
       this.refused = error as ToolError;
@@ -264,16 +264,34 @@ function refused(expected: string, got: string, advice?: string): ToolError {
 /** Names that the formats of model APIs give the input. */
 const MISNOMERS = ['arguments', 'args', 'parameters'];
 
-/** @throws ToolError `INVALID_INPUT` for a call whose input has another name: it would run with no arguments at all. */
-function assertNoMisnomer(call: unknown): void {
-  const misnomer = misnomerIn(call);
+/** Names that the formats of model APIs give the tool. */
+const MISNAMED = ['toolName', 'tool', 'function'];
+
+/** @throws ToolError `TOOL_NOT_FOUND` for what is no call; `INVALID_INPUT` for one whose input has another name: it would run with no arguments at all. */
+function assertCall(call: unknown): void {
+  const advice = adviceForNoCall(call);
+  if (advice !== undefined) throw new ToolError('TOOL_NOT_FOUND', advice);
+  const misnomer = misnomerIn(call as object, 'input', MISNOMERS);
   if (misnomer !== undefined) throw new ToolError('INVALID_INPUT', expectedGot('the arguments of a call as its input', misnomer, 'Give { id, name, input }, with input as an object and not as text.'));
 }
 
-function misnomerIn(call: unknown): string | undefined {
+/** Returns the message for a value that was given in place of a call; `undefined` for a call, and for a hostile proxy, which has no name. */
+function adviceForNoCall(call: unknown): string | undefined {
   try {
-    if (Object.hasOwn(call as object, 'input') || !isPlainObject(call)) return undefined;
-    return MISNOMERS.find((field) => Object.hasOwn(call, field));
+    if (Array.isArray(call)) return expectedGot('one call', 'a list', 'Make several with executeAll(calls).');
+    if (call instanceof Promise) return expectedGot('a call', 'a promise', AWAIT);
+    if (typeof call !== 'object' || call === null) return expectedGot('a call as { id, name, input }', describeValue(call), "Write execute({ id: '1', name: 'the_tool', input: { … } }).");
+    const misnamed = misnomerIn(call, 'name', MISNAMED);
+    return misnamed === undefined ? undefined : expectedGot('the tool of a call as its name', misnamed, 'Give { id, name, input }.');
+  } catch {
+    return undefined;
+  }
+}
+
+function misnomerIn(call: object, field: string, misnomers: readonly string[]): string | undefined {
+  try {
+    if (Object.hasOwn(call, field) || !isPlainObject(call)) return undefined;
+    return misnomers.find((misnomer) => Object.hasOwn(call, misnomer));
   } catch {
     return undefined; // No object, or a hostile proxy; it has no name either.
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
+import { invalidArgument } from '../core/issues.js';
 import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import { TOOL_FIELDS, type ToolField } from '../tool/tool-fields.js';
@@ -64,7 +65,8 @@ export interface ToolFilter {
  * would be worse than an error.
  */
 export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean {
-  const { maxDanger, maxCostTier, available, ...lists } = checkOptions(filterSchema, filter ?? null, 'conditions of the filter');
+  if (filter === undefined || typeof filter === 'function') throw invalidArgument('the conditions of a filter as an object, such as { accessMode: "readonly" }', filter, 'For all tools, or a function of yours, use the list [...registry].');
+  const { maxDanger, maxCostTier, available, ...lists } = checkOptions(filterSchema, filter, 'conditions of the filter');
   const tests: ((entry: ToolEntry) => boolean)[] = [];
   for (const [condition, wanted] of Object.entries(lists) as [keyof typeof lists, readonly unknown[] | undefined][]) {
     if (wanted === undefined) continue;

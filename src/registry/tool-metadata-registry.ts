@@ -5,14 +5,14 @@ import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
-import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
+import { AWAIT, invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
 import type { Usage } from '../search/usage-history.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
-import { entryOf, type ToolEntry } from '../tool/tool-definition.js';
+import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
 import { FacetIndex } from './facet-index.js';
 import { KeywordMatcher } from './keyword-matcher.js';
@@ -99,7 +99,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #answers = new Map<string, ImmutableSet<string>>();
   #revision = 0;
 
+  /** @throws ToolError `INVALID_ARGUMENT` for anything but options: tools are registered later. */
   constructor(options: RegistryOptions = {}) {
+    if (!isPlainObject(options as unknown) || isToolDefinition(options)) throw invalidArgument('the options of a registry, or none', options, 'Register tools afterwards: registry.registerAll([…]).');
     this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
     this.metrics = this.#matcher.metrics;
     this.#search = new SearchIndex(options.relatedWords);
@@ -136,9 +138,11 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */
-  registerAll(sources: Iterable<ToolSource>, { replace = false }: RegisterOptions = {}): readonly ToolEntry[] {
-    if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources)) throw invalidArgument('a list of tools', sources, 'register takes a single one.');
+  registerAll(sources: Iterable<ToolSource>, options: RegisterOptions = {}): readonly ToolEntry[] {
+    if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources)) throw invalidArgument('a list of tools', sources, adviceForList(sources));
     const entries = Object.freeze([...sources].flatMap(findDefinitions).map(entryOf));
+    if (!isPlainObject(options) || Object.keys(options).some((key) => key !== 'replace')) throw invalidArgument('{ replace } or nothing as the second argument', options, 'Register several tools with registerAll([…]).');
+    const { replace = false } = options;
     if (!replace) this.#names.assertFree(entries);
     if (entries.length === 0) return entries;
     const replaced = new Set<string>();
@@ -396,4 +400,12 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
 function sorted(values: Iterable<string>): string[] {
   return [...new Set(values)].sort(compareText);
+}
+
+/** Returns what to do with a value that was given in place of a list of tools. */
+function adviceForList(given: unknown): string {
+  if (given instanceof Promise) return AWAIT;
+  if (typeof given === 'string') return 'Load the tools of files with loadTools of tooldex/load.';
+  const isTool = typeof given !== 'object' || given === null || isToolDefinition(given) || !(isPlainObject(given) || Object.prototype.toString.call(given) === '[object Module]');
+  return isTool ? 'register takes a single one.' : 'Give the values of a module or an object: registerAll(Object.values(module)).';
 }

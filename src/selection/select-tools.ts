@@ -7,7 +7,7 @@ import { renderTool } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';
 import { compilePermission, type Permission } from './permission.js';
-import { checkRequest, type CheckedRequest, type SelectionRequest } from './selection-request.js';
+import { requireRegistry, checkRequest, type CheckedRequest, type SelectionRequest } from './selection-request.js';
 import type { DroppedTool, DropReason, SelectedTool, Selection, SelectionReason } from './selection.js';
 
 /** The least share of the best score with which a hit is worth a place in the prompt. */
@@ -38,6 +38,7 @@ interface Wish extends Candidate {
  * @throws ToolError `INVALID_ARGUMENT` for a request with wrong or unknown parts.
  */
 export function selectTools(registry: ToolMetadataRegistry, request: SelectionRequest): Selection {
+  requireRegistry(registry, 'selectTools(registry, { text })');
   const asked = checkRequest(request);
   const collected = collectWishes(registry, asked);
   const { wishes, dropped } = collected;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { invalidArgument, expectedGot } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import { aFunction, anObject, checkOptions, once } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
@@ -82,6 +82,12 @@ function checkCounts(countTokens: (text: string) => number): (text: string) => n
     if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
     throw new ToolError('INVALID_ARGUMENT', `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returns ${describeValue(count)}`)}`);
   };
+}
+
+/** @throws ToolError `INVALID_ARGUMENT` for anything but a registry, saying how the function is called. */
+export function requireRegistry(given: unknown, call: string): void {
+  const { getByPriority, get } = (given ?? {}) as { readonly getByPriority?: unknown; readonly get?: unknown };
+  if (typeof getByPriority !== 'function' || typeof get !== 'function') throw invalidArgument('a ToolMetadataRegistry as the first argument', given, `Register the tools in one, and call ${call}.`);
 }
 
 /** Checks a request. @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of it. */

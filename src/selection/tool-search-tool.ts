@@ -7,7 +7,7 @@ import { checkOptions, once, wholeBetween, type FieldsOf } from '../core/options
 import { renderTool } from '../tool/render-tool.js';
 import { defineTool, type ToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { compilePermission } from './permission.js';
-import { limitsShape, type SelectionLimits } from './selection-request.js';
+import { requireRegistry, limitsShape, type SelectionLimits } from './selection-request.js';
 
 export interface ToolSearchOptions extends SelectionLimits {
   /** The name of the tool. @default 'find_tools' */
@@ -34,6 +34,7 @@ const Input = once(() => z.object({
  * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options.
  */
 export function createToolSearchTool(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}): ToolDefinition<ReturnType<typeof Input>> {
+  requireRegistry(registry, 'createToolSearchTool(registry)');
   const { name, maxResults, ...limits } = checkOptions(optionsSchema, options, 'options of the tool search');
   compilePermission(registry, limits); // Refuses a wrong filter now, not when the model calls.
 

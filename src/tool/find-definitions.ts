@@ -30,11 +30,19 @@ export function findDefinitions(source: unknown): readonly ToolDefinition[] {
     throw new ToolError(
       'NOT_A_TOOL',
       `Expected a tool (made with defineTool, or a class or instance decorated with @tool), got ${typeof source === 'function' ? `the undecorated ${source.name || 'function'}` : describeValue(source)}. ` +
-        'Wrap plain options in defineTool({…}); decorate classes or methods with @tool({…})',
+        (SOURCE_ADVICE.find(([is]) => is(source))?.[1] ?? 'Wrap plain options in defineTool({…}); decorate classes or methods with @tool({…})'),
     );
   }
   return found;
 }
+
+/** What to do with values that are often given in place of a tool. */
+const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advice: string])[] = [
+  [Array.isArray, 'Register the tools of a list with registerAll(list)'],
+  [(source) => source instanceof Promise, 'Await it first'],
+  [(source) => Object.prototype.toString.call(source) === '[object Module]', 'Register the exports of a module with registerAll(Object.values(module))'],
+  [(source) => typeof source === 'string', 'Register the tool itself, without its name, or load files with loadTools of tooldex/load'],
+];
 
 type AnyFunction = (...args: never[]) => unknown;
 
