@@ -82,7 +82,7 @@ type Way = { readonly way: string; readonly call: (world: World, name: string, i
 const caller = { principal: 'ada', conversationId: 'k1' } as const;
 const agents = async (world: World, name: string, input: object, options: object, run: object) =>
   new Runner({ tracingDisabled: true }).run(new Agent({ name: 'a', model: agentsModel(name, input), tools: toOpenAIAgentsTools(world.registry, { executor: world.executor, ...options }) }), 'please', run);
-const langChain = async (world: World, name: string, args: object, options: object, config: object) =>
+const langChain = async (world: World, name: string, args: object, options: object, config: object): Promise<unknown> =>
   (await toLangChainTools(world.registry, { executor: world.executor, ...options })).find((each) => each.name === name)!.invoke({ type: 'tool_call', id: 'c1', name, args }, config);
 const WAYS: readonly Way[] = [
   { way: 'execute', call: ({ executor }, name, input, context) => executor.execute({ id: 'c1', name, input }, { ...caller, context }) },

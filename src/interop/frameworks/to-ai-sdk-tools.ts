@@ -62,7 +62,7 @@ type TypedTool<Input, Output, Executor> = AISDKTool<Input, Output> & ([Executor]
 
 type NameAtModel<Name extends string> = Name extends `${infer Before}.${infer After}` ? NameAtModel<`${Before}__${After}`> : Name;
 
-/** What a tool answers, as JSON has it: by its output schema, or else by what its work returns. */
+/** The answer of a tool, as JSON has it: by its output schema, or else by what its work returns. */
 type OutputOf<Out extends ToolSchema, Result> = ToolSchema extends Out ? JsonOf<Result> : Out extends StandardSchema ? JsonOf<InputOf<Out>> : unknown;
 type JsonOf<Value> = [Value] extends [never] ? unknown : Value extends undefined | void ? null : InJson<Value>;
 type InJson<Value> = Value extends { toJSON(...key: never): infer Shown } ? Shown : Value extends object ? { [Key in keyof Value]: InJson<Value[Key]> } : Value;

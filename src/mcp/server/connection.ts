@@ -55,7 +55,7 @@ export class Connection {
   }
 
   async #callTool(name: string, input: unknown, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
-    const { tools, calls, options } = this.#parts;
+    const { tools, calls } = this.#parts;
     const entry = tools.find(name);
     if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`);
     return calls.call({ entry, input, context: contextOf(this.#parts, request, this.server.getClientVersion()), canAsk: this.#canAsk(request) }, request);
