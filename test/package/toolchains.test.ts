@@ -48,10 +48,9 @@ import { z } from 'zod';
 
 const Input = z.object({ text: z.string() });
 
-const WordCount = class {
+const WordCount = tool({ name: 'word_count', description: 'Counts the words of a text', inputSchema: Input, accessMode: AccessMode.READONLY })(class {
   execute({ text }: z.infer<typeof Input>) { return text.split(' ').length; }
-};
-tool({ name: 'word_count', description: 'Counts the words of a text', inputSchema: Input, accessMode: AccessMode.READONLY })(WordCount);
+});
 
 const Lines = defineTool({ name: 'line_count', description: 'Counts the lines of a text', inputSchema: Input, accessMode: AccessMode.READONLY, execute: ({ text }) => text.split('\\n').length });
 ${RUN}${START}`;
