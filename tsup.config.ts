@@ -91,6 +91,15 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 };
 
+/** Gives the CommonJS build back the `import()` of users' files, which may be ES modules; tsup makes all of them `require`. */
+function importFilesFromCommonJs(): void {
+  for (const file of globSync('dist/*.cjs')) {
+    const text = readFileSync(file, 'utf8');
+    const next = text.replace(/Promise\.resolve\(\)\.then\(\(\) => _interopRequireWildcard\(require\((\w+\.pathToFileURL\.call\(void 0, path\)\.href)\)\)\)/g, 'import($1)');
+    if (next !== text) writeFileSync(file, next);
+  }
+}
+
 /** Writes the licences of the bundled libraries, which ask to be passed on. */
 function writeLicences(): void {
   const texts = [...bundled].sort().map((name) => {
@@ -108,6 +117,7 @@ export default defineConfig(({ dts }) => ({
   target: 'node20',
   dts: false,
   onSuccess: async () => {
+    importFilesFromCommonJs();
     writeLicences();
     if (dts !== false) await emitDeclarations();
   },

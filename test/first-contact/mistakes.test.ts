@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-return -- a program in plain JavaScript */
 import { describe, expect, it } from 'vitest';
 import * as tooldex from '../../src/index.js';
 import { loadTools } from '../../src/load.js';
@@ -8,7 +9,6 @@ const read = defineTool({ name: 'read', description: 'Reads', inputSchema: { typ
 const module: object = await import('./a-module.js');
 
 /** The package as a program in plain JavaScript uses it: everything may be given everywhere. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
 const js = { registry: () => { const registry: any = new ToolMetadataRegistry(); registry.register(read); return registry; }, empty: () => new ToolMetadataRegistry() as any, Executor: ToolExecutor as any, Registry: ToolMetadataRegistry as any, Policy: SafetyPolicy as any, selectTools: selectTools as any, planExecution: planExecution as any, createToolSearchTool: createToolSearchTool as any, lintTools: lintTools as any, loadTools: loadTools as any };
 const call = { id: '1', name: 'read', input: {} };
 
@@ -82,8 +82,7 @@ describe('a mistake of a first hour says what was meant', () => {
   });
 
   it.each(REFUSED)('%s', async (_, args, ...says) => {
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    const outcome = await (new ToolExecutor({ registry: js.registry() }) as any).execute(...args);
+        const outcome = await (new ToolExecutor({ registry: js.registry() }) as any).execute(...args);
     expect(outcome.status).toBe('error');
     for (const part of says) expect(outcome.message).toContain(part);
   });
