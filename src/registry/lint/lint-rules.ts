@@ -6,11 +6,11 @@ import { keywordForm } from '../../search/keyword-index.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
 /** The severity of a finding. */
-export type LintSeverity = 'error' | 'warning';
+export type LintSeverity = LintRule['severity'];
 
 /** A check of one tool; yields one message for each thing to fix. */
 interface LintRule {
-  readonly severity: LintSeverity;
+  readonly severity: 'error' | 'warning';
   readonly check: (entry: ToolEntry) => Iterable<string>;
 }
 

@@ -17,7 +17,7 @@ import { nearDuplicates } from './near-duplicates.js';
 export interface LintFinding {
   /** The name of the rule; it is stable, as CI settings may name it. */
   readonly rule: string;
-  readonly severity: LintSeverity;
+  readonly severity: 'error' | 'warning';
   readonly toolName: string;
   readonly message: string;
 }
@@ -30,7 +30,7 @@ interface NamedTools {
 
 export interface LintOptions {
   /** The rules that are switched off or have another severity, by their names. */
-  readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | LintSeverity>>>;
+  readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**
    * The rules and allow-list of a `SafetyPolicy`, for findings also about the names in them that no tool has. The policy
    * itself accepts them, as tools may come later. A pattern with `*` may match nothing.
