@@ -5,12 +5,12 @@ import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
-import { AWAIT, invalidArgument, requireText, suggestNames } from '../core/issues.js';
+import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
 import type { Usage } from '../search/usage-history.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
-import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
+import { definitionsOfAll, type ToolSource } from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
@@ -99,7 +99,6 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #answers = new Map<string, ImmutableSet<string>>();
   #revision = 0;
 
-  /** @throws ToolError `INVALID_ARGUMENT` for anything but options: tools are registered later. */
   constructor(options: RegistryOptions = {}) {
     if (!isPlainObject(options as unknown) || isToolDefinition(options)) throw invalidArgument('the options of a registry, or none', options, 'Register tools afterwards: registry.registerAll([…]).');
     this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
@@ -139,11 +138,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */
   registerAll(sources: Iterable<ToolSource>, options: RegisterOptions = {}): readonly ToolEntry[] {
-    if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources)) throw invalidArgument('a list of tools', sources, adviceForList(sources));
-    const entries = Object.freeze([...sources].flatMap(findDefinitions).map(entryOf));
-    if (!isPlainObject(options) || Object.keys(options).some((key) => key !== 'replace')) throw invalidArgument('{ replace } or nothing as the second argument', options, 'Register several tools with registerAll([…]).');
-    const { replace = false } = options;
-    if (!replace) this.#names.assertFree(entries);
+    const entries = Object.freeze(definitionsOfAll(sources, options).map(entryOf));
+    if (options.replace !== true) this.#names.assertFree(entries);
     if (entries.length === 0) return entries;
     const replaced = new Set<string>();
     const added = new Set<string>();
@@ -400,12 +396,4 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
 function sorted(values: Iterable<string>): string[] {
   return [...new Set(values)].sort(compareText);
-}
-
-/** Returns what to do with a value that was given in place of a list of tools. */
-function adviceForList(given: unknown): string {
-  if (given instanceof Promise) return AWAIT;
-  if (typeof given === 'string') return 'Load the tools of files with loadTools of tooldex/load.';
-  const isTool = typeof given !== 'object' || given === null || isToolDefinition(given) || !(isPlainObject(given) || Object.prototype.toString.call(given) === '[object Module]');
-  return isTool ? 'register takes a single one.' : 'Give the values of a module or an object: registerAll(Object.values(module)).';
 }

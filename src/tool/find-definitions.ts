@@ -1,6 +1,6 @@
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
-import { describeValue } from '../core/plain-data.js';
+import { AWAIT, expectedGot, invalidArgument } from '../core/issues.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
 import { classOptions, inheritance, invalidDecoration, methodOptions } from './tool-decorator.js';
 import type { ResolvedOptions } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
@@ -127,4 +127,24 @@ function workOf(declaredOn: object, key: PropertyKey, holder: () => object): Exe
   const work: Execute = (input, context) => (holder() as Record<PropertyKey, Execute>)[key]!(input, context);
   const method: unknown = Reflect.get(declaredOn, key);
   return Object.defineProperty(work, 'length', { value: typeof method === 'function' ? method.length : work.length });
+}
+
+/**
+ * Returns the tools of a list of sources, for a registry.
+ *
+ * @throws ToolError as `findDefinitions`, and `INVALID_ARGUMENT` for what is no list, or for options that are none.
+ */
+export function definitionsOfAll(sources: unknown, options: unknown): readonly ToolDefinition[] {
+  if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources)) throw invalidArgument('a list of tools', sources, adviceForList(sources));
+  const found = [...(sources as Iterable<unknown>)].flatMap(findDefinitions);
+  if (!isPlainObject(options) || Object.keys(options).some((key) => key !== 'replace')) throw invalidArgument('{ replace } or nothing as the second argument', options, 'Register several tools with registerAll([…]).');
+  return found;
+}
+
+/** Returns what to do with a value that was given in place of a list of tools. */
+function adviceForList(given: unknown): string {
+  if (given instanceof Promise) return AWAIT;
+  if (typeof given === 'string') return 'Load the tools of files with loadTools of tooldex/load.';
+  const isTool = typeof given !== 'object' || given === null || isToolDefinition(given) || !(isPlainObject(given) || Object.prototype.toString.call(given) === '[object Module]');
+  return isTool ? 'register takes a single one.' : 'Give the values of a module or an object: registerAll(Object.values(module)).';
 }
