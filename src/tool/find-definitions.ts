@@ -36,7 +36,7 @@ export function findDefinitions(source: unknown): readonly ToolDefinition[] {
   return found;
 }
 
-/** What to do with values that are often given in place of a tool. */
+/** The advice for values that are often given in place of a tool. */
 const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advice: string])[] = [
   [Array.isArray, 'Register the tools of a list with registerAll(list)'],
   [(source) => source instanceof Promise, 'Await it first'],
