@@ -100,7 +100,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   #revision = 0;
 
   constructor(options: RegistryOptions = {}) {
-    if (!isPlainObject(options as unknown) || isToolDefinition(options)) throw invalidArgument('the options of a registry, or none', options, 'Register tools afterwards: registry.registerAll([…]).');
+    if (Array.isArray(options) || typeof options !== 'object' || isToolDefinition(options)) throw invalidArgument('the options of a registry, or none', options, 'Register tools afterwards: registry.registerAll([…]).');
     this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
     this.metrics = this.#matcher.metrics;
     this.#search = new SearchIndex(options.relatedWords);
