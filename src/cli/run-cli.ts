@@ -25,6 +25,7 @@ const COMMANDS: readonly (readonly [usage: string, about: string, family: () => 
   ['search <request...>', 'the tools that fit a request, with reasons', find],
   ['select <request...>', 'the tools a model would see for a request, why, and what they cost', find],
   ['export', 'the tools as JSON for a model API or for MCP', find],
+  ['init', 'writes a first tool, its test and a configuration into a project; asks before it overwrites', async () => (await import('./commands/init.js')).INIT_COMMANDS],
   ['lint', 'what to fix in the metadata; exits with 1 when there is something', check],
   ['validate <files...>', 'everything that is wrong in manifest files, or in folders of them; exits with 1 when there is an error', check],
   ['run <tool>', 'runs one tool, and asks before it changes something', run],

@@ -1,0 +1,66 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Consumer } from './consumer.js';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const consumers: Consumer[] = [];
+afterAll(() => consumers.forEach((each) => each.remove()));
+
+function project(manifest: object, ...packages: string[]): Consumer {
+  const consumer = new Consumer(...packages);
+  consumers.push(consumer);
+  writeFileSync(consumer.path('package.json'), JSON.stringify(manifest));
+  return consumer;
+}
+
+const init = ({ folder }: Consumer, ...options: string[]) => spawnSync(process.execPath, [CLI, 'init', ...options], { cwd: folder, encoding: 'utf8', input: '' });
+
+describe('tooldex init', () => {
+  it.each([
+    ['CommonJS', { dependencies: { tooldex: '*', zod: '*' } }, [], '--test tools/word-count.test.js'],
+    ['ES modules', { type: 'module', dependencies: { tooldex: '*', zod: '*' } }, [], '--test tools/word-count.test.js'],
+    ['TypeScript', { type: 'module', devDependencies: { typescript: '*', tsx: '*' } }, ['tsx', 'typescript'], '--import tsx --test tools/word-count.test.ts'],
+    ['TypeScript with vitest', { type: 'module', devDependencies: { typescript: '*', vitest: '*' } }, ['vitest', 'tsx', 'typescript'], 'node_modules/vitest/vitest.mjs run tools/word-count.test.ts'],
+  ])('writes a tool and a test that pass in a project of %s', (_, manifest, packages, run) => {
+    const consumer = project(manifest, ...packages);
+    const { status, stdout, stderr } = init(consumer);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(run.replace('node_modules/vitest/vitest.mjs', 'vitest'));
+    execFileSync(process.execPath, run.split(' '), { cwd: consumer.folder, encoding: 'utf8' });
+    const listed = JSON.parse(execFileSync(process.execPath, [CLI, 'lint', '--tools', `tools/word-count.${run.includes('.ts') ? 'ts' : 'js'}`, '--json'], { cwd: consumer.folder, encoding: 'utf8' })) as { findings?: unknown[] } | unknown[];
+    expect(Array.isArray(listed) ? listed : listed.findings).toEqual([]);
+  });
+
+  it('keeps what exists when nobody agrees to replace it, and replaces it with --yes', () => {
+    const consumer = project({ type: 'module' });
+    mkdirSync(consumer.path('tools'));
+    writeFileSync(consumer.path('tools/word-count.js'), 'mine');
+    const { status, stderr } = init(consumer);
+    expect([status, stderr]).toEqual([4, expect.stringContaining('kept tools/word-count.js')]);
+    expect(readFileSync(consumer.path('tools/word-count.js'), 'utf8')).toBe('mine');
+    expect(existsSync(consumer.path('tools/word-count.test.js'))).toBe(true);
+    expect(init(consumer, '--yes').status).toBe(0);
+    expect(readFileSync(consumer.path('tools/word-count.js'), 'utf8')).toContain('defineTool');
+  });
+
+  it('shows the files and writes none with --dry-run', () => {
+    const consumer = project({});
+    const { status, stdout } = init(consumer, '--dry-run');
+    expect([status, existsSync(join(consumer.folder, 'tools'))]).toEqual([0, false]);
+    expect(stdout).toContain("require('tooldex')");
+  });
+
+  it('says as JSON what it wrote, what it kept and what comes next', () => {
+    const { stdout } = init(project({ devDependencies: { vitest: '*', typescript: '*' } }), '--json');
+    expect(JSON.parse(stdout)).toEqual({
+      project: { typescript: true, commonjs: false, runner: 'vitest', missing: ['tooldex', 'zod'] },
+      written: ['tools/word-count.ts', 'tools/word-count.test.ts', 'tooldex.config.json'],
+      kept: [],
+      dry_run: false,
+      next: ['npm install tooldex zod', 'npx vitest run tools/word-count.test.ts', 'npx tooldex list --tools "tools/*.{js,ts}"', 'npx tooldex lint --tools "tools/*.{js,ts}"'],
+    });
+  });
+});
