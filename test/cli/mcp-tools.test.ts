@@ -53,7 +53,7 @@ describe('tooldex --mcp', () => {
     expect(await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', ...input, '--yes', 'high'])).toMatchObject({ code: 0, out: 'Echo: hello\n' });
   });
 
-  it('holds back what the lock file does not know', async () => {
+  it('withholds what the lock file does not know', async () => {
     const demo = new Demo('read');
     configure({ demo: demo.start });
     await tooldex(['mcp', 'pins', 'approve', '--all', '--yes']);

@@ -67,7 +67,7 @@ describe('the derived sets', () => {
     expect(registry.getConflictingTools('unknown').size).toBe(6);
   });
 
-  it('say of a name as models write it whether a yes is needed: by alias too, and for unknown names', () => {
+  it('say of a name as models write it whether approval is needed: by alias too, and for unknown names', () => {
     const registry = registryOf({ name: 'read', accessMode: 'readonly' }, { name: 'remove', accessMode: 'write', aliases: ['rm'] });
     expect(['read', 'remove', 'rm', 'raed', '__proto__'].map((name) => registry.requiresApproval(name))).toEqual([false, true, true, true, true]);
   });
@@ -213,7 +213,7 @@ describe('the matching metrics', () => {
     expect(registry.metrics.topCategories.map(({ name }) => name)).toEqual(['c0', 'c1', 'c10', 'c11', 'c2']);
   });
 
-  it('start anew after a reset, and survive changes of the registry', () => {
+  it('start again after a reset, and survive changes of the registry', () => {
     const registry = measured();
     registry.getToolsMatchingTextScored('git');
     registry.detectCategoriesFromText('git');

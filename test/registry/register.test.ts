@@ -228,7 +228,7 @@ describe('aliases under replacement', () => {
     expect(registry.get('x')).toBeUndefined();
   });
 
-  it('count as claimed anew when their tool is replaced', () => {
+  it('count as claimed again when their tool is replaced', () => {
     const registry = registryOf({ name: 'a', aliases: ['x'] });
     registry.register(sample({ name: 'b', aliases: ['x'] }), replace);
     registry.register(sample({ name: 'a', aliases: ['x'] }), replace);

@@ -94,7 +94,7 @@ describe('the modes', () => {
     expect([verdict('write', 'unattended'), verdict('write', 'default')]).toEqual(['allow', 'allow']);
   });
 
-  it('never turn a question into a yes by the mode of a call', () => {
+  it('never turn a question into an approval by the mode of a call', () => {
     const policy = policyOver([{ accessMode: 'write' }], { allow: ['*'] });
     for (const mode of [undefined, 'default', 'allow-list'] as const) expect(policy.decide({ id: '1', name: 'sample', input: {} }, mode && { mode }).verdict).toBe('confirm');
   });

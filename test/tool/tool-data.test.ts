@@ -98,7 +98,7 @@ describe('stored tools and their code', () => {
     expect(toolsFromJson(stored(sample())).missing).toEqual([{ name: 'sample', parts: ['execute'] }]);
   });
 
-  it('need no work where a person or a provider answers', () => {
+  it('need no work where a user or a provider answers', () => {
     expect(toolsFromJson(stored(sample({ manual: true }), sample({ name: 'other', manual: true, execute: work }), sample({ name: 'third', providers: [{ name: 'x' }] }))).tools.map(({ name }) => name)).toEqual(['sample', 'other', 'third']);
   });
 

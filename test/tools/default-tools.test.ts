@@ -117,7 +117,7 @@ describe('the bundled tools', () => {
     }
   });
 
-  it('have nothing to mend', () => expect(lintTools(registry)).toEqual([]));
+  it('have nothing to fix', () => expect(lintTools(registry)).toEqual([]));
 
   it('have no two keywords that match the same words', () => {
     for (const { name, keywords, mandatoryKeywords } of registry) {

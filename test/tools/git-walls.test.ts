@@ -269,7 +269,7 @@ describe('files with secrets', () => {
     expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt', 'sub/open.txt']);
   });
 
-  it('are not committed when somebody staged them, but can be taken out of the repository', async () => {
+  it('are not committed when they are staged, but can be taken out of the repository', async () => {
     await put('.env', 'hunter1\n');
     await put('a.txt', 'changed\n');
     git('add', '.env');

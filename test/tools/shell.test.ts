@@ -80,7 +80,7 @@ describe('run_shell', () => {
     await expect(shell('true', { cwd: '/' })).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
   });
 
-  it('asks a person every time and raises its danger by the command', () => {
+  it('needs approval every time and raises its danger by the command', () => {
     const entry = entryOf(findDefinitions(RunShell)[0]!);
     expect(entry.definition.requiresConsent).toBe(true);
     const danger = (command: string) => entry.definition.dangerFor?.({ command, cwd: '.' });

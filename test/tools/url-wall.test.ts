@@ -287,7 +287,7 @@ describe('guardedFetch', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('checks a redirect to the same name anew', async () => {
+  it('checks a redirect to the same name again', async () => {
     const server = await serve((_request, response) => response.writeHead(302, { location: '/again' }).end());
     const { resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
     const wall = new UrlWall({ allowPrivate: true, resolve });
