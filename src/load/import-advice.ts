@@ -9,7 +9,7 @@ const RELATIVE_IMPORT = /(?:from|import|import\(|require\()\s*['"](\.{1,2}\/[^'"
 const MOST_FILES = 200;
 
 const INSTALL_TSX = 'Install tsx: npm install --save-dev tsx.';
-const NO_SYNTAX = 'or write the tool without decorator syntax, as defineTool({ … })';
+const NO_SYNTAX = 'or write the tool without decorator syntax, as tool({ … })(class { … }) or defineTool({ … })';
 
 /**
  * Returns what to do about a file that could not be imported, where Node's message does not say it; `undefined` where it does.
