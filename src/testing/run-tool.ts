@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
-import { anObject, checkOptions, once, text, type FieldsOf } from '../core/options.js';
+import { checkOptions, once, text, type FieldsOf } from '../core/options.js';
+import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ExecuteOptions, ToolExecutorOptions } from '../execution/executor-options.js';
 import { readResult } from '../execution/read-result.js';
@@ -39,7 +40,8 @@ const schema = once(() => z.strictObject({
   name: text().optional(),
   answers: z.custom<NonNullable<RunToolOptions['answers']>>((value) => Array.isArray(value) || typeof value === 'function', 'a list of answers, or a function that answers').optional(),
   approve: z.custom<boolean | Confirm>((value) => typeof value === 'boolean' || typeof value === 'function', 'true, false, or a function that decides').optional(),
-  executor: anObject<NonNullable<RunToolOptions['executor']>>('options of the executor').optional(),
+  // An executor in their place would be read for options that it does not have, and its policy would not be asked.
+  executor: z.custom<NonNullable<RunToolOptions['executor']>>(isPlainObject, 'the options of an executor as a plain object').optional(),
   principal: any(), scopes: any(), flags: any(), persona: any(), conversationId: any(), mode: any(), policy: any(), signal: any(), idempotencyKey: any(), context: any(),
 } satisfies FieldsOf<RunToolOptions>));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askUser, defineTool, fail, halt, tool, type PendingApproval, type PendingManualCall, type PendingQuestion, type ToolContext } from '../../src/index.js';
+import { askUser, defineTool, fail, halt, tool, ToolExecutor, ToolMetadataRegistry, type PendingApproval, type PendingManualCall, type PendingQuestion, type ToolContext } from '../../src/index.js';
 import { FakeProvider, ManualClock, runTool } from '../../src/testing.js';
 
 const double = defineTool({ name: 'double', description: 'd', accessMode: 'readonly', inputSchema: z.object({ n: z.coerce.number().max(10) }), outputSchema: z.number().max(15), execute: ({ n }) => n * 2 });
@@ -106,6 +106,7 @@ describe('runTool', () => {
     await expect(runTool(double, { n: 1 }, { aprove: true } as never)).rejects.toThrow(/approve/);
     await expect(runTool(double, { n: 1 }, { approve: 'yes' } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(runTool(double, { n: 1 }, { answers: 'yes' } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(runTool(double, { n: 1 }, { executor: new ToolExecutor({ registry: new ToolMetadataRegistry() }) } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('the options of an executor') as string });
     await expect(runTool(double, { n: 1 }, { executor: { timeoutMs: 'long' } } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 });
