@@ -31,7 +31,7 @@ export interface AroundStack {
 
 const NONE: AroundStack = Object.freeze({ id: 0, list: Object.freeze([]) });
 
-/** The functions around the work of an executor's calls. A call keeps those that were in use when it began. */
+/** The functions around the work of an executor's calls. A call keeps those that were in use when it was looked for in the cache. */
 export class Arounds {
   current = NONE;
   #changes = 0;

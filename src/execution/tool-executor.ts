@@ -139,9 +139,9 @@ export class ToolExecutor {
   /**
    * Checks a call and asks the policy, for programs that ask or show something before the call runs.
    *
-   * `execute` then runs it without copying, checking or deciding again, once, as long as the tool is the same and the
-   * context (principal, scopes, persona, conversation, mode, policy, `context`) too; a decision counts for five seconds, after which the policy
-   * is asked again. In all other cases, and with an `approval`, it makes a whole pass. Nothing else need be remembered.
+   * `execute` then runs it without copying, checking or deciding again, once, as long as the tool and what the policy reads of
+   * the caller (principal, scopes, flags, persona, conversation, mode, policy, `context`) are the same; a decision counts for five
+   * seconds, after which the policy is asked again. In all other cases, and with an `approval`, it makes a whole pass. Nothing else need be remembered.
    *
    * @returns a `CheckedCall`, whose `decision` is `allow` or `confirm`; or the call's outcome (`status` other than `checked`)
    * when it is over already: `denied`, or an `error` such as a refused input.

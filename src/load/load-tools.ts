@@ -107,6 +107,8 @@ function addTool(registry: ToolMetadataRegistry, origins: Map<string, Origin[]>,
     return expectedGot('a name that no other tool has', `${whose}, which ${taken} in ${place === file ? 'the same file' : place}`, 'Rename one of them.');
   }
   registry.register(entry.definition);
+  // One of the same name may have been refused before, for its alias.
+  origins.set(entry.name, [tool, ...known]);
   return undefined;
 }
 

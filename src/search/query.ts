@@ -51,7 +51,7 @@ export interface QueryPlan {
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
 }
 
-/** Stems with which users talk to a helper, and which tools rarely mean: they count about half. */
+/** Stems with which users talk to a helper, and which tools rarely mean: they count less (`RANKING.chatty`). */
 export const CHATTY: ReadonlySet<string> = new Set(
   (
     'please need help want wish like love show give tell find get know look looking let make sure use using able also could would ' +

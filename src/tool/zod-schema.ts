@@ -81,7 +81,7 @@ function withoutMarks(node: unknown, path: Issue['path'], issues: Issue[]): unkn
   );
 }
 
-/** The keywords that are left out of a place, as `properties` is: the schema's author has not written them. */
+/** The keywords that an issue's path leaves out, as it does `properties`: zod writes them, not the schema's author. */
 const BRANCHES: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
 
 /** Leaves out the branches of a union that no JSON meets, unless only null is left. */

@@ -19,6 +19,16 @@ describe('loadTools', () => {
     expect([...registry].map(({ name }) => [name, fileOf.get(name)])).toEqual([['four', 'more.mjs'], ['one', 'src/a.mjs'], ['two', 'src/a.mjs'], ['three', 'src/deep/b.mjs']]);
   });
 
+  it('names the file of the tool that is there, also when another of its name was refused for an alias', async () => {
+    const cwd = cli.project({
+      'a.mjs': `DEFINE export const x = ${toolText('x')};`,
+      'b.mjs': `DEFINE export const y = defineTool({ name: 'y', aliases: ['x'], description: 'The first y', inputSchema: {}, execute: () => 'b' });`,
+      'c.mjs': `DEFINE export const y = ${toolText('y')};`,
+    });
+    const { fileOf, problems } = await loadTools('*.mjs', { cwd });
+    expect([fileOf.get('y'), problems.map(({ file }) => file)]).toEqual(['c.mjs', ['b.mjs']]);
+  });
+
   it('loads TypeScript with decorators through tsx', async () => {
     const cwd = cli.project({ 'a.ts': `DEFINE @tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } }` });
     const { tools, problems } = await loadTools('a.ts', { cwd });
