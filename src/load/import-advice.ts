@@ -22,6 +22,9 @@ export function importAdvice(cause: unknown, path: string, cwd: string): string 
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION') return `This version of Node imports no TypeScript. ${INSTALL_TSX} Then load the TypeScript file itself`;
   // Other errors of this name are about what a module exports.
   if (name !== 'SyntaxError' || !/unexpected|invalid|decorator|not supported/i.test(message)) return undefined;
+  // Thrown by code that ran, as by JSON.parse: what a compiler refuses was thrown within Node.
+  const [thrownAt] = /^ +at .*$/m.exec(cause.stack ?? '') ?? [];
+  if (thrownAt !== undefined && !thrownAt.includes('node:')) return undefined;
   const found = decoratorIn(path);
   if (found !== undefined) {
     const how = isTypeScript(found.path) ? INSTALL_TSX.replace(/\.$/, ',') : 'Name the file .ts and install tsx, compile it before with what docs/toolchains.md of tooldex has for your compiler,';

@@ -29,6 +29,12 @@ describe('loadTools', () => {
     expect([fileOf.get('y'), problems.map(({ file }) => file)]).toEqual(['c.mjs', ['b.mjs']]);
   });
 
+  it('says nothing of decorators where the code of a decorated file throws a SyntaxError', async () => {
+    const cwd = cli.project({ 'a.ts': `DEFINE @tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } } JSON.parse('bad');` });
+    const { problems } = await loadTools('a.ts', { cwd });
+    expect(problems).toEqual([{ file: 'a.ts', reason: expect.not.stringContaining('decorator') as string }]);
+  });
+
   it('loads TypeScript with decorators through tsx', async () => {
     const cwd = cli.project({ 'a.ts': `DEFINE @tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } }` });
     const { tools, problems } = await loadTools('a.ts', { cwd });
