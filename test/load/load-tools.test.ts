@@ -30,7 +30,7 @@ describe('loadTools', () => {
   });
 
   it('says nothing of decorators where the code of a decorated file throws a SyntaxError', async () => {
-    const cwd = cli.project({ 'a.ts': `DEFINE @tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } } JSON.parse('bad');` });
+    const cwd = cli.project({ 'a.ts': `DEFINE\n@tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } } JSON.parse('bad');` });
     const { problems } = await loadTools('a.ts', { cwd });
     expect(problems).toEqual([{ file: 'a.ts', reason: expect.not.stringContaining('decorator') as string }]);
   });
