@@ -12,7 +12,7 @@ export const LONGEST_RESULT = 65_536;
 /**
  * Makes what a model reads of a value: text stays text, everything else is JSON. The same value gives the same bytes.
  *
- * Where there are more than 65,536 characters the model reads the beginning, as text; data nested very deep is given as text too.
+ * The model reads the beginning, as text, of anything longer than 65,536 characters; data nested very deep is given as text too.
  *
  * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that JSON would show as empty.
  */

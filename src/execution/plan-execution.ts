@@ -52,7 +52,7 @@ export interface ExecutionPlan {
  * console.log(plan.calls[2]?.after?.reason); // after call 0, write: both touch file:a.txt
  * ```
  *
- * What conflicts, by access mode and execution category of the tools:
+ * The conflicts, by access mode and execution category of the tools:
  * - a tool that is `mixed` in either, or unknown, runs alone;
  * - two calls of which one or both write (`write` or `execute` in either), unless both say what they touch (`conflictKeys`)
  *   and neither writes what the other reads or writes; a key is read as a path (`./a.txt` is `a.txt`), and one that ends in `/`,

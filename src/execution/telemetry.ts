@@ -14,7 +14,7 @@ const WATCHER_SHARE = 0.1;
 /**
  * Carries a call out with telemetry around it, once.
  *
- * What watches a call must not be able to lose its outcome, or the caller would make the call again: telemetry that throws,
+ * Telemetry must not be able to lose the outcome of a call, or the caller would make the call again: telemetry that throws,
  * does not begin the call or does not end is left alone.
  *
  * @param settle carries the call out, and is told how much of its time has passed.

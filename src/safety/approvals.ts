@@ -176,7 +176,7 @@ export class Approvals {
   /**
    * Uses an approval up. Of many attempts, in any number of processes, at most one succeeds.
    *
-   * What became of an attempt that the store did not answer is asked for about two seconds, or until the signal fires.
+   * The store is asked for the fate of an attempt that it did not answer, for about two seconds, or until the signal fires.
    *
    * @throws ToolError `INVALID_APPROVAL` when it is changed, used, expired or unknown to the store, or the store was restarted
    * since; `STATE_UNAVAILABLE`, after which it may be used up unless `details.sent` is `false`.

@@ -19,7 +19,7 @@ export interface Candidates {
   readonly documents: Uint32Array;
   /** Bounds that the score of each before name coverage cannot exceed. */
   readonly bounds: Float32Array;
-  /** The rarity of each term's word or one that stands in; 0 where no tool has any. */
+  /** The rarity of each term, of its word or of one that stands in; 0 where no tool has either. */
   readonly relatedRarities: readonly number[];
 }
 

@@ -58,7 +58,7 @@ const NONE: readonly never[] = Object.freeze([]);
  *
  * Words and stems have numbers, given in order of first use. The words score a document; the postings tell which documents
  * are worth it. Tools are indexed at the first search after they came: many programs register tools and never search.
- * What is counted does not depend on the order in which tools came and went.
+ * The counts do not depend on the order in which tools came and went.
  */
 export class InvertedIndex {
   /** Another object whenever what is counted changes. */

@@ -31,7 +31,7 @@ export interface Usage {
   /**
    * Learns what another registry, or this one earlier, had exported; all or nothing.
    *
-   * Of two votes for one tool on the same request the stronger counts, so the order of merges does not matter (unless
+   * The stronger of two votes for one tool on the same request counts, so the order of merges does not matter (unless
    * more requests come together than are kept), and merging the same twice changes nothing.
    *
    * @throws ToolError `INVALID_ARGUMENT` with `details.issues` when the data is not what `export` gave.

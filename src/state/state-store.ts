@@ -6,7 +6,7 @@
  * case after some seconds: callers decide whether to go on alone (health, cache) or to refuse (approvals, budgets).
  * After such an error the operation may or may not have happened; `details.sent: false` says that it did not.
  *
- * What was written stays as long as `now()` tells the same identity, unless it is removed or its lifetime ends: no
+ * A value that was written stays as long as `now()` tells the same identity, unless it is removed or its lifetime ends: no
  * store evicts a key to make room. After a restart or a failover a store may hold an older state; a write that depends
  * on an earlier one names the `identity` of that time, and is refused in the same step.
  *

@@ -11,7 +11,7 @@ type Returned<Out> = Out | ToolResult<Out>;
 /**
  * A tool, checked and frozen: what its author declared, and its work. It is in no registry until it is registered.
  *
- * What the work needs of the program (`ToolContext<Context>`) is not part of the type: tools of all kinds share a registry.
+ * The context that the work needs (`ToolContext<Context>`) is not part of the type: tools of all kinds share a registry.
  */
 export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema, Name extends string = string, Result = SchemaInput<Out>> = ToolOptions<In, Out> & {
   readonly name: Name;

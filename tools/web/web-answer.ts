@@ -14,7 +14,7 @@ export function urlInput(): z.ZodString {
 /**
  * A URL in one form: host in lower case without trailing dots, no usual port, letters not escaped.
  *
- * What is no URL stays as it is, for the wall to refuse.
+ * Text that is no URL stays as it is, for the wall to refuse.
  */
 function canonicalUrl(text: string): string {
   if (!URL.canParse(text)) return text;

@@ -36,7 +36,7 @@ interface Kept {
  * A store of sessions that processes share: each change is kept before the next begins, and of two processes that go on with the same
  * session one wins.
  *
- * What is decided about a session is kept when it goes on, or by `save`. A session that was running when its process ended
+ * Decisions about a session are kept when it goes on, or by `save`. A session that was running when its process ended
  * opens as it was kept last: calls that had begun are uncertain. After a restart of the store, which may have brought
  * back an older state, calls that were approved or not begun need a decision again.
  *

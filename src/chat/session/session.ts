@@ -39,7 +39,7 @@ export interface RunSessionOptions {
   readonly acceptChangedTools?: boolean;
   /**
    * Hears the session at every step of the run, and the run waits for it: no call begins before it was heard as begun.
-   * What it throws ends the run. For programs that keep sessions in files of their own; a `SessionStore` needs none.
+   * An exception of it ends the run. For programs that keep sessions in files of their own; a `SessionStore` needs none.
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }

@@ -20,7 +20,7 @@ interface ForeignAISDKTool {
 /**
  * Reads tools of the AI SDK: name, description, schemas and work.
  *
- * What a tool does not say is not assumed harmless, as `importTools` has it. `needsApproval`, a function too, becomes
+ * Nothing that a tool leaves unsaid is assumed harmless, as `importTools` has it. `needsApproval`, a function too, becomes
  * `requiresConsent`. Of a tool that streams, earlier values are progress and the last one is the result. `toModelOutput`,
  * `providerOptions` and `onInput…` are left out; a tool without `execute` is manual.
  *

@@ -35,7 +35,7 @@ const schema = z.strictObject({
 /**
  * Defines tools that were made for another framework.
  *
- * What a tool does not say is not assumed harmless: without overrides it is mixed, of high danger, runs alone and is not
+ * Nothing that a tool leaves unsaid is assumed harmless: without overrides it is mixed, of high danger, runs alone and is not
  * cached. Its MCP annotations tighten that, and overrides are laid over all. Patterns of plain JSON Schemas are left to the tool.
  *
  * @param read reads one tool; it throws for what cannot be imported.

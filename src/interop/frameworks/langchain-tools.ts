@@ -130,7 +130,7 @@ interface ForeignLangChainTool {
 /**
  * Reads tools of LangChain: name, description, input schema and work.
  *
- * What a tool does not say is not assumed harmless, as `importTools` has it. The input is checked before the call, and
+ * Nothing that a tool leaves unsaid is assumed harmless, as `importTools` has it. The input is checked before the call, and
  * parsed by LangChain itself. Events are told as progress; an answer of a `returnDirect` tool halts the run; an error message
  * of the tool is its failure. Artifacts, callbacks and `extras` are left out.
  *

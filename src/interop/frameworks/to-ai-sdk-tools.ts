@@ -161,7 +161,7 @@ function schemaOf(jsonSchema: JsonSchema, validate?: (value: unknown) => Promise
 /**
  * The inputs of one tool between their check and their call: the AI SDK has a call's input checked before it names the call.
  *
- * What was checked is a frozen copy, which the AI SDK hands on; after an approval it hands on the input of the messages, for
+ * The checked input is a frozen copy, which the AI SDK hands on; after an approval it hands on the input of the messages, for
  * which the copy is looked up. Nothing is kept longer than the AI SDK keeps it.
  */
 class CheckedInputs {

@@ -70,7 +70,7 @@ const MOST_VISITS = 10_000;
 /**
  * Returns a copy of a value in which every object that a schema describes has gone through `visit`, from the inside out.
  *
- * Where a schema offers alternatives, the first counts that the value looks like.
+ * The first alternative of a schema that the value looks like counts.
  */
 export function alongSchema(value: unknown, schema: JsonSchema, visit: (object: Readonly<Record<string, unknown>>, schema: JsonSchema) => Record<string, unknown>): unknown {
   const place = { root: schema, closed: false, visits: { left: MOST_VISITS } };

@@ -35,7 +35,7 @@ export function labelOf(server: string): string {
  * Reads what a failed call means, as a tool's failure or as an error to throw.
  *
  * An error that the server answered is the tool's own failure: the server is up, and no other provider would do better.
- * What breaks on the way is thrown, so that routers count it: `PROVIDER_UNAVAILABLE` where nothing can have happened at
+ * Faults on the way are thrown, so that routers count it: `PROVIDER_UNAVAILABLE` where nothing can have happened at
  * the server, an error that is no ToolError where it may have. Texts of the server are shortened and cleaned of secrets.
  */
 export function callFailure(error: unknown, server: string, sdk: typeof McpClient): ToolResult<never> {

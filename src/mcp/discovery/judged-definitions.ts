@@ -158,7 +158,7 @@ export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boo
 /**
  * Joins a declared tool with the server's tool that answers its calls.
  *
- * Of the same name they are one tool: the handler and the schemas are the server's, the words are the declared ones where
+ * Two of the same name are one tool: the handler and the schemas are the server's, the words are the declared ones where
  * there are any, and of two statements about safety the stricter counts. A declared tool of another name keeps all that it
  * says, and takes the server's schema where it describes no input.
  *

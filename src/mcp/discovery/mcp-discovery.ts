@@ -65,7 +65,7 @@ export class McpDiscovery {
    *
    * @param options `force` asks also servers whose listing is fresh, or which are left alone after failures.
    * @throws ToolError `MISSING_PACKAGE` when a transport's package is not installed; no server was asked then.
-   * What servers do is never thrown: see `status` and `findings`.
+   * Faults of servers are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;

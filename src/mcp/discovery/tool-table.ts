@@ -94,7 +94,7 @@ type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
  * Translates all tools of a listing that the settings allow, in its order; what is wrong with one is a finding, and takes no
  * other down.
  *
- * Of two tools with one name the first is used: a later one could otherwise take over the calls of a tool that was
+ * The first of two tools with one name is used: a later one could otherwise take over the calls of a tool that was
  * looked at and approved.
  */
 export function translateListing(listing: readonly unknown[], server: McpServerSettings, settings: Pick<McpSettings, 'allowTools' | 'denyTools'>, engine?: PatternEngine): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {

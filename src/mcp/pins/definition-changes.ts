@@ -14,7 +14,7 @@ export interface DefinitionChange {
 /**
  * Returns everywhere that two definitions differ, as few and as deep places as say it all; empty only for equal ones.
  *
- * What was added or removed whole is one change. The order of keys is no difference, that of lists is one; an entry put
+ * A part that was added or removed whole is one change. The order of keys is no difference, that of lists is one; an entry put
  * into a list does not make all that follow it differ.
  */
 export function diffDefinitions(before: Json, after: Json): readonly DefinitionChange[] {

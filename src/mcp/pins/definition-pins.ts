@@ -108,7 +108,7 @@ export class DefinitionPins {
   /**
    * Says if a definition may be used; what may not is in `quarantined()` from now on.
    *
-   * Where new tools are trusted, the first definition of a tool is pinned by this. Never throws, whatever the definition.
+   * Pins the first definition of a tool where new tools are trusted. Never throws, whatever the definition.
    *
    * @param tool the definition as the server sent it.
    * @returns the reason in a sentence, for one that may not.

@@ -113,7 +113,7 @@ const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /**
  * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, and `${NAME:-default}` for one that may be missing.
  *
- * What a variable holds is taken as it is; references in it are not followed.
+ * The value of a variable is taken as it is; references in it are not followed.
  *
  * @throws ToolError `INVALID_ARGUMENT` for a variable that is not set, and for `${…}` of any other form.
  */

@@ -144,7 +144,7 @@ const DEFAULTS = Object.freeze({ sideEffects: SideEffect.NETWORK, allowParallel:
 /**
  * Returns the axes of a server's tool: those of the settings, then the hints, then the defaults of foreign tools.
  *
- * Where the settings say what the server's tools touch, hints can only tighten, trusted or not: the operator has the
+ * Hints can only tighten where the settings say what the server's tools touch, trusted or not: the operator has the
  * last word on what is harmless, and an honest warning is still heard.
  */
 function mergeAxes(annotations: unknown, { trusted, overrides }: Pick<McpServerSettings, 'trusted' | 'overrides'>): AnnotatedAxes {
