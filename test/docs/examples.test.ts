@@ -21,6 +21,8 @@ function examplesOf(page: string): string[] {
   return examples;
 }
 
+const lowered = (code: string) => transformSync(code, { loader: 'ts', target: 'es2022' }).code;
+
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)];
 const examples = pages.flatMap((page) => examplesOf(page).map((code, index) => ({ page, index, code })));
 
@@ -28,9 +30,10 @@ describe('the examples in the documents', () => {
   const files = examples.map(({ page, index, code }) => {
     const file = consumer.path(`${page.replaceAll(/[^a-z]/gi, '-')}-${index}`);
     writeFileSync(`${file}.ts`, code);
-    writeFileSync(`${file}.js`, transformSync(code, { loader: 'ts', target: 'es2022' }).code);
+    writeFileSync(`${file}.js`, lowered(code));
     return `${file}.js`;
   });
+  writeFileSync(consumer.path('ai-sdk-provider.js'), lowered(readFileSync(resolve(import.meta.dirname, 'ai-sdk-provider.ts'), 'utf8')));
   writeFileSync(consumer.path('tsconfig.json'), JSON.stringify({ extends: join(root, 'tsconfig.json'), include: ['*.ts'] }));
   writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
@@ -42,6 +45,6 @@ describe('the examples in the documents', () => {
 
   // A program that is loaded with nothing but Node, as users load it.
   it.concurrent.each(examples.map(({ page, index }, position) => ({ page, index: index + 1, file: files[position]! })))('run: $page, example $index', async ({ file }) => {
-    await promisify(execFile)(process.execPath, [file], { cwd: root });
+    await promisify(execFile)(process.execPath, ['--import', consumer.url('ai-sdk-provider.js'), file], { cwd: root });
   });
 });
