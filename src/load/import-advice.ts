@@ -27,7 +27,7 @@ export function importAdvice(cause: unknown, path: string, cwd: string): string 
   if (thrownAt !== undefined && !thrownAt.includes('node:')) return undefined;
   const found = decoratorIn(path);
   if (found !== undefined) {
-    const how = isTypeScript(found.path) ? INSTALL_TSX.replace(/\.$/, ',') : 'Name the file .ts and install tsx, compile it before with what docs/toolchains.md of tooldex has for your compiler,';
+    const how = isTypeScript(found.path) ? INSTALL_TSX.replace(/\.$/, ',') : 'Name the file .ts and install tsx, compile it before with what docs/set-up.md of tooldex has for your compiler,';
     return `${relative(cwd, found.path)}:${found.line} has a decorator (@), which Node cannot run as it stands. ${how} ${NO_SYNTAX}`;
   }
   return isTypeScript(path) ? `Node can only strip types. ${INSTALL_TSX}` : undefined;

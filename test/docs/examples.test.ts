@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { transformSync } from 'esbuild';
@@ -10,13 +10,22 @@ const root = resolve(import.meta.dirname, '../..');
 const consumer = new Consumer('ai');
 afterAll(() => consumer.remove());
 
-/** The ```ts blocks of a page, with `x; // → y` as an assertion; one after `<!-- continues -->` goes on where the block before it ended. */
-function examplesOf(page: string): string[] {
-  const examples: string[] = [];
-  for (const [, continues, code] of readFileSync(join(root, page), 'utf8').matchAll(/(<!-- continues -->\n)?```ts\n([\s\S]*?)```/g)) {
+interface Example {
+  readonly code: string;
+  /** The name that the page gives the file, so that later examples of the page can import it. */
+  readonly file?: string;
+}
+
+/**
+ * The ```ts blocks of a page, with `x; // → y` as an assertion; one after `<!-- continues -->` goes on where the block before it
+ * ended, and one that begins with ```ts [name.ts] is the file of that name.
+ */
+function examplesOf(page: string): Example[] {
+  const examples: Example[] = [];
+  for (const [, continues, file, code] of readFileSync(join(root, page), 'utf8').matchAll(/(<!-- continues -->\n)?```ts(?: \[([\w.-]+)\.ts\])?\n([\s\S]*?)```/g)) {
     const checked = code!.replaceAll(/^(.+); \/\/ → (.+)$/gm, 'deepEqual($1, $2);');
-    if (continues === undefined) examples.push(`import { deepEqual } from 'node:assert/strict';\n${checked}`);
-    else examples.push(`${examples.pop() ?? ''}\n${checked}`);
+    if (continues === undefined) examples.push({ code: `import { deepEqual } from 'node:assert/strict';\n${checked}`, ...(file !== undefined && { file }) });
+    else examples.push({ code: `${examples.pop()?.code ?? ''}\n${checked}` });
   }
   return examples;
 }
@@ -24,17 +33,19 @@ function examplesOf(page: string): string[] {
 const lowered = (code: string) => transformSync(code, { loader: 'ts', target: 'es2022' }).code;
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)];
-const examples = pages.flatMap((page) => examplesOf(page).map((code, index) => ({ page, index, code })));
+const examples = pages.flatMap((page) => examplesOf(page).map((example, index) => ({ page, index, ...example })));
 
 describe('the examples in the documents', () => {
-  const files = examples.map(({ page, index, code }) => {
-    const file = consumer.path(`${page.replaceAll(/[^a-z]/gi, '-')}-${index}`);
+  const files = examples.map(({ page, index, code, file: name = `example-${index}` }) => {
+    const folder = consumer.path(page.replaceAll(/[^a-z]/gi, '-'));
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, name);
     writeFileSync(`${file}.ts`, code);
     writeFileSync(`${file}.js`, lowered(code));
     return `${file}.js`;
   });
   writeFileSync(consumer.path('ai-sdk-provider.js'), lowered(readFileSync(resolve(import.meta.dirname, 'ai-sdk-provider.ts'), 'utf8')));
-  writeFileSync(consumer.path('tsconfig.json'), JSON.stringify({ extends: join(root, 'tsconfig.json'), include: ['*.ts'] }));
+  writeFileSync(consumer.path('tsconfig.json'), JSON.stringify({ extends: join(root, 'tsconfig.json'), include: ['*/*.ts'] }));
   writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
   it('are there', () => expect(examples.length).toBeGreaterThan(1));

@@ -253,8 +253,8 @@ describe('tools declared with @tool', () => {
     });
   });
 
-  it('are in the table of docs/toolchains.md, with what each toolchain says and the lines that it takes', () => {
-    expect(readFileSync(join(ROOT, 'docs/toolchains.md'), 'utf8')).toContain(table());
+  it('are in the table of docs/set-up.md, with what each toolchain says and the lines that it takes', () => {
+    expect(readFileSync(join(ROOT, 'docs/set-up.md'), 'utf8')).toContain(table());
   });
 });
 
