@@ -32,7 +32,7 @@ const tooldex = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', 'test/fixtures', 'test/types/{both,exported,standard,legacy}', 'test/legacy', 'test/bench/peers'] },
+  { ignores: ['dist', 'node_modules', 'docs/reference', 'docs/.vitepress/{cache,dist}', 'test/fixtures', 'test/types/{both,exported,standard,legacy}', 'test/legacy', 'test/bench/peers'] },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {
@@ -61,7 +61,7 @@ export default tseslint.config(
     plugins: { tooldex },
     rules: { 'tooldex/doc-comment': 'error' },
   },
-  { files: ['*.js'], ...tseslint.configs.disableTypeChecked },
+  { files: ['*.js', 'docs/{.vitepress,scripts}/**/*.js'], ...tseslint.configs.disableTypeChecked },
   {
     files: ['test/**/*.ts'],
     rules: { '@typescript-eslint/no-unsafe-assignment': 'off', '@typescript-eslint/no-unsafe-member-access': 'off', '@typescript-eslint/require-await': 'off' },

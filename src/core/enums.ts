@@ -5,7 +5,7 @@
  * unused ones are dropped by bundlers, and files that use them run under type stripping.
  */
 
-/** The eagerness with which a tool is offered to a model; a lower number is more important. */
+/** The eagerness with which a tool is offered to a model; a lower number is more important. @enum */
 export const Priority = Object.freeze({
   /** A tool for every selection. */
   CRITICAL: 0,
@@ -18,7 +18,7 @@ export const Priority = Object.freeze({
 });
 export type Priority = (typeof Priority)[keyof typeof Priority];
 
-/** The effect that running a tool may have on the world. */
+/** The effect that running a tool may have on the world. @enum */
 export const AccessMode = Object.freeze({
   /** Changes nothing; its results may be cached. */
   READONLY: 'readonly',
@@ -31,7 +31,7 @@ export const AccessMode = Object.freeze({
 });
 export type AccessMode = (typeof AccessMode)[keyof typeof AccessMode];
 
-/** The harm that a wrong call can do; calls from `HIGH` on need approval. */
+/** The harm that a wrong call can do; calls from `HIGH` on need approval. @enum */
 export const DangerLevel = Object.freeze({
   SAFE: 'safe',
   LOW: 'low',
@@ -41,7 +41,7 @@ export const DangerLevel = Object.freeze({
 });
 export type DangerLevel = (typeof DangerLevel)[keyof typeof DangerLevel];
 
-/** The kind of work that a call does, for planning which calls may run in parallel. */
+/** The kind of work that a call does, for planning which calls may run in parallel. @enum */
 export const ExecutionCategory = Object.freeze({
   READ_ONLY: 'read_only',
   WRITE: 'write',
@@ -52,7 +52,7 @@ export const ExecutionCategory = Object.freeze({
 });
 export type ExecutionCategory = (typeof ExecutionCategory)[keyof typeof ExecutionCategory];
 
-/** The cost of a call. */
+/** The cost of a call. @enum */
 export const CostTier = Object.freeze({
   /** Local operations. */
   FREE: 'free',
@@ -65,7 +65,7 @@ export const CostTier = Object.freeze({
 });
 export type CostTier = (typeof CostTier)[keyof typeof CostTier];
 
-/** The effects of a call, in the words of tool manifests. */
+/** The effects of a call, in the words of tool manifests. @enum */
 export const SideEffect = Object.freeze({
   NONE: 'none',
   WRITE: 'write',
@@ -81,7 +81,7 @@ export type SideEffect = (typeof SideEffect)[keyof typeof SideEffect];
 /**
  * The usual phases of an agent's work.
  *
- * Stages are open: a tool may name any other string, and lint reports those outside this list.
+ * Stages are open: a tool may name any other string, and lint reports those outside this list. @enum
  */
 export const Stage = Object.freeze({
   INITIAL: 'initial',

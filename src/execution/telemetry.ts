@@ -54,7 +54,7 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
  * const executor = new ToolExecutor({ registry, telemetry: await openTelemetry() });
  * ```
  *
- * @param options.clock measures for the metric; spans have the SDK's own time.
+ * @param options `clock` measures for the metric (the default is the system's); spans have the SDK's own time.
  * @throws ToolError `MISSING_PACKAGE` when `@opentelemetry/api` is not installed.
  */
 export async function openTelemetry({ clock = systemClock }: { readonly clock?: Clock } = {}): Promise<Telemetry> {

@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { defineConfig } from 'vitepress';
+import { referenceSidebars } from './reference-sidebar.js';
+
+const DOCS = join(import.meta.dirname, '..');
+const ROOT = join(DOCS, '..');
+const { repository } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const REPOSITORY = repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
+
+/** The guides in the order in which a user needs them; the titles are those of the sidebar. */
+const GUIDES = {
+  Start: {
+    'set-up.md': 'Set up',
+    'first-tools.md': 'Your first tools',
+    'migrating-from-lists.md': 'Migrating from lists',
+    'compared.md': 'Compared',
+    'examples/index.md': 'Examples',
+  },
+  Guides: {
+    'writing-tools.md': 'Writing tools',
+    'choosing-tools.md': 'Choosing tools',
+    'running-tools.md': 'Running tools',
+    'approvals.md': 'Approvals',
+    'questions-and-manual-tools.md': 'Questions and manual tools',
+    'chat.md': 'Chat',
+    'sessions.md': 'Sessions',
+    'mcp.md': 'MCP',
+    'frameworks.md': 'Frameworks',
+    'manifests.md': 'Manifests',
+    'bundled-tools.md': 'Bundled tools',
+    'testing-tools.md': 'Testing tools',
+    'lint.md': 'Lint',
+    'operating.md': 'Operating',
+  },
+  Reference: {
+    'reference/index.md': 'API',
+    'search-and-scoring.md': 'Search and scoring',
+    'benchmarks.md': 'Benchmarks',
+  },
+  Project: {
+    'architecture.md': 'Architecture',
+    'decisions/index.md': 'Decisions',
+  },
+};
+
+/** Pages that carry another name on GitHub, where a folder shows its README. */
+const REWRITES = { 'examples/README.md': 'examples/index.md', 'decisions/README.md': 'decisions/index.md' };
+const sourceOf = (page) => Object.entries(REWRITES).find(([, to]) => to === page)?.[0] ?? page;
+const isThere = (page) => page.startsWith('reference/') || existsSync(join(DOCS, sourceOf(page)));
+const linkTo = (page) => `/${page.replace(/(^|\/)index\.md$/, '$1').replace(/\.md$/, '')}`;
+
+const sidebar = Object.entries(GUIDES).map(([text, pages]) => ({
+  text,
+  items: Object.entries(pages).filter(([page]) => isThere(page)).map(([page, title]) => ({ text: title, link: linkTo(page) })),
+}));
+
+const decisions = () => readdirSync(join(DOCS, 'decisions')).filter((file) => /^\d/.test(file)).sort().map((file) => ({ text: /^# (.+)$/m.exec(readFileSync(join(DOCS, 'decisions', file), 'utf8'))?.[1] ?? file, link: `/decisions/${file.replace(/\.md$/, '')}` }));
+
+/** Leads links that work on GitHub to the page of the site, or to the repository where the site has none. */
+function linksAsOnGitHub(md) {
+  md.core.ruler.push('links-as-on-github', ({ tokens, env }) => {
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      if (token.type !== 'link_open') continue;
+      const [path, anchor] = token.attrGet('href').split('#');
+      if (path === '' || /^[a-z]+:|^\//i.test(path)) continue;
+      const target = relative(DOCS, join(dirname(env.realPath ?? env.path), path));
+      if (!target.startsWith('..') && target.endsWith('.md')) {
+        if (REWRITES[target] !== undefined) token.attrSet('href', `/${REWRITES[target]}${anchor === undefined ? '' : `#${anchor}`}`);
+        continue;
+      }
+      if (existsSync(join(DOCS, target, 'README.md')) || target === 'reference') token.attrSet('href', linkTo(`${target}/index.md`));
+      else if (existsSync(join(DOCS, target))) token.attrSet('href', `${REPOSITORY}/${/\.\w+$/.test(target) ? 'blob' : 'tree'}/main/${join('docs', target)}${anchor === undefined ? '' : `#${anchor}`}`);
+      else throw new Error(`Expected links to files that are there, got ${path} in ${relative(ROOT, env.path)}.`);
+    }
+  });
+}
+
+/** Names headings as GitHub does, so that one link serves both. */
+const slugify = (heading) => heading.trim().toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-');
+
+export default defineConfig({
+  title: 'tooldex',
+  description: 'Agent tools declared once: which write, which need approval, which a request needs.',
+  lang: 'en',
+  lastUpdated: false,
+  metaChunk: true,
+  rewrites: REWRITES,
+  srcExclude: ['node_modules/**', 'examples/**/node_modules/**'],
+  ignoreDeadLinks: true,
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  markdown: { anchor: { slugify }, config: linksAsOnGitHub, theme: { light: 'github-light', dark: 'github-dark' } },
+  themeConfig: {
+    search: { provider: 'local' },
+    nav: [
+      { text: 'Start', link: '/first-tools' },
+      { text: 'Guides', link: '/writing-tools' },
+      { text: 'API', link: '/reference/' },
+    ].filter(({ link }) => isThere(`${link.slice(1)}${link.endsWith('/') ? 'index' : ''}.md`)),
+    sidebar: { ...referenceSidebars(), '/decisions/': [...sidebar.slice(-1), { text: 'Decisions', items: decisions() }], '/': sidebar },
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    outline: { level: [2, 3] },
+    docFooter: { prev: false, next: false },
+  },
+});

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ReflectionKind } from 'typedoc';
+import ts from 'typescript';
+
+export const ROOT = join(import.meta.dirname, '../..');
+
+/** The entry points with their source files, in the order of package.json. */
+const { name, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+export const ENTRIES = Object.entries(exports)
+  .filter(([, targets]) => targets.import !== undefined)
+  .map(([path, targets]) => ({ name: join(name, path), file: targets.import.types.replace(/^\.\/dist\/types\//, '').replace(/\.d\.ts$/, '.ts') }));
+
+const surface = ts.transpileModule(readFileSync(join(ROOT, 'test/package/surface.ts'), 'utf8'), { compilerOptions: { module: ts.ModuleKind.ESNext } }).outputText;
+
+/** The public names by entry point, as the tests pin them. */
+export const PUBLIC = new Map(Object.entries((await import(`data:text/javascript,${encodeURIComponent(surface)}`)).SURFACE).map(([entry, { values, types }]) => [entry, new Set([...values, ...types])]));
+
+export const shortName = (module) => module.name.replace(/^tooldex\//, '');
+export const moduleOf = (reflection) => (reflection.kind === ReflectionKind.Module ? reflection : moduleOf(reflection.parent));
+export const isExported = (reflection) => PUBLIC.get(moduleOf(reflection).name).has(reflection.name);
+
+export const textOf = (parts) => (parts ?? []).map(({ text }) => text).join('').trim();
+export const summaryOf = (reflection) => textOf(reflection.comment?.summary ?? reflection.signatures?.[0]?.comment?.summary);
+
+/** Returns the text of a default, without the code block into which TypeDoc puts it. */
+export function defaultOf(reflection) {
+  const tag = reflection.comment?.blockTags?.find(({ tag }) => tag === '@default' || tag === '@defaultValue');
+  return tag === undefined ? undefined : textOf(tag.content).replace(/^```ts\n([\s\S]*)\n```$/, '$1');
+}
+
+/** Takes out what the reference does not show: values that cannot be imported, and what the bundled tools are made of. */
+export function removeInternals(project) {
+  const all = [];
+  const collect = (reflection) => reflection.traverse((child) => {
+    all.push(child);
+    collect(child);
+    return true;
+  });
+  collect(project);
+  for (const reflection of all) {
+    // Parameters that a function takes apart have no name.
+    if (reflection.name === '__namedParameters') reflection.name = 'options';
+    const isBundled = moduleOf(reflection).name === 'tooldex/tools';
+    if (isBundled && reflection.kind === ReflectionKind.Method && reflection.name === 'execute') project.removeReflection(reflection);
+    if (reflection.parent.kind !== ReflectionKind.Module || isExported(reflection)) continue;
+    const isShape = reflection.kind === ReflectionKind.Interface || reflection.kind === ReflectionKind.TypeAlias;
+    if (!isShape || (isBundled && !reflection.name.endsWith('Options'))) project.removeReflection(reflection);
+  }
+}
+
+/** Takes out the types that nothing public names any more. */
+export function removeUnreached(project, serializer) {
+  const pages = new Map(serializer.projectToObject(project, ROOT).children.flatMap(({ children }) => children.map((member) => [member.id, targetsOf(member)])));
+  const reached = new Set();
+  const reach = (id) => {
+    if (reached.has(id) || !pages.has(id)) return;
+    reached.add(id);
+    pages.get(id).forEach(reach);
+  };
+  const members = project.children.flatMap(({ children }) => children);
+  members.filter(isExported).forEach(({ id }) => reach(id));
+  for (const member of members) if (!reached.has(member.id)) project.removeReflection(member);
+}
+
+/** Returns the ids that the types of a serialized reflection refer to. */
+function targetsOf(node) {
+  if (typeof node !== 'object' || node === null) return [];
+  const own = node.type === 'reference' && typeof node.target === 'number' ? [node.target] : [];
+  return [...own, ...Object.values(node).flatMap(targetsOf)];
+}
