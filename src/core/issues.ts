@@ -44,7 +44,8 @@ export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path, message: unknownOption(key, issue.message.startsWith(KNOWN) ? issue.message.slice(KNOWN.length).split(', ') : []) }));
     const { secret = false, advice } = hintsOf(issue);
     const value = valueAt(input, path);
-    return [{ path, message: expectedGot(expectationOf(issue), secret ? kindOf(value) : describeValue(value), advice ?? (value instanceof Promise ? AWAIT : undefined)) }];
+    const meant = issue.code === 'invalid_value' && !secret ? meantBy(value, issue.values) : undefined;
+    return [{ path, message: expectedGot(expectationOf(issue), secret ? kindOf(value) : describeValue(value), advice ?? (value instanceof Promise ? AWAIT : meant)) }];
   });
 }
 
@@ -144,10 +145,33 @@ export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
 
 /** The message for an unknown option, with the name that was probably meant, or all known ones. */
 export function unknownOption(given: string, known: readonly string[]): string {
-  const begun = known.filter((name) => name.startsWith(given));
+  const begun = known.filter((name) => name.startsWith(given)).sort((one, other) => one.length - other.length);
   const close = begun.length > 1 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
   const advice = close.length > 0 ? `Did you mean ${close.map((name) => JSON.stringify(name)).join(' or ')}?` : known.length > 0 && known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
   return expectedGot('a known option', describeValue(given), advice);
+}
+
+/** Other words for the values of enums. */
+const MEANT: ReadonlyMap<string, string> = new Map([['dangerous', 'high'], ['destructive', 'critical'], ['harmless', 'safe'], ['expensive', 'high'], ['cheap', 'low'], ['read', 'read_only'], ['shell', 'execute'], ['http', 'network'], ['db', 'database']]);
+
+/** Returns which of the known names was probably meant, whatever its case and punctuation. */
+export function suggestValue(given: string, known: readonly string[]): string | undefined {
+  const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
+  if (letters(given) === '') return undefined;
+  const words = [letters(given), letters(MEANT.get(letters(given)) ?? given)];
+  return known.find((name) => words.includes(letters(name))) ?? suggestNames(given.toLowerCase(), known)[0];
+}
+
+function meantBy(given: unknown, values: readonly unknown[]): string | undefined {
+  const meant = typeof given === 'string' ? suggestValue(given, values.filter((value) => typeof value === 'string')) : undefined;
+  return meant === undefined ? undefined : `Did you mean ${JSON.stringify(meant)}?`;
+}
+
+/** The error for a value that an enum does not have, with the one that was probably meant. */
+export function unknownValue(given: unknown, allowed: Readonly<Record<string, string | number>>): ToolError {
+  const key = typeof given === 'string' ? suggestValue(given, Object.keys(allowed).map((name) => name.toLowerCase())) : undefined;
+  const values = Object.values(allowed).map((value) => JSON.stringify(value));
+  return invalidArgument(`one of ${values.join(', ')}`, given, key === undefined ? undefined : `Did you mean ${JSON.stringify(allowed[key.toUpperCase()])}?`);
 }
 
 /** Names longer than this are not misspellings of anything. */

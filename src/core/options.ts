@@ -44,7 +44,7 @@ function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
 }
 
 /** Returns which class an object is of; its constructor may be anything. */
-function instanceOf(value: unknown): string | undefined {
+export function instanceOf(value: unknown): string | undefined {
   if (!isObject(value) || Array.isArray(value) || value instanceof Promise) return undefined;
   try {
     const name: unknown = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;

@@ -147,7 +147,7 @@ export class CallChecker {
   }
 
   /** Returns what was sealed, the first time it is asked for, if the call is made in the frame for which it was decided. */
-  unseal(call: ToolCall, { options, refused }: RunningCall): { readonly accepted: AcceptedInput; readonly dated: DatedDecision | undefined } | undefined {
+  unseal(call: object, { options, refused }: RunningCall): { readonly accepted: AcceptedInput; readonly dated: DatedDecision | undefined } | undefined {
     const sealed = this.#sealed.get(call);
     if (sealed === undefined || refused !== undefined) return undefined;
     this.#sealed.delete(call);

@@ -327,6 +327,6 @@ function isAborted(result: OutcomeBody): boolean {
 
 /** Derives the key where a call has an identity that lasts, so that a repetition after a crash carries the same key. */
 function idempotencyKey({ call, options }: RunningCall, entry: ToolEntry, raw: Json): string {
-  if (options.conversationId === undefined || call.id === '') return randomUUID();
+  if (options.conversationId === undefined) return randomUUID();
   return digestOf([options.principal ?? null, options.conversationId, call.id, entry.name, raw]);
 }

@@ -7,7 +7,7 @@ import type { ToolCall } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { kindOfKey, touchesOf } from '../tool/touches.js';
 
-/** A call to be planned: its `id` may be missing, its `input` is what `conflictKeys` are asked with. */
+/** A call as a program gives it: its `id` may be missing. To be planned, its `input` is what `conflictKeys` are asked with. */
 export type PlannableCall = Omit<ToolCall, 'id'> & Partial<Pick<ToolCall, 'id'>>;
 
 /** A call and its place in a plan. */

@@ -11,6 +11,7 @@ import type { Question } from '../tool/question.js';
 import { jsonSchemaOf } from '../tool/tool-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecuteAllOptions, ExecuteOptions, ExecutorFrame } from './executor-options.js';
+import type { PlannableCall } from './plan-execution.js';
 
 /** Characters of a tool's name that are told, when there is no such tool. */
 const LONGEST_NAME = 128;
@@ -37,7 +38,7 @@ export class RunningCall {
   #settled = false;
   #told: Pick<Decision, 'danger'> | undefined;
 
-  constructor(call: ToolCall, options: ExecuteOptions, frame: ExecutorFrame) {
+  constructor(call: PlannableCall, options: ExecuteOptions, frame: ExecutorFrame) {
     this.#call = copyCall(call);
     try {
       assertCall(call);
@@ -137,12 +138,12 @@ function outputSchemaOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'o
 /** Calls that were read here: reading them again would give the same. */
 const READ = new WeakSet<object>();
 
-/** Returns a call as it is now; one that cannot be read has no name, so that no tool is its. */
+/** Returns a call as it is now, with an id of its own if it came without; one that cannot be read has no name, so that no tool is its. */
 function copyCall(call: unknown): ToolCall {
   try {
     if (READ.has(call as object)) return call as ToolCall;
     const { id, name, input } = call as Record<string, unknown>;
-    return readCall(typeof id === 'string' ? id : '', typeof name === 'string' ? name : '', input);
+    return readCall(typeof id === 'string' && id !== '' ? id : randomUUID(), typeof name === 'string' ? name : '', input);
   } catch {
     return readCall('', '', undefined);
   }

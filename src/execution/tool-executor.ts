@@ -25,7 +25,7 @@ import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type E
 import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
 import { RepeatGuard } from './repeat-guard.js';
-import { planExecution, type ExecutionPlan } from './plan-execution.js';
+import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
 import { cacheFrame, isCacheable, ResultCache } from './result-cache.js';
 import { CallWorker, type RunnableCall } from './call-worker.js';
 import { Places, type AbandonedCall } from './places.js';
@@ -121,8 +121,8 @@ export class ToolExecutor {
     return this.#arounds.add(around);
   }
 
-  /** Makes one call, and says what became of it. A `CheckedCall` of this executor is not checked again, see `check`. */
-  async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<ToolOutcome> {
+  /** Makes one call, and says what became of it; a call without an id gets a random one. A `CheckedCall` of this executor is not checked again, see `check`. */
+  async execute(call: PlannableCall, options: ExecuteOptions = {}): Promise<ToolOutcome> {
     const running = new RunningCall(call, options, this.#frame);
     return this.#observed(running, async () => {
       const checked = this.#checker.unseal(call, running);
@@ -146,7 +146,7 @@ export class ToolExecutor {
    * @returns a `CheckedCall`, whose `decision` is `allow` or `confirm`; or the call's outcome (`status` other than `checked`)
    * when it is over already: `denied`, or an `error` such as a refused input.
    */
-  async check(call: ToolCall, options: CheckOptions = {}): Promise<CheckedCall | ToolOutcome> {
+  async check(call: PlannableCall, options: CheckOptions = {}): Promise<CheckedCall | ToolOutcome> {
     const running = new RunningCall(call, options, this.#frame);
     const end = (body: OutcomeBody) => this.#observed(running, () => Promise.resolve(running.settle(body)));
     try {
@@ -168,7 +168,7 @@ export class ToolExecutor {
    *
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
    */
-  async executeAll(calls: readonly ToolCall[], all: ExecuteAllOptions = {}): Promise<readonly ToolOutcome[]> {
+  async executeAll(calls: readonly PlannableCall[], all: ExecuteAllOptions = {}): Promise<readonly ToolOutcome[]> {
     const { approvals, onOutcome, ...options } = copyAllOptions(all);
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
@@ -200,12 +200,12 @@ export class ToolExecutor {
    *
    * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
    */
-  async plan(calls: readonly ToolCall[]): Promise<ExecutionPlan> {
+  async plan(calls: readonly PlannableCall[]): Promise<ExecutionPlan> {
     return planExecution(this.registry, await this.#checker.plannable(copyCalls(calls)));
   }
 
   /** Returns the policy's decision for each of some calls, and which inputs would be refused. Nothing is run, and no event is sent. */
-  async dryRun(calls: readonly ToolCall[], options: ExecuteOptions = {}): Promise<readonly { readonly callId: string; readonly toolName: string; readonly decision: Decision; /** The reason why its input is refused. */ readonly refused?: string }[]> {
+  async dryRun(calls: readonly PlannableCall[], options: ExecuteOptions = {}): Promise<readonly { readonly callId: string; readonly toolName: string; readonly decision: Decision; /** The reason why its input is refused. */ readonly refused?: string }[]> {
     const context = copyOptions(options);
     return Promise.all(
       copyCalls(calls).map(async (call) => {

@@ -1,3 +1,4 @@
+import { unknownValue } from '../core/issues.js';
 import { ImmutableSet } from './immutable-set.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
@@ -13,9 +14,12 @@ const NO_NAMES: ReadonlySet<string> = new ImmutableSet<string>();
 export class FacetIndex<Value> {
   readonly #buckets = new Map<Value, Bucket>();
   readonly #valuesOf: (entry: ToolEntry) => readonly Value[];
+  readonly #allowed: Readonly<Record<string, Value & (string | number)>> | undefined;
 
-  constructor(valuesOf: (entry: ToolEntry) => readonly Value[]) {
+  /** @param allowed the enum of the property, if no other values exist. */
+  constructor(valuesOf: (entry: ToolEntry) => readonly Value[], allowed?: Readonly<Record<string, Value & (string | number)>>) {
     this.#valuesOf = valuesOf;
+    this.#allowed = allowed;
   }
 
   add(entry: ToolEntry): void {
@@ -35,9 +39,12 @@ export class FacetIndex<Value> {
     }
   }
 
-  /** The entries with this value, in registration order. */
+  /** The entries with this value, in registration order. @throws ToolError `INVALID_ARGUMENT` for a value that the enum does not have. */
   entries(value: Value): readonly ToolEntry[] {
-    return this.#buckets.get(value)?.entries() ?? NO_ENTRIES;
+    const bucket = this.#buckets.get(value);
+    if (bucket !== undefined) return bucket.entries();
+    if (this.#allowed !== undefined && !Object.values<unknown>(this.#allowed).includes(value)) throw unknownValue(value, this.#allowed);
+    return NO_ENTRIES;
   }
 
   /** The names of the tools with this value, in registration order. */

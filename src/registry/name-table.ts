@@ -1,5 +1,7 @@
 import { ToolError } from '../core/errors.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
+import { expectedGot } from '../core/issues.js';
+import { findDefinitions } from '../tool/find-definitions.js';
+import { isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 
 /**
  * A table of names and aliases with their entries.
@@ -20,14 +22,14 @@ export class NameTable {
     return this.#entries.values();
   }
 
-  /** Returns the tool with this own name. */
+  /** Returns the tool with this own name. @throws ToolError `INVALID_ARGUMENT` for a tool in place of its name. */
   named(name: string): ToolEntry | undefined {
-    return this.#entries.get(name);
+    return this.#entries.get(name) ?? assertName(name);
   }
 
-  /** Returns the tool with this own name or alias. */
+  /** Returns the tool with this own name or alias. @throws ToolError `INVALID_ARGUMENT` for a tool in place of its name. */
   resolve(name: string): ToolEntry | undefined {
-    return this.#entries.get(name) ?? this.#aliases.get(name)?.at(-1);
+    return this.#entries.get(name) ?? this.#aliases.get(name)?.at(-1) ?? assertName(name);
   }
 
   names(): string[] {
@@ -71,5 +73,23 @@ export class NameTable {
       }
       for (const name of names) batch.set(name, entry.name);
     }
+  }
+}
+
+/** Refuses a tool in place of its name; any other value is the name of no tool. */
+function assertName(given: unknown): undefined {
+  const names = typeof given === 'function' || (typeof given === 'object' && given !== null) ? namesOf(given) : [];
+  if (names.length === 0) return;
+  const advice = `Give ${names.length === 1 ? 'its name' : 'one of its names'}: ${names.slice(0, 3).map((name) => JSON.stringify(name)).join(' or ')}.`;
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('the name of a tool', 'the tool itself', advice));
+}
+
+/** Returns the names of the tools that a value is or holds, and that of an entry. */
+function namesOf(given: object): readonly string[] {
+  try {
+    const { definition } = given as { readonly definition?: unknown };
+    return findDefinitions(isToolDefinition(definition) ? definition : given).map(({ name }) => name);
+  } catch {
+    return []; // No tool, or a hostile proxy.
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
 import { concurrencyOf, conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { ImmutableSet } from './immutable-set.js';
@@ -10,7 +10,7 @@ import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js
 import type { Usage } from '../search/usage-history.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
-import { definitionsOfAll, type ToolSource } from '../tool/find-definitions.js';
+import { definitionsOfAll, findDefinitions, type ToolSource } from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
@@ -82,11 +82,11 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly metrics: MatchingMetrics;
 
   readonly #names = new NameTable();
-  readonly #priority = new FacetIndex<Priority>((entry) => [entry.priority]);
-  readonly #accessMode = new FacetIndex<AccessMode>((entry) => [entry.accessMode]);
-  readonly #dangerLevel = new FacetIndex<DangerLevel>((entry) => [entry.dangerLevel]);
-  readonly #executionCategory = new FacetIndex<ExecutionCategory>((entry) => [entry.executionCategory]);
-  readonly #costTier = new FacetIndex<CostTier>((entry) => [entry.costTier]);
+  readonly #priority = new FacetIndex<Priority>((entry) => [entry.priority], Priority);
+  readonly #accessMode = new FacetIndex<AccessMode>((entry) => [entry.accessMode], AccessMode);
+  readonly #dangerLevel = new FacetIndex<DangerLevel>((entry) => [entry.dangerLevel], DangerLevel);
+  readonly #executionCategory = new FacetIndex<ExecutionCategory>((entry) => [entry.executionCategory], ExecutionCategory);
+  readonly #costTier = new FacetIndex<CostTier>((entry) => [entry.costTier], CostTier);
   readonly #category = new FacetIndex<string>((entry) => (entry.category === undefined ? [] : [entry.category]));
   readonly #stage = new FacetIndex<string>((entry) => entry.stages);
   readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
@@ -133,7 +133,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * @throws ToolError `NOT_A_TOOL`, or `DUPLICATE_TOOL` when a name or alias is taken and `replace` is not set.
    */
   register(source: ToolSource, options: RegisterOptions = {}): readonly ToolEntry[] {
-    return this.registerAll([source], options);
+    return this.registerAll(findDefinitions(source), options);
   }
 
   /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */

@@ -1,10 +1,11 @@
 import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument } from '../core/issues.js';
+import { instanceOf } from '../core/options.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
 import { classOptions, inheritance, invalidDecoration, methodOptions } from './tool-decorator.js';
 import type { ResolvedOptions } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
-import { withDefaults } from './toolkit.js';
+import { toolkitOf, withDefaults } from './toolkit.js';
 import { createDefinition, isToolDefinition, type Execute, type ToolDefinition } from './tool-definition.js';
 
 /**
@@ -12,7 +13,7 @@ import { createDefinition, isToolDefinition, type Execute, type ToolDefinition }
  * arguments, or an instance of any decorated class. A class whose constructor requires arguments is refused: create an
  * instance of it.
  */
-export type ToolSource = ToolDefinition | (new () => unknown) | (object & { readonly prototype?: never });
+export type ToolSource = ToolDefinition | (new () => unknown) | (object & { readonly prototype?: never; readonly [Symbol.iterator]?: never; readonly then?: never });
 
 /**
  * Returns the tools that a value stands for, at least one.
@@ -20,28 +21,32 @@ export type ToolSource = ToolDefinition | (new () => unknown) | (object & { read
  * A class is not instantiated here: its instance is made, without arguments, when one of its tools first runs or its
  * `conflictKeys` are first read.
  *
+ * @param position its place in the list it comes from, for the message.
  * @throws ToolError `NOT_A_TOOL` when it holds no tool, `INVALID_ARGUMENT` for a class whose tools need an instance
  * that cannot be constructed without arguments; both with what to do.
  */
-export function findDefinitions(source: unknown): readonly ToolDefinition[] {
+export function findDefinitions(source: unknown, position?: number): readonly ToolDefinition[] {
   if (isToolDefinition(source)) return [source];
   const found = typeof source === 'function' ? fromClass(source as AnyFunction) : typeof source === 'object' && source !== null ? fromInstance(source) : [];
-  if (found.length === 0) {
-    throw new ToolError(
-      'NOT_A_TOOL',
-      `Expected a tool (made with defineTool, or a class or instance decorated with @tool), got ${typeof source === 'function' ? `the undecorated ${source.name || 'function'}` : describeValue(source)}. ` +
-        (SOURCE_ADVICE.find(([is]) => is(source))?.[1] ?? 'Wrap plain options in defineTool({…}); decorate classes or methods with @tool({…})'),
-    );
-  }
-  return found;
+  if (found.length > 0) return found;
+  const place = position === undefined ? '' : ` at position ${position} of the list`;
+  const advice = SOURCE_ADVICE.find(([is]) => is(source))?.[1] ?? `${place === '' ? '' : 'Leave it out, or make it a tool. '}Wrap plain options in defineTool({…}); decorate classes or methods with @tool({…}).`;
+  throw new ToolError('NOT_A_TOOL', expectedGot(`a tool (made with defineTool, or a class or instance decorated with @tool)${place}`, describeSource(source), advice));
+}
+
+function describeSource(source: unknown): string {
+  const toolkit = toolkitOf(source);
+  if (toolkit !== undefined) return `the toolkit ${toolkit.name || 'class'} without tool methods`;
+  return typeof source === 'function' ? `the undecorated ${source.name || 'function'}` : (instanceOf(source) ?? describeValue(source));
 }
 
 /** The advice for values that are often given in place of a tool. */
 const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advice: string])[] = [
-  [Array.isArray, 'Register the tools of a list with registerAll(list)'],
-  [(source) => source instanceof Promise, 'Await it first'],
-  [(source) => Object.prototype.toString.call(source) === '[object Module]', 'Register the exports of a module with registerAll(Object.values(module))'],
-  [(source) => typeof source === 'string', 'Register the tool itself, without its name, or load files with loadTools of tooldex/load'],
+  [Array.isArray, 'Register the tools of a list with registerAll(list).'],
+  [(source) => source instanceof Promise, AWAIT],
+  [(source) => Object.prototype.toString.call(source) === '[object Module]', 'Register the exports of a module with registerAll(Object.values(module)).'],
+  [(source) => typeof source === 'string', 'Register the tool itself, without its name, or load files with loadTools of tooldex/load.'],
+  [(source) => toolkitOf(source) !== undefined, 'Decorate its methods with @tool({…}).'],
 ];
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -136,7 +141,7 @@ function workOf(declaredOn: object, key: PropertyKey, holder: () => object): Exe
  */
 export function definitionsOfAll(sources: unknown, options: unknown): readonly ToolDefinition[] {
   if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources)) throw invalidArgument('a list of tools', sources, adviceForList(sources));
-  const found = [...(sources as Iterable<unknown>)].flatMap(findDefinitions);
+  const found = [...(sources as Iterable<unknown>)].flatMap((source, position) => findDefinitions(source, position));
   if (!isPlainObject(options) || Object.keys(options).some((key) => key !== 'replace')) throw invalidArgument('{ replace } or nothing as the second argument', options, 'Register several tools with registerAll([…]).');
   return found;
 }

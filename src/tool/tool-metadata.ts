@@ -1,14 +1,15 @@
 import type { z } from 'zod';
 import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, digestOf } from '../core/plain-data.js';
-import { expectedGot, formatIssues, suggestNames, toIssues } from '../core/issues.js';
+import { expectedGot, formatIssues, suggestNames, suggestValue, toIssues } from '../core/issues.js';
+import { PRIORITY_NAMES } from '../core/enum-order.js';
 import type { SideEffect } from '../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
 import { compileJsonSchema, isForeign } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './tool-schema.js';
 import { metadataSchema, type DeclaredMetadata } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from './tool-schema.js';
-import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, TOOL_FIELDS, valuesOf, type OptionOfKind, type OptionWithDefault, type SchemaOption } from './tool-fields.js';
+import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault, type SchemaOption } from './tool-fields.js';
 import type { ToolOptions } from './tool-options.js';
 
 /**
@@ -189,17 +190,11 @@ function issuesOfData(error: z.ZodError, plain: Readonly<Record<string, unknown>
   });
 }
 
-/** Other words for the values of axes. */
-const MEANT: ReadonlyMap<string, string> = new Map([['dangerous', 'high'], ['destructive', 'critical'], ['harmless', 'safe'], ['expensive', 'high'], ['cheap', 'low'], ['read', 'read_only'], ['shell', 'execute'], ['http', 'network'], ['db', 'database']]);
-
 function hintForValue(option: keyof ToolOptions, value: string): string {
   if (option === 'name' || option === 'aliases') {
-    const name = value.trim().replace(/[^A-Za-z0-9._-]+/g, '_');
+    const name = value.replace(/^[^A-Za-z0-9._-]+|[^A-Za-z0-9._-]+$/g, '').replace(/[^A-Za-z0-9._-]+/g, '_');
     return /[A-Za-z0-9]/.test(name) && name.length <= 128 ? ` Did you mean ${JSON.stringify(name)}?` : '';
   }
-  const values = valuesOf(TOOL_FIELDS[option].kind) ?? [];
-  const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
-  const meant = values.find((each) => [value, MEANT.get(letters(value)) ?? ''].some((word) => letters(word) === letters(each))) ?? suggestNames(value.toLowerCase(), values)[0];
-  if (meant === undefined) return '';
-  return option === 'priority' ? ` Use Priority.${meant.toUpperCase()}.` : ` Did you mean ${JSON.stringify(meant)}?`;
+  const meant = option === 'priority' ? suggestValue(value, PRIORITY_NAMES) : undefined;
+  return meant === undefined ? '' : ` Use Priority.${meant.toUpperCase()}.`;
 }

@@ -57,6 +57,13 @@ export function toolkit(defaults: ToolkitOptions, methods: Readonly<Record<strin
   };
 }
 
+/** Returns the toolkit class that a value is, or is an instance of. */
+export function toolkitOf(source: unknown): { readonly name: string } | undefined {
+  const constructor: unknown = typeof source === 'object' && source !== null ? (Object.getPrototypeOf(source) as object | null)?.constructor : source;
+  if (typeof constructor !== 'function') return undefined;
+  return [...inheritance(constructor)].some((each) => getOwnMetadata(TOOLKIT_KEY, each) !== undefined) ? constructor : undefined;
+}
+
 /** Returns a tool's options with the defaults of the toolkit that its class is, or the nearest that it extends. */
 export const withDefaults: Declared = (options, declaredOn) => {
   for (const each of inheritance(declaredOn)) {

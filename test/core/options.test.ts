@@ -44,18 +44,18 @@ describe('options', () => {
         'timeoutMs: Expected milliseconds from 1 to 2147483647, got 0.',
         'retries: Expected a whole number from 0 to 5, got 1.5.',
         'store: Expected a store, got a promise. Await it first.',
-        'inner.danger: Expected one of "low", "high", got "lo".',
+        'inner.danger: Expected one of "low", "high", got "lo". Did you mean "low"?',
         'inner: Expected a known option, got "dangre". Did you mean "danger"?',
         'Expected a known option, got "timeoutMS". Did you mean "timeoutMs"?',
         'Expected a known option, got "other". Known are name, timeoutMs, retries, store, clock, token, inner.',
       ].join('\n  '),
     );
     expect(issuesOf(error)).toHaveLength(8);
-    expect(issuesOf(error)[4]).toEqual({ path: ['inner', 'danger'], message: 'Expected one of "low", "high", got "lo".' });
+    expect(issuesOf(error)[4]).toEqual({ path: ['inner', 'danger'], message: 'Expected one of "low", "high", got "lo". Did you mean "low"?' });
   });
 
   it('are suggested where several begin as what was given', () => {
-    expect(unknownOption('max', ['maxDanger', 'maxTools', 'text'])).toBe('Expected a known option, got "max". Did you mean "maxDanger" or "maxTools"?');
+    expect(unknownOption('max', ['maxDanger', 'maxTools', 'text'])).toBe('Expected a known option, got "max". Did you mean "maxTools" or "maxDanger"?');
   });
 
   it.each([

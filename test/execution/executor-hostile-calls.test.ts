@@ -35,10 +35,22 @@ describe('a call object that is no call', () => {
     expect(events).toHaveLength(10);
   });
 
-  it('runs without an id; an id that is no text is none', async () => {
+  it('gets an id of its own when it came without; an id that is no text is none', async () => {
     const { executor } = setup([reader('read', () => 1)]);
-    expect(await executor.execute({ name: 'read' } as unknown as ToolCall)).toMatchObject({ status: 'ok', callId: '' });
-    expect(await executor.execute({ id: 7, name: 'read' } as unknown as ToolCall)).toMatchObject({ status: 'ok', callId: '' });
+    const given = [{ name: 'read' }, { name: 'read' }, { id: '', name: 'read' }, { id: 7, name: 'read' } as unknown as ToolCall];
+    const outcomes = [...(await Promise.all(given.map((call) => executor.execute(call)))), ...(await executor.executeAll(given))];
+    expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 'ok'));
+    expect(new Set(outcomes.map(({ callId }) => callId)).size).toBe(8);
+    for (const { callId } of outcomes) expect(callId).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('without an id is approved under the id that it got', async () => {
+    const { executor } = setup([writer('write', () => 1)]);
+    const asked = await executor.execute({ name: 'write', input: {} });
+    if (asked.status !== 'approval_required') throw new Error(asked.status);
+    const approval = await executor.approve(asked.pending);
+    expect(await executor.execute({ name: 'write', input: {} }, { approval })).toMatchObject({ status: 'error', code: 'INVALID_APPROVAL' });
+    expect(await executor.execute({ id: asked.callId, name: 'write', input: {} }, { approval })).toMatchObject({ status: 'ok', callId: asked.callId });
   });
 
   it('whose name answers differently each time is judged and run as one tool', async () => {

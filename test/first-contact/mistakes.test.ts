@@ -1,11 +1,15 @@
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-return -- a program in plain JavaScript */
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import * as tooldex from '../../src/index.js';
 import { loadTools } from '../../src/load.js';
 
 const { ToolExecutor, ToolMetadataRegistry, SafetyPolicy, createToolSearchTool, defineTool, lintTools, planExecution, selectTools } = tooldex;
 
 const read = defineTool({ name: 'read', description: 'Reads', inputSchema: { type: 'object', properties: { a: { type: 'number' } } }, accessMode: 'readonly', dangerLevel: 'safe', execute: () => 1 });
+const bare = { description: 'Does nothing', inputSchema: z.object({}) };
+const Greet = tooldex.tool({ ...bare, name: 'greet' })(class Greet { execute() { return 1; } });
+const Notes = tooldex.toolkit({}, { find: { ...bare, name: 'note_find' }, list: { ...bare, name: 'note_list' } })(class Notes { find() {} list() {} });
 const module: object = await import('./a-module.js');
 
 /** The package as a program in plain JavaScript uses it: everything may be given everywhere. */
@@ -19,7 +23,7 @@ const THROWN: readonly (readonly [mistake: string, make: () => unknown, ...says:
   ['new ToolExecutor({ tools })', () => new js.Executor({ tools: [read] }), 'registry: Expected a ToolMetadataRegistry', 'Expected a known option, got "tools". Known are registry,'],
   ['new ToolExecutor({ registry: [tool] })', () => new js.Executor({ registry: [read] }), 'registry: Expected a ToolMetadataRegistry, got a list of 1.'],
   ['new SafetyPolicy(registry)', () => new js.Policy(js.registry()), 'Write { registry }.'],
-  ['new SafetyPolicy({ mode: "readonly" })', () => new js.Policy({ registry: js.registry(), mode: 'readonly' }), 'mode: Expected one of "default", "read-only"', 'got "readonly"'],
+  ['new SafetyPolicy({ mode: "readonly" })', () => new js.Policy({ registry: js.registry(), mode: 'readonly' }), 'mode: Expected one of "default", "read-only"', 'got "readonly". Did you mean "read-only"?'],
   ['a policy rule with tool and effect', () => new js.Policy({ registry: js.registry(), rules: [{ tool: 'read', effect: 'deny' }] }), 'Did you mean "tools"?', 'verdict: Expected one of "allow", "confirm", "deny"'],
   ['new ToolMetadataRegistry([tool])', () => new js.Registry([read]), 'Expected the options of a registry, or none, got a list of 1. Register tools afterwards: registry.registerAll([…]).'],
   ['new ToolMetadataRegistry(tool)', () => new js.Registry(read), 'Register tools afterwards'],
@@ -38,18 +42,39 @@ const THROWN: readonly (readonly [mistake: string, make: () => unknown, ...says:
   ['registerAll(tool)', () => js.empty().registerAll(read), 'register takes a single one.'],
   ['registerAll(promise)', () => js.empty().registerAll(Promise.resolve([read])), 'got a promise. Await it first.'],
   ['registerAll("glob")', () => js.empty().registerAll('src/*.ts'), 'Load the tools of files with loadTools of tooldex/load.'],
+  ['registerAll(Object.values(module)) with a number', () => js.empty().registerAll(Object.values(module)), 'Expected a tool (made with defineTool, or a class or instance decorated with @tool) at position 0 of the list, got 1. Leave it out'],
+  ['registerAll(Object.values(module)) with a function', () => js.empty().registerAll([read, function helper() {}]), 'at position 1 of the list, got the undecorated helper. Leave it out'],
+  ['registerAll(Object.values(module)) with a schema', () => js.empty().registerAll([read, z.object({})]), 'at position 1 of the list, got an instance of ZodObject. Leave it out'],
+  ['register(a toolkit without tools)', () => js.empty().register(tooldex.toolkit({ category: 'notes' })(class Notes { find() {} })), 'got the toolkit Notes without tool methods. Decorate its methods with @tool({…}).'],
+  ['register(an instance of a toolkit without tools)', () => js.empty().register(new (tooldex.toolkit({ category: 'notes' })(class Notes { find() {} }))()), 'got the toolkit Notes without tool methods'],
+  ['register(an instance without decoration)', () => js.empty().register(new (class Plain {})()), 'got an instance of Plain. Wrap plain options'],
+  ['defineTool with a name that has blanks', () => defineTool({ ...bare, execute: () => 1, name: 'my tool!' }), 'got "my tool!". Did you mean "my_tool"?'],
+  ['defineTool with an upper-case level', () => defineTool({ ...bare, execute: () => 1, name: 'x', dangerLevel: 'LOW' as any }), 'got "LOW". Did you mean "low"?'],
   ['registerAll([[tool]])', () => js.empty().registerAll([[read]]), 'Register the tools of a list with registerAll(list)'],
   ['registerAll([promise])', () => js.empty().registerAll([Promise.resolve(read)]), 'got a promise. Await it first'],
   ['filter()', () => js.registry().filter(), 'Expected the conditions of a filter', 'got undefined', '[...registry]'],
   ['filter(function)', () => js.registry().filter(() => true), 'got a function', '[...registry]'],
   ['filter({ maxDangr })', () => js.registry().filter({ maxDangr: 'low' }), 'got "maxDangr". Did you mean "maxDanger"?'],
-  ['filter({ accessMode: "read" })', () => js.registry().filter({ accessMode: 'read' }), 'Expected one of "readonly", "write", "execute", "mixed", got "read"'],
+  ['filter({ accessMode: "read" })', () => js.registry().filter({ accessMode: 'read' }), 'Expected one of "readonly", "write", "execute", "mixed", got "read". Did you mean "readonly"?'],
+  ['getByDangerLevel("LOW")', () => js.empty().getByDangerLevel('LOW'), 'Expected one of "safe", "low", "medium", "high", "critical", got "LOW". Did you mean "low"?'],
+  ['getByDangerLevel("dangerous")', () => js.registry().getByDangerLevel('dangerous'), 'Did you mean "high"?'],
+  ['getByAccessMode("READ_ONLY")', () => js.registry().getByAccessMode('READ_ONLY'), 'got "READ_ONLY". Did you mean "readonly"?'],
+  ['getByExecutionCategory("readonly")', () => js.registry().getByExecutionCategory('readonly'), 'Did you mean "read_only"?'],
+  ['getByCostTier("cheap")', () => js.registry().getByCostTier('cheap'), 'Did you mean "low"?'],
+  ['getByPriority("high")', () => js.registry().getByPriority('high'), 'Expected one of 0, 1, 2, 3, got "high". Did you mean 1?'],
+  ['getByDangerLevel(DangerLevel.HIHG)', () => js.registry().getByDangerLevel((tooldex.DangerLevel as any).HIHG), 'Expected one of "safe", "low", "medium", "high", "critical", got undefined.'],
+  ['get(tool)', () => js.registry().get(read), 'Expected the name of a tool, got the tool itself. Give its name: "read".'],
+  ['get(entry)', () => js.registry().get(js.registry().get('read')), 'Give its name: "read".'],
+  ['has(Class)', () => js.empty().has(Greet), 'Expected the name of a tool, got the tool itself. Give its name: "greet".'],
+  ['require(instance)', () => js.empty().require(new (Greet as any)()), 'Give its name: "greet".'],
+  ['unregister(Toolkit)', () => js.empty().unregister(Notes), 'Give one of its names: "note_find" or "note_list".'],
+  ['unregister(tool)', () => js.registry().unregister(read), 'Give its name: "read".'],
   ['require("raed")', () => js.registry().require('raed'), 'Expected the name of a registered tool, got "raed"'],
   ['search()', () => js.registry().search(), 'Expected a string, got undefined'],
   ['search({ text })', () => js.registry().search({ text: 'read' }), 'Expected a string, got an object'],
   ['search(text, 5)', () => js.registry().search('read', 5), 'options of search', 'got 5'],
   ['search(text, { max })', () => js.registry().search('read', { max: 5 }), 'got "max". Known are limit, filter.'],
-  ['selectTools(registry, { max })', () => js.selectTools(js.registry(), { max: 5 }), 'text: Expected a string, got undefined', 'Did you mean "maxDanger" or "maxCostTier" or "maxTools"?'],
+  ['selectTools(registry, { max })', () => js.selectTools(js.registry(), { max: 5 }), 'text: Expected a string, got undefined', 'Did you mean "maxTools" or "maxDanger" or "maxCostTier"?'],
   ['selectTools(registry, "text")', () => js.selectTools(js.registry(), 'read'), 'got "read". Write { text: … }.'],
   ['selectTools([tool], { text })', () => js.selectTools([read], { text: 'read' }), 'Expected a ToolMetadataRegistry as the first argument, got a list of 1.', 'call selectTools(registry, { text })'],
   ['selectTools({ registry, text })', () => js.selectTools({ registry: js.registry(), text: 'read' }), 'call selectTools(registry, { text })'],

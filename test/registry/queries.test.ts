@@ -22,8 +22,24 @@ describe('looking up by label', () => {
 
   it.each([undefined, null, 5, {}, Symbol('git'), '', '  '])('finds nothing for %s', (label) => {
     const any = label as never;
-    expect([registry.getByCategory(any), registry.getByKeyword(any), registry.getByStage(any), registry.getByTaskType(any), registry.getByPriority(any), registry.getByAccessMode(any)]).toEqual([[], [], [], [], [], []]);
+    expect([registry.getByCategory(any), registry.getByKeyword(any), registry.getByStage(any), registry.getByTaskType(any)]).toEqual([[], [], [], []]);
     expect([registry.get(any), registry.has(any), registry.isAvailable(any), registry.unregister(any)]).toEqual([undefined, false, false, false]);
+  });
+
+  it.each([undefined, null, -1, 5, {}, Symbol('git'), '', 'LOW', 'toString'])('refuses %s where there are only the values of an enum', (value) => {
+    const any = value as never;
+    for (const look of [() => registry.getByPriority(any), () => registry.getByAccessMode(any), () => registry.getByDangerLevel(any), () => registry.getByExecutionCategory(any), () => registry.getByCostTier(any)]) {
+      expect(look).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/^Expected one of .*, got /) as string }));
+    }
+  });
+
+  it('refuses a tool in place of its name, which is no other tool\'s name', () => {
+    const { definition } = registry.require('a');
+    const any = definition as never;
+    for (const look of [() => registry.get(any), () => registry.has(any), () => registry.require(any), () => registry.isAvailable(any), () => registry.unregister(any), () => registry.requiresApproval(any), () => registry.getConflictingTools(any)]) {
+      expect(look).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: 'Expected the name of a tool, got the tool itself. Give its name: "a".' }));
+    }
+    expect(registry.has('a')).toBe(true);
   });
 
   it('takes names as they are written', () => {
