@@ -7,7 +7,7 @@ import { expectedGot, invalidArgument } from '../core/issues.js';
 import { EXIT } from './terminal/exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import type { CommandFamily, CommandHost, CommandOptions } from './load/options.js';
-import { paint, type Dialog, type Terminal } from './terminal/terminal.js';
+import { paint, placeText, type Dialog, type Terminal } from './terminal/terminal.js';
 
 /** The codes of errors about what was given on the command line. */
 const WRONG_USAGE: ReadonlySet<string> = new Set(['TOOL_NOT_FOUND', 'INVALID_ARGUMENT', 'INVALID_INPUT', 'UNKNOWN_CALL', 'ALREADY_RESOLVED']);
@@ -59,7 +59,7 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
         const mcp = settings === undefined ? undefined : async () => (await import('./load/load-mcp-tools.js')).loadMcpTools(settings, terminal, cwd);
         const loaded = await loadRegistry({ patterns, manifests, mcp, persona }, rootOf(options, cwd), importOptions);
         try {
-          const problems = loaded.problems.map(({ file, reason }) => `${file}: ${reason}`);
+          const problems = loaded.problems.map((each) => `${placeText(each)}: ${each.reason}`);
           if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
           if (!showsProblems && loaded.registry.size === 0) {
             exitCode = EXIT.findings;

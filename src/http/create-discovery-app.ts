@@ -9,6 +9,7 @@ import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../cor
 import { describeValue } from '../core/plain-data.js';
 import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
 import { bearerToken, createGuard, hasBody, tokenField, type GuardedRequest } from '../host/request-guard.js';
+import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
 import { contentAnswer, errorAnswer, sendAnswer, taggedAnswer, type Answer, type AnswerHeaders, type Conditions, type WireError } from './answers/answer.js';
 import { ToolJson } from './answers/tool-json.js';
 import { openApiOf } from './openapi.js';
@@ -36,6 +37,8 @@ export interface DiscoveryOptions {
   readonly page?: boolean;
   /** The number of clients that may listen to `/events` at a time. @default 32 */
   readonly maxListeners?: number;
+  /** The rules of lint that are switched off in `/findings`, or have another severity there: as `rules` of `lintTools`. @default {} */
+  readonly lintRules?: LintRules;
   readonly clock?: Clock;
 }
 
@@ -44,6 +47,7 @@ export const sharedFields = {
   allowedOrigins: z.array(origin).readonly().default([]),
   page: z.boolean().default(true),
   maxListeners: wholeBetween(0, 10_000).default(32),
+  lintRules: lintRulesField(),
   clock: clock().default(systemClock),
 };
 
@@ -83,10 +87,10 @@ export interface DiscoveryApp {
 export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): DiscoveryApp {
   const isRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
   if (!isRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
-  const { auth, allowedHosts, allowedOrigins, page, maxListeners, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
+  const { auth, allowedHosts, allowedOrigins, page, maxListeners, lintRules, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth && bearerToken(auth.token) });
   const tools = new ToolJson();
-  const routes: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute(capabilities), healthRoute];
+  const routes: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute(capabilities, lintRules), healthRoute];
   const events = new EventStream(capabilities, clock, maxListeners);
   const description = JSON.stringify(openApiOf(routes, { needsToken: auth !== undefined }));
 

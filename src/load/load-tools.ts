@@ -14,6 +14,10 @@ import { isMade, isSameCode, isSameTool, toolsOfModule, type FoundTool, type Ref
 /** A file that could not be used, or a tool in it, and why. */
 export interface LoadProblem {
   readonly file: string;
+  /** The line, from 1, where it is known. */
+  readonly line?: number;
+  /** The column, from 1. */
+  readonly column?: number;
   readonly reason: string;
 }
 

@@ -49,11 +49,21 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
         if (!tools.some((other) => other.entry.name === entry.name && isSameTool(other, tool))) tools.push(tool);
       }
     } catch (error) {
-      if (isToolError(error, 'INVALID_ARGUMENT')) refused.push({ source, reason: error.message.replace('Register an instance', 'Export an instance, or a registry that has one'), tools: error.details['tools'] as readonly string[] });
+      const unmade = unmadeClass(error);
+      if (unmade !== undefined) refused.push({ source, ...unmade });
       else if (!isToolError(error, 'NOT_A_TOOL')) throw error;
     }
   }
   return { tools, refused };
+}
+
+/** Returns what is said of a class that cannot be constructed without arguments; `undefined` for another error. */
+function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
+  if (!isToolError(error, 'INVALID_ARGUMENT')) return undefined;
+  const { className, requiredArguments: count, tools } = error.details as { className?: string; requiredArguments?: number; tools?: readonly string[] };
+  if (className === undefined || count === undefined || tools === undefined) return undefined;
+  const got = `${className || 'the class'}, whose constructor requires ${count === 1 ? 'an argument' : `${count} arguments`}`;
+  return { tools, reason: expectedGot('an instance, or a class that is constructed without arguments', got, `Export an instance, or a registry that has one: registry.register(new ${className || 'TheClass'}(…)).`) };
 }
 
 /** Returns whether the tools of a refused class are there: on an instance of it, or in a registry. */

@@ -64,7 +64,7 @@ function assertConstructible(constructor: AnyFunction, tools: readonly string[])
   if (count === 0) return;
   const name = constructor.name || 'the class';
   const advice = `Register an instance: registry.register(new ${constructor.name || 'TheClass'}(…)).`;
-  throw new ToolError('INVALID_ARGUMENT', expectedGot('an instance, or a class that is constructed without arguments', `${name}, whose constructor requires ${count === 1 ? 'an argument' : `${count} arguments`}`, advice), { details: { requiredArguments: count, tools } });
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('an instance, or a class that is constructed without arguments', `${name}, whose constructor requires ${count === 1 ? 'an argument' : `${count} arguments`}`, advice), { details: { className: constructor.name, requiredArguments: count, tools } });
 }
 
 /**

@@ -59,7 +59,7 @@ describe('tooldex export', () => {
   it('refuses options that belong to others, all at once', () => {
     const error = refusal(() => run('--to gemini --api chat --strict --max 3'));
     expect(error.code).toBe('INVALID_ARGUMENT');
-    expect(error.message).toBe('--api: expected only with --to openai; --strict: expected only with --to openai; --max: expected only with --select');
+    expect(error.message).toBe('Expected --to openai with --api, got --to gemini. Expected --to openai with --strict, got --to gemini. Expected --select with --max, got none.');
   });
 
   it.each(['--to nobody', '', '--to openai --level huge'])('refuses "%s"', (words) => {

@@ -70,7 +70,7 @@ describe('tooldex list', () => {
       expect([...new Set((JSON.parse(out) as { dangerLevel: string }[]).map(({ dangerLevel }) => dangerLevel))].sort()).toEqual(['high', 'safe']);
     }
     expect((await run('list', '--danger', 'high', 'safe')).code).toBe(2);
-    expect((await run('list', '--danger', 'high,')).err).toContain('every comma');
+    expect((await run('list', '--danger', 'high,')).err).toContain('Expected a value before and after every comma, got "high,".');
   });
 
   it('fits every terminal: stages go first, and nothing is cut where nobody reads', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
-import { createDiscoveryApp } from '../../src/http.js';
+import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
 import { defineTool } from '../../src/index.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Item, type Json } from './catalogue-fixture.js';
@@ -74,6 +74,18 @@ describe('/findings', () => {
     const missing = (tool: string) => findings.find(({ name, rule }) => name === tool && rule === 'inferred-safety')?.['message'];
     expect(missing('alpha')).toContain('declare access_mode');
     expect(missing('coded')).toContain('declare accessMode');
+  });
+
+  it('leaves out the rules that are off, and shows and counts the others at the severity that is set', async () => {
+    const root = new ManifestTree({ 'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })] }).root;
+    const capabilities = await CapabilityRegistry.load({ root });
+    const shown = async (lintRules?: DiscoveryOptions['lintRules']) => {
+      const { findings, severities } = (await (await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('/findings')).json()) as Findings;
+      return [findings.filter(({ rule }) => ['inferred-safety', 'unmatchable-keyword'].includes(rule as string)).map(({ severity, rule }) => `${severity} ${rule}`), severities['error']];
+    };
+    expect(await shown()).toEqual([['error unmatchable-keyword', 'warning inferred-safety'], 1]);
+    expect(await shown({ 'unmatchable-keyword': 'off', 'inferred-safety': 'error' })).toEqual([['error inferred-safety'], 1]);
+    expect(() => createDiscoveryApp(capabilities, { lintRules: { 'infered-safety': 'off' } as object })).toThrow('Did you mean "inferred-safety"?');
   });
 
   it('is described with its parameters and what stands beside the list', async () => {

@@ -38,9 +38,9 @@ class WatchedTerminal extends FakeTerminal {
   }
 }
 
-async function running(options: ServeCommandOptions, env: NodeJS.ProcessEnv, test: (url: string, terminal: WatchedTerminal) => Promise<void>): Promise<number> {
+async function running(options: ServeCommandOptions, env: NodeJS.ProcessEnv, test: (url: string, terminal: WatchedTerminal) => Promise<void>, cwd = process.cwd()): Promise<number> {
   const terminal = new WatchedTerminal();
-  const code = serveCatalogue(terminal, { port: 0, ...options }, process.cwd(), {}, env);
+  const code = serveCatalogue(terminal, { port: 0, ...options }, cwd, {}, env);
   await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), code]);
   try {
     await test(/http:[^\s"]+/.exec(terminal.printed)![0], terminal);
@@ -51,6 +51,16 @@ async function running(options: ServeCommandOptions, env: NodeJS.ProcessEnv, tes
 }
 
 describe('tooldex serve', () => {
+  it('judges tools by the lint rules of the project, as tooldex lint does, and refuses wrong settings', async () => {
+    const tree = new ManifestTree({ 'functions.json': [toolEntry('open', { side_effects: 'network' })], 'tooldex.config.json': { lint: { rules: { 'inferred-safety': 'error', 'no-handler': 'off' } } } });
+    await running({ manifests: '.' }, {}, async (url) => {
+      const { findings } = (await (await fetch(`${url}/findings`)).json()) as Json;
+      expect(findings.map(({ severity, rule }) => `${severity} ${rule}`)).toEqual(['error inferred-safety']);
+    }, tree.root);
+    tree.write('tooldex.config.json', { lint: { rules: { 'no-handlers': 'off' } } });
+    await expect(running({ manifests: '.' }, {}, async () => {}, tree.root)).rejects.toThrow('tooldex.config.json: ');
+  });
+
   it('shows the bundled tools, and ends with 0 when it is interrupted', async () => {
     let address = '';
     const code = await running({}, {}, async (url, terminal) => {

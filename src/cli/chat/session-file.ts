@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
 import { Session } from '../../chat/session/session.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { parseJson } from '../load/read-json.js';
+import { replaceFile } from '../load/replace-file.js';
 import { readBounded } from '../terminal/terminal.js';
 
 /** The name of the scripted model. */
@@ -49,12 +49,9 @@ export class SessionFile {
   async keep(session: Session): Promise<void> {
     if ((await this.#read()) !== this.#token) throw new ToolError('STALE_SESSION', expectedGot(`${this.#name} as it was read`, 'the changes of another program', 'Start again to go on with what it holds now.'));
     const text = `${JSON.stringify(session)}\n`;
-    const beside = join(dirname(this.#path), `.${basename(this.#path)}.${randomUUID()}.tmp`);
     try {
-      await writeFile(beside, text, { flag: 'wx', mode: 0o600 }); // What was said is nobody else's.
-      await rename(beside, this.#path);
+      await replaceFile(this.#path, text, 0o600); // What was said is nobody else's.
     } catch (error) {
-      await rm(beside, { force: true });
       throw new ToolError('INVALID_ARGUMENT', expectedGot('--session as a file that can be written', `${(error as NodeJS.ErrnoException).code ?? 'an error'} for ${this.#name}`), { cause: error });
     }
     this.#token = text;

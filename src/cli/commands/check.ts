@@ -1,21 +1,23 @@
 import { Option, type Command } from 'commander';
 import { createTwoFilesPatch } from 'diff';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { inManifestKeys } from '../../capability/manifest/define-entry.js';
-import { loadManifest, type LoadedEntry } from '../../capability/manifest/load-manifest.js';
+import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
 import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/required-flags.js';
-import { entryOf } from '../../tool/tool-definition.js';
+import { entryOf, type ToolEntry } from '../../tool/tool-definition.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { fixManifest, linesToAdd } from '../load/fix-manifest.js';
 import { lintRulesFor } from '../load/lint-settings.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { plainLine, paint, plainText, type Terminal } from '../terminal/terminal.js';
+import { replaceFile } from '../load/replace-file.js';
+import { plainLine, paint, placeText, plainText, type Terminal } from '../terminal/terminal.js';
 import { collectValues, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { amountOf, table } from '../terminal/table.js';
 
@@ -23,8 +25,12 @@ import { amountOf, table } from '../terminal/table.js';
 const FORMATS = ['table', 'json', 'github'] as const;
 type Format = (typeof FORMATS)[number];
 
-const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed`).choices(FORMATS).default('table'));
-const formatOf = ({ json, format }: CommandOptions): Format => (json === true ? 'json' : (format as Format));
+const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed (default: table)`).choices(FORMATS));
+
+function formatOf({ json, format }: CommandOptions): Format {
+  if (json === true && format !== undefined && format !== 'json') throw new ToolError('INVALID_ARGUMENT', expectedGot(`--json or --format ${format as Format}`, 'both', 'Leave one of them out.'));
+  return json === true ? 'json' : ((format as Format | undefined) ?? 'table');
+}
 
 /** Tells what is wrong with tools. */
 export const CHECK_COMMANDS: CommandFamily = {
@@ -42,68 +48,97 @@ export const CHECK_COMMANDS: CommandFamily = {
     alone(formatted(command, 'problems'), ['validate functions.json', 'validate ./manifests --format github'], (options, places) => validate(terminal, places, formatOf(options), cwd)),
 };
 
-/** A finding with the file its tool was loaded from, where there is one. */
+/** A finding and its place: the file relative to the working directory; `null` where it is not known. */
 interface Located extends LintFinding {
-  readonly file: string | undefined;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
 }
 
 /** Prints what to fix in the tools' metadata; returns 0 for nothing, 1 for findings. */
 async function lint(terminal: Terminal, cwd: string, loaded: LoadedRegistry, options: CommandOptions): Promise<number> {
-  const { registry, problems, fileOf } = loaded;
   const format = formatOf(options);
   if (options['dryRun'] === true && options['fix'] !== true) throw new ToolError('INVALID_ARGUMENT', expectedGot('--dry-run together with --fix', 'it alone'));
   const rules = await lintRulesFor(cwd, options['rule'] as readonly string[] | undefined);
-  if (options['fix'] === true) for (const line of await fix(terminal, cwd, loaded, options, lintTools(registry, { rules }))) terminal[format === 'table' ? 'out' : 'err'](line);
-  const unloaded = problems.map(({ file, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file }));
-  const linted = lintTools(registry, { rules }).map((finding): Located => {
-    const file = fileOf.get(finding.toolName);
+  const fixed = options['fix'] === true ? await fix(terminal, cwd, loaded, options, lintTools(loaded.registry, { rules })) : undefined;
+  for (const line of fixed?.told ?? []) terminal[format === 'table' ? 'out' : 'err'](line);
+  // What was written is judged as the next run will load it.
+  const { registry, problems, fileOf } = (fixed?.wrote === true ? await loaded.again?.() : undefined) ?? loaded;
+  const unloaded = problems.map(({ file, line = null, column = null, reason }): Located => ({ rule: 'load-error', severity: 'error', toolName: '', message: reason, file, line, column }));
+  const found = lintTools(registry, { rules });
+  const lines = await linesOf(new Set(found.flatMap(({ toolName }) => fileOf.get(toolName) ?? [])), cwd);
+  const linted = found.map((finding): Located => {
+    const file = fileOf.get(finding.toolName) ?? null;
     // Authors of manifests read their own keys.
-    return { ...finding, file, ...(file?.endsWith('.json') === true && { message: inManifestKeys(finding.message) }) };
+    return { ...finding, file, line: lines.get(`${file} ${finding.toolName}`) ?? null, column: null, ...(isManifest(file) && { message: inManifestKeys(finding.message) }) };
   });
   const findings = [...unloaded, ...linted];
   const off = Object.keys(rules).filter((name) => rules[name as keyof typeof rules] === 'off');
   if (format === 'json') terminal.out(JSON.stringify(findings, null, 2));
-  else if (format === 'github') for (const { severity, rule, toolName, file, message } of findings) terminal.out(annotation(severity, rule, toolName === '' ? message : `${toolName}: ${plainLine(message)}`, file));
-  else printTable(terminal, findings, `${registry.size} tools`, off.length === 0 ? '' : ` (off: ${off.join(', ')})`);
+  else if (format === 'github') {
+    for (const { severity, rule, toolName, message, ...place } of findings) {
+      // The place of a problem may be a pattern, or a server.
+      const isFile = place.file !== null && existsSync(resolve(cwd, place.file));
+      const who = toolName !== '' ? `${toolName}: ` : isFile || place.file === null ? '' : `${place.file}: `;
+      terminal.out(annotation(severity, rule, who + plainLine(message), isFile ? place : undefined));
+    }
+  } else printTable(terminal, findings, amountOf(registry.size, 'tool'), off.length === 0 ? '' : ` (off: ${off.join(', ')})`);
   return findings.length === 0 ? EXIT.ok : EXIT.findings;
 }
 
-/** Writes what is inferred of tools into their manifests, which changes nothing that they do; returns lines about that, and what to add to tools of code. */
-async function fix(terminal: Terminal, cwd: string, { registry, fileOf }: LoadedRegistry, { manifests, mcp, dryRun }: CommandOptions, findings: readonly LintFinding[]): Promise<readonly string[]> {
+const isManifest = (file: string | null | undefined) => file?.endsWith('.json') === true;
+
+/** Returns the lines where tools of manifests begin, by file and name. */
+async function linesOf(files: ReadonlySet<string>, cwd: string): Promise<ReadonlyMap<string, number>> {
+  const all = await Promise.all([...files].filter(isManifest).map(async (file) => (await loadManifest(resolve(cwd, file), { onInvalid: 'quarantine' })).entries.map(({ definition, line }) => [`${file} ${definition.name}`, line] as const)));
+  return new Map(all.flat());
+}
+
+/** Writes what is inferred of tools into their manifests, which changes nothing that they do; tells about that, and what to add to tools of code. */
+async function fix(terminal: Terminal, cwd: string, { registry, fileOf }: LoadedRegistry, { mcp, dryRun }: CommandOptions, findings: readonly LintFinding[]): Promise<{ readonly told: readonly string[]; readonly wrote: boolean }> {
   if (mcp !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--fix without --mcp', 'both', 'Tools of servers are declared by their servers.'));
   const toFix = findings.filter(({ rule }) => rule === 'inferred-safety').map(({ toolName }) => registry.require(toolName));
-  const isManifest = (name: string) => fileOf.get(name)?.endsWith('.json') === true;
-  const told = toFix.filter(({ name }) => !isManifest(name)).map(({ name, definition }) => `${paint(terminal, 'yellow', 'to add')} ${fileOf.get(name) ?? '(bundled)'} ${name}: ${linesToAdd(definition).join(' ')}`);
-  for (const [first, ...others] of groupBy(toFix.filter(({ name }) => isManifest(name)), ({ name }) => fileOf.get(name)!)) {
-    const file = fileOf.get(first.name)!;
-    const names = [first, ...others].map(({ name }) => name);
-    const path = resolve(cwd, manifests ?? '.', file);
-    const before = await readFile(path, 'utf8');
-    const fixed = fixManifest(before, new Set(names));
-    if (fixed === undefined) told.push(`${paint(terminal, 'red', 'not fixed')} ${plainLine(file)}: its text would no longer describe the same tools`);
-    else if (dryRun === true) told.push(plainText(createTwoFilesPatch(file, file, before, fixed.text, undefined, undefined, { context: 2 }).trimEnd()));
-    else {
-      await writeFile(path, fixed.text);
-      registry.registerAll(fixed.definitions, { replace: true });
-      told.push(`${paint(terminal, 'green', 'fixed')} ${plainLine(file)}: ${names.join(', ')}`);
+  const [ofCode, ofManifests] = [false, true].map((wanted) => toFix.filter(({ name }) => isManifest(fileOf.get(name)) === wanted)) as [ToolEntry[], ToolEntry[]];
+  const told = ofCode.map(({ name, definition }) => `${paint(terminal, 'yellow', 'to add')} ${plainLine(fileOf.get(name) ?? '(bundled)')} ${name}: ${linesToAdd(definition).join(' ')}`);
+  let wrote = false;
+  for (const tools of groupBy(ofManifests, ({ name }) => fileOf.get(name)!)) {
+    const file = fileOf.get(tools[0].name)!;
+    const names = tools.map(({ name }) => name);
+    const path = resolve(cwd, file);
+    const notFixed = (why: string) => told.push(`${paint(terminal, 'red', 'not fixed')} ${plainLine(file)}: ${why}`);
+    try {
+      const before = await readFile(path, 'utf8');
+      const after = fixManifest(before, new Set(names));
+      if (after === undefined) notFixed('its text would no longer describe the same tools');
+      else if (dryRun === true) told.push(plainText(createTwoFilesPatch(file, file, before, after, undefined, undefined, { context: 2 }).trimEnd()));
+      else {
+        await replaceFile(path, after);
+        wrote = true;
+        told.push(`${paint(terminal, 'green', 'fixed')} ${plainLine(file)}: ${names.join(', ')}`);
+      }
+    } catch (error) {
+      notFixed(expectedGot('a file that can be read and written', (error as NodeJS.ErrnoException).code ?? 'an error'));
     }
   }
-  return told;
+  if (told.length > 0) told.push('These values are the strictest that are inferred, not the truth: declare what is true of each tool.');
+  return { told, wrote };
 }
 
 function printTable(terminal: Terminal, findings: readonly Located[], tools: string, off: string): void {
   if (findings.length === 0) return terminal.out(`${paint(terminal, 'green', '✓')} ${tools}, nothing to fix${off}`);
-  const groups = [...groupBy(findings, ({ severity, rule, toolName, message, file }) => JSON.stringify([severity, rule, message, toolName === '' ? file : '']))];
+  const placeOf = ({ file, ...rest }: Located) => placeText({ ...rest, file: file ?? '' });
+  const groups = [...groupBy(findings, (each) => JSON.stringify([each.severity, each.rule, each.message, each.toolName === '' ? placeOf(each) : '']))];
   terminal.out(
     table(terminal, groups, [
       { title: 'SEVERITY', value: ([{ severity }]) => severity, style: ([{ severity }]) => (severity === 'error' ? 'red' : 'yellow') },
       { title: 'RULE', value: ([{ rule }]) => rule },
       { title: 'TOOL', value: ([{ toolName }, ...others]) => (others.length > 0 ? `${others.length + 1} tools` : toolName || '–'), style: () => 'bold' },
-      { title: 'MESSAGE', value: ([{ toolName, file, message }, ...others]) => (toolName === '' ? `${file}: ${message}` : others.length === 0 ? message : `${message} – ${[toolName, ...others.map((each) => each.toolName)].join(', ')}`), narrow: 'wrap' },
+      { title: 'MESSAGE', value: ([first, ...others]) => (first.toolName === '' ? `${placeOf(first)}: ${first.message}` : others.length === 0 ? first.message : `${first.message} – ${[first.toolName, ...others.map((each) => each.toolName)].join(', ')}`), narrow: 'wrap' },
     ]),
   );
   const errors = findings.filter(({ severity }) => severity === 'error').length;
-  terminal.out(`\n${errors} errors, ${findings.length - errors} warnings in ${tools}${off}`);
+  const grouped = groups.length === findings.length ? '' : ` in ${amountOf(groups.length, 'group')}`;
+  terminal.out(`\n${amountOf(errors, 'error')}, ${amountOf(findings.length - errors, 'warning')}${grouped}; ${tools} checked${off}`);
 }
 
 /** Returns the values in groups, in the order in which each begins. */
@@ -135,7 +170,7 @@ async function validate(terminal: Terminal, places: readonly string[], format: F
   for (const place of places) {
     const path = resolve(cwd, place);
     const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
-    all.push(isFolder ? await validateFolder(path, cwd) : await validateFile(path));
+    all.push(isFolder ? await validateFolder(path, cwd) : await validateFile(path, cwd));
   }
   const issues = all.flatMap((each) => each.issues);
   const flags = all.flatMap((each) => each.flags);
@@ -143,7 +178,7 @@ async function validate(terminal: Terminal, places: readonly string[], format: F
   const usable = all.reduce((sum, each) => sum + each.usable, 0);
   const total = all.reduce((sum, each) => sum + each.total, 0);
   if (format === 'json') terminal.out(JSON.stringify({ usable, total, errors, warnings: issues.length - errors, issues, flags }, null, 2));
-  else if (format === 'github') for (const issue of issues) terminal.out(annotation(issue.severity, 'manifest', textOf(issue), issue.file, issue.line ?? 1));
+  else if (format === 'github') for (const issue of issues) terminal.out(annotation(issue.severity, 'manifest', textOf(issue), { ...issue, line: issue.line ?? 1 }));
   else {
     for (const issue of issues) terminal.out(lineOf(terminal, issue));
     for (const { file, entryName, requires_flags: required } of flags) terminal.out(`${paint(terminal, 'cyan', plainLine(file))} ${plainLine(`${JSON.stringify(entryName)}: needs flags ${flagWords(required).join('; ')}`)}`);
@@ -153,37 +188,37 @@ async function validate(terminal: Terminal, places: readonly string[], format: F
   return errors === 0 ? EXIT.ok : EXIT.findings;
 }
 
-async function validateFile(path: string): Promise<Validated> {
+async function validateFile(path: string, cwd: string): Promise<Validated> {
+  const file = relative(cwd, path);
   const kind = /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
   if (kind !== undefined) {
     const message = expectedGot('a manifest of tools, or a folder', `a file of ${kind}`, `Validate the folder that it is in: ${kind} are checked together with the tools that they need.`);
-    return { usable: 0, total: 0, flags: [], issues: [{ severity: 'error', file: relative(process.cwd(), path), line: 1, column: 1, path: '', message }] };
+    return { usable: 0, total: 0, flags: [], issues: [{ severity: 'error', file, line: 1, column: 1, path: '', message }] };
   }
   const { definitions, entries, total, issues } = await loadManifest(path, { onInvalid: 'quarantine' });
-  return { usable: definitions.length, total, issues, flags: flagsOf(entries) };
+  return { usable: definitions.length, total, issues: issues.map((issue) => ({ ...issue, file })), flags: entries.flatMap(({ definition }) => flagsOf(file, entryOf(definition))) };
 }
 
-function flagsOf(entries: readonly LoadedEntry[]): Validated['flags'] {
-  return entries.flatMap(({ file, definition }) => {
-    const required = requiredFlags(entryOf(definition));
-    return required === undefined ? [] : [{ file, entryName: definition.name, requires_flags: required }];
-  });
+function flagsOf(file: string, entry: ToolEntry): Validated['flags'] {
+  const required = requiredFlags(entry);
+  return required === undefined ? [] : [{ file, entryName: entry.name, requires_flags: required }];
 }
 
 /** Tools, and the skills, jobs and tasks that refer to them. */
 async function validateFolder(root: string, cwd: string): Promise<Validated> {
-  const { definitions, entries, total, issues } = await loadManifest({ root }, { onInvalid: 'quarantine' });
-  const { findings } = await CapabilityRegistry.load({ root });
-  const folder = relative(cwd, root);
+  const { definitions, total, issues } = await loadManifest({ root }, { onInvalid: 'quarantine' });
+  const capabilities = await CapabilityRegistry.load({ root });
+  const { findings } = capabilities;
+  const shown = (file: string) => relative(cwd, resolve(root, file)) || '.';
   // A folder without manifests is a wrong path, and no success.
-  if (total === 0 && findings.length === 0) return { usable: 0, total, flags: [], issues: issues.map((issue) => ({ ...issue, file: folder === '' ? '.' : folder })) };
-  return { usable: definitions.length, total, flags: flagsOf(entries), issues: findings.map((finding) => ({ ...finding, file: folder === '' ? finding.file : `${folder}/${finding.file}` })) };
+  if (total === 0 && findings.length === 0) return { usable: 0, total, flags: [], issues: issues.map((issue) => ({ ...issue, file: shown('') })) };
+  return { usable: definitions.length, total, flags: capabilities.tools().flatMap(({ source, entry }) => flagsOf(shown(source), entry)), issues: findings.map((finding) => ({ ...finding, file: shown(finding.file) })) };
 }
 
 /** Returns a line with `file:line:column`, which editors and terminals make a link of. */
 function lineOf(terminal: Terminal, issue: Issue): string {
-  const place = `${issue.file}:${issue.line ?? 1}:${issue.column ?? 1}`;
-  return `${paint(terminal, 'cyan', plainLine(place))} ${paint(terminal, issue.severity === 'error' ? 'red' : 'yellow', issue.severity)} ${textOf(issue)}`;
+  const place = placeText({ file: issue.file, line: issue.line ?? 1, column: issue.column ?? 1 });
+  return `${paint(terminal, 'cyan', place)} ${paint(terminal, issue.severity === 'error' ? 'red' : 'yellow', issue.severity)} ${textOf(issue)}`;
 }
 
 function textOf({ entryName, path, message }: Issue): string {
@@ -192,9 +227,10 @@ function textOf({ entryName, path, message }: Issue): string {
 }
 
 /** Returns a workflow command of GitHub Actions, which other CI services read too. */
-function annotation(severity: 'error' | 'warning', title: string, message: string, file?: string, line?: number): string {
-  const place = file === undefined ? '' : `file=${escapeProperty(file)},${line === undefined ? '' : `line=${line},`}`;
-  return `::${severity} ${place}title=${escapeProperty(title)}::${escapeData(message)}`;
+function annotation(severity: 'error' | 'warning', title: string, message: string, place?: { readonly file: string | null; readonly line: number | null; readonly column: number | null }): string {
+  const { file = null, line = null, column = null } = place ?? {};
+  const properties = { file, line, col: column, title };
+  return `::${severity} ${Object.entries(properties).flatMap(([name, value]) => (value === null ? [] : [`${name}=${escapeProperty(String(value))}`])).join(',')}::${escapeData(message)}`;
 }
 
 function escapeData(text: string): string {

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { AccessMode, CostTier, DangerLevel, Priority } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import type { ExportInput } from '../../interop/export/exported-tools.js';
 import { toAnthropicTools } from '../../interop/export/to-anthropic-tools.js';
 import { toGeminiTools } from '../../interop/export/to-gemini-tools.js';
@@ -163,8 +164,8 @@ export function selectionRequestOf(text: string, options: Readonly<Record<string
 function exportTools(terminal: Terminal, { registry }: LoadedRegistry, options: CommandOptions): number {
   const { select, max, budget, ...form } = options as CommandOptions & ExportForm & { readonly select?: string; readonly max?: number; readonly budget?: number };
   const { to, api, strict } = form;
-  const misplaced = [...(to === 'openai' ? [] : given({ api, strict }, '--to openai')), ...(select === undefined ? given({ max, budget }, '--select') : [])];
-  if (misplaced.length > 0) throw new ToolError('INVALID_ARGUMENT', misplaced.join('; '));
+  const misplaced = [...(to === 'openai' ? [] : without({ api, strict }, '--to openai', `--to ${to}`)), ...(select === undefined ? without({ max, budget }, '--select', 'none') : [])];
+  if (misplaced.length > 0) throw new ToolError('INVALID_ARGUMENT', misplaced.join(' '));
 
   const filter = filterOf(options);
   const selection = select === undefined ? undefined : selectTools(registry, { text: select, filter, ...(max === undefined ? {} : { maxTools: max }), ...(budget === undefined ? {} : { tokenBudget: budget }) });
@@ -175,8 +176,9 @@ function exportTools(terminal: Terminal, { registry }: LoadedRegistry, options: 
   return 1;
 }
 
-function given(options: Readonly<Record<string, unknown>>, only: string): string[] {
-  return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}: expected only with ${only}`]));
+/** Refuses options that are given without the one that they belong to. */
+function without(options: Readonly<Record<string, unknown>>, needed: string, got: string): string[] {
+  return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [expectedGot(`${needed} with --${name}`, got)]));
 }
 
 function converted(input: ExportInput, { to, api, level, strict = false }: ExportForm): unknown {

@@ -10,10 +10,11 @@ import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import type { ImportOptions } from '../../load/import-modules.js';
+import { lintRulesFor } from '../load/lint-settings.js';
 import { loadRegistry } from '../load/load-registry.js';
 import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { amountOf } from '../terminal/table.js';
-import { plainLine, paint, type Dialog } from '../terminal/terminal.js';
+import { plainLine, paint, placeText, type Dialog } from '../terminal/terminal.js';
 
 /** The variable that gives the Redis in which processes keep health together. */
 const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';
@@ -95,13 +96,15 @@ interface Shared {
 async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'redis'>, cwd: string, importOptions: ImportOptions, env: NodeJS.ProcessEnv, shared?: Shared): Promise<number> {
   const { tools: patterns, manifests, mcp, persona, port, host, token = env[TOKEN_VARIABLE], allowedHost, json } = options;
   if (persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('serve without --persona', 'it', 'Each request asks for its own, as /tools?persona=Atlas.'));
+  const lintRules = await lintRulesFor(cwd);
   const code = (manifests !== undefined || mcp !== undefined) && patterns === undefined ? undefined : await loadRegistry({ patterns }, cwd, importOptions);
-  for (const { file, reason } of code?.problems ?? []) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${plainLine(`${file}: ${reason}`)}`);
+  for (const each of code?.problems ?? []) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(each)}: ${plainLine(each.reason)}`);
   const definitions = code === undefined ? [] : [...code.registry].map(({ definition }) => definition);
   const discovery = mcp === undefined ? undefined : await (await import('../load/load-mcp-tools.js')).openMcpDiscovery(mcp, terminal, cwd);
   const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: resolve(cwd, manifests) }), ...(discovery && { sources: discovery.sources() }), ...(shared && { health: shared.health }) });
 
   const running = await serve(capabilities, {
+    lintRules,
     ...(port === undefined ? {} : { port }),
     ...(host === undefined ? {} : { host }),
     ...(token === undefined ? {} : { token }), // An empty one, of a variable that is not set, is refused.

@@ -19,17 +19,11 @@ function missingAxes(definition: ToolDefinition): readonly (readonly [Axis, stri
   return AXES.filter((axis) => entry.inferred.includes(axis)).map((axis) => [axis, entry[axis]]);
 }
 
-export interface FixedManifest {
-  readonly text: string;
-  /** The tools as the new text declares them. */
-  readonly definitions: readonly ToolDefinition[];
-}
-
 /**
  * Returns the text of a manifest in which some tools declare the axes that were inferred of them, and nothing else is
  * different; `undefined` if the text would not describe the same tools.
  */
-export function fixManifest(source: string, names: ReadonlySet<string>): FixedManifest | undefined {
+export function fixManifest(source: string, names: ReadonlySet<string>): string | undefined {
   const mark = source.startsWith('\uFEFF') ? '\uFEFF' : '';
   let text = source.slice(mark.length);
   const list = readList(text, 'tools');
@@ -42,7 +36,7 @@ export function fixManifest(source: string, names: ReadonlySet<string>): FixedMa
   }
   const after = readManifest(text);
   const same = after.issues.length === before.issues.length && after.entries.length === before.entries.length && before.entries.every((each, index) => behaviourOf(each.definition) === behaviourOf(after.entries[index]!.definition));
-  return same ? { text: mark + text, definitions: after.entries.map(({ definition }) => definition).filter(({ name }) => names.has(name)) } : undefined;
+  return same ? mark + text : undefined;
 }
 
 /** Returns what a tool does and is as text, without what counts as inferred. */

@@ -1,14 +1,13 @@
 import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { z } from 'zod';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import { checkLintOptions, type LintOptions } from '../../registry/lint/lint-tools.js';
-
-export type LintRules = NonNullable<LintOptions['rules']>;
+import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools.js';
 
 /** The file of settings, JSON with comments; a package.json has the same under `tooldex`. */
 const FILE = 'tooldex.config.json';
@@ -38,21 +37,23 @@ interface Settings {
 
 async function settingsAbove(cwd: string): Promise<Settings | undefined> {
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const [own, ofPackage] = await Promise.all([FILE, 'package.json'].map(async (file): Promise<Settings | undefined> => {
-      const text = await readFile(join(folder, file), 'utf8').catch(() => undefined);
-      const name = relative(cwd, join(folder, file));
-      return text === undefined ? undefined : { name, value: valueOf(text, name) };
-    }));
+    const own = await settingsIn(FILE, folder, cwd);
+    // A damaged package.json stops nothing where the file of settings is beside it.
+    const ofPackage = await settingsIn('package.json', folder, cwd).catch((error: unknown) => {
+      if (own === undefined) throw error;
+      return undefined;
+    });
     const inPackage = isPlainObject(ofPackage?.value) && Object.hasOwn(ofPackage.value, 'tooldex') ? { name: `"tooldex" in ${ofPackage.name}`, value: ofPackage.value['tooldex'] } : undefined;
     if (own !== undefined && inPackage !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('settings in one place', `${own.name} and ${inPackage.name}`, 'Keep one of them.'));
     const found = own ?? inPackage;
-    if (found !== undefined || folder === dirname(folder) || (await readFile(join(folder, '.git')).then(() => true, isFolder))) return found;
+    if (found !== undefined || folder === dirname(folder) || existsSync(join(folder, '.git'))) return found; // A folder, or a file in a work tree.
   }
 }
 
-/** Returns true for the error of reading a folder: `.git` is one, or a file in a work tree. */
-function isFolder(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EISDIR';
+async function settingsIn(file: string, folder: string, cwd: string): Promise<Settings | undefined> {
+  const text = await readFile(join(folder, file), 'utf8').catch(() => undefined);
+  const name = relative(cwd, join(folder, file));
+  return text === undefined ? undefined : { name, value: valueOf(text, name) };
 }
 
 function valueOf(text: string, name: string): unknown {

@@ -1,9 +1,10 @@
-import { resolve } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { createDefaultTools } from '../../../tools/index.js';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { ToolSource } from '../../tool/find-definitions.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { loadTools, type LoadOptions, type LoadProblem } from '../../load/load-tools.js';
 
@@ -17,6 +18,8 @@ export interface LoadedRegistry {
   readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
   /** Ends what the tools hold open. */
   readonly close?: () => Promise<void>;
+  /** Loads the same tools with the manifests as their files are now. */
+  readonly again?: () => Promise<LoadedRegistry>;
   /** Joins a tool of another place with the one of these for which it stands. */
   readonly complete?: (definition: ToolDefinition) => ToolDefinition;
 }
@@ -44,27 +47,31 @@ export async function loadRegistry({ mcp, ...places }: ToolPlaces, cwd: string, 
   const served = await mcp();
   if (places.patterns === undefined && places.manifests === undefined) return served;
   const local = await loadLocal(places, cwd, options);
-  const joined = [...local.registry].map(({ definition }) => served.complete?.(definition) ?? definition).filter((each) => local.registry.get(each.name)?.definition !== each);
-  local.registry.registerAll(joined, { replace: true });
-  return { ...join(local, served), ...(served.close && { close: served.close }) };
+  const completed = [...local.registry].map(({ definition }) => served.complete?.(definition) ?? definition).filter((each) => local.registry.get(each.name)?.definition !== each);
+  local.registry.registerAll(completed, { replace: true });
+  return { ...joined(local, served), ...(served.close && { close: served.close }) };
 }
 
 async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp'>, cwd: string, options: LoadOptions): Promise<LoadedRegistry> {
-  const fromManifests = manifests === undefined ? undefined : await loadManifestTools(manifests, persona, cwd);
-  if (fromManifests !== undefined && patterns === undefined) return fromManifests;
+  const fromManifests = manifests === undefined ? undefined : () => loadManifestTools(manifests, persona, cwd);
+  if (fromManifests !== undefined && patterns === undefined) return { ...(await fromManifests()), again: fromManifests };
   if (fromManifests === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--persona together with --manifests', 'it alone'));
-  const registry = new ToolMetadataRegistry();
-  if (patterns === undefined) {
-    registry.registerAll(createDefaultTools({ root: cwd }));
-    return { registry, problems: [], fileOf: new Map() };
-  }
+  if (patterns === undefined) return { registry: registryOf(createDefaultTools({ root: cwd })), problems: [], fileOf: new Map() };
   const { tools, problems, fileOf } = await loadTools(patterns, { ...options, cwd });
+  const code = () => ({ registry: registryOf(tools), problems, fileOf });
+  if (fromManifests === undefined) return code();
+  const again = async () => joined(code(), await fromManifests());
+  return { ...(await again()), again };
+}
+
+function registryOf(tools: Iterable<ToolSource>): ToolMetadataRegistry {
+  const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
-  return fromManifests === undefined ? { registry, problems, fileOf } : join({ registry, problems, fileOf }, fromManifests);
+  return registry;
 }
 
 /** Tools of code win over tools that manifests only describe, and both over those of servers. */
-function join(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
+function joined(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
   const fileOf = new Map(code.fileOf);
   for (const entry of manifests.registry) {
     if ([entry.name, ...entry.aliases].some((name) => code.registry.has(name))) continue;
@@ -77,16 +84,18 @@ function join(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
 
 /** Loads the tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
 async function loadManifestTools(folder: string, persona: string | undefined, cwd: string): Promise<LoadedRegistry> {
-  const capabilities = await CapabilityRegistry.load({ root: resolve(cwd, folder) });
+  const root = resolve(cwd, folder);
+  const capabilities = await CapabilityRegistry.load({ root });
   const known = capabilities.personas;
   if (persona !== undefined && !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())) {
     throw invalidArgument(`--persona as one of ${known.join(', ') || 'none: the manifests name no persona'}`, persona);
   }
   const registry = capabilities.registryFor(persona);
+  const shown = (file: string) => relative(cwd, resolve(root, file)).split(sep).join('/') || '.';
   const problems = capabilities.findings
     .filter(({ severity }) => severity === 'error')
-    .map(({ file, line, column, entryName, message }) => ({ file: line === null ? file : `${file}:${line}:${column}`, reason: entryName === undefined ? message : `${JSON.stringify(entryName)}: ${message}` }));
-  const fileOf = new Map([...registry].map(({ name }) => [name, capabilities.tool(name, persona)?.source ?? folder]));
+    .map(({ file, line, column, entryName, message }) => ({ ...(line === null ? { file } : { file: shown(file), line, ...(column !== null && { column }) }), reason: entryName === undefined ? message : `${JSON.stringify(entryName)}: ${message}` }));
+  const fileOf = new Map([...registry].map(({ name }) => [name, shown(capabilities.tool(name, persona)?.source ?? '.')]));
   const others = capabilities.tools().filter(({ owner, entry }) => (owner === null ? !registry.has(entry.name) : owner.toLowerCase() !== persona?.trim().toLowerCase()));
   const personas = [...new Set(others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? []))].sort();
   return { registry, problems, fileOf, leftOut: { tools: others.length, personas } };

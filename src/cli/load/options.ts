@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { DangerLevel, Priority } from '../../core/enums.js';
+import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { DERIVED_SETS } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
@@ -70,8 +71,13 @@ export function addExecutionOptions(command: Command): Command {
 
 function milliseconds(text: string): number {
   const ms = positiveInteger(text);
-  if (ms > LIMITS.timerMs) throw new InvalidArgumentError(`Expected at most ${LIMITS.timerMs} milliseconds.`);
+  if (ms > LIMITS.timerMs) throw unexpected(`at most ${LIMITS.timerMs} milliseconds`, text);
   return ms;
+}
+
+/** The error for the value of an option; the option is named before it. */
+function unexpected(expected: string, text: string): InvalidArgumentError {
+  return new InvalidArgumentError(expectedGot(expected, JSON.stringify(text)));
 }
 
 /** Returns what calls are made with: the flags that are on, and the persona, as a user who sees its tools also calls as it. */
@@ -106,8 +112,9 @@ export function addFilterOptions(command: Command): Command {
 export function collectValues(allowed?: readonly string[]): (text: string, before?: readonly string[]) => readonly string[] {
   return (text, before = []) => {
     const values = text.split(',').map((value) => value.trim());
-    if (values.includes('')) throw new InvalidArgumentError('Expected a value before and after every comma.');
-    if (allowed !== undefined && !values.every((value) => allowed.includes(value))) throw new InvalidArgumentError(`Allowed choices are ${allowed.join(', ')}.`);
+    if (values.includes('')) throw unexpected('a value before and after every comma', text);
+    const unknown = values.find((value) => allowed?.includes(value) === false);
+    if (unknown !== undefined) throw unexpected(`one of ${allowed!.join(', ')}`, unknown);
     return [...before, ...values];
   };
 }
@@ -133,13 +140,13 @@ export function repeated(value: string, before: readonly string[] = []): readonl
 /** Returns a whole number, 0 included. */
 export function wholeNumber(text: string): number {
   const number = Number(text);
-  if (text.trim() === '' || !Number.isInteger(number) || number < 0) throw new InvalidArgumentError('Expected a whole number.');
+  if (text.trim() === '' || !Number.isInteger(number) || number < 0) throw unexpected('a whole number', text);
   return number;
 }
 
 /** Returns a whole number of at least 1. */
 export function positiveInteger(text: string): number {
   const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('Expected a whole number of at least 1.');
+  if (!Number.isInteger(number) || number < 1) throw unexpected('a whole number of at least 1', text);
   return number;
 }

@@ -159,6 +159,11 @@ export function plainLine(text: string): string {
   return text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
 }
 
+/** Returns `file:line:column` as far as they are known: editors and terminals make a link of it. */
+export function placeText({ file, line, column }: { readonly file: string; readonly line?: number | null; readonly column?: number | null }): string {
+  return plainLine([file, ...(line == null ? [] : [line, ...(column == null ? [] : [column])])].join(':'));
+}
+
 /** Returns a text with its line ends and tabs, in which no character steers the terminal: such ones are written out. */
 export function plainText(text: string): string {
   return text.replace(CONTROLS_WITHIN_LINES, writtenOut);

@@ -5,7 +5,7 @@ import { allowsPersona, ownerKey, ownerMatches, parsePersonas, type PersonaFilte
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
-import { lintEach } from '../../registry/lint/lint-tools.js';
+import { lintEach, withSeverities, type LintRules } from '../../registry/lint/lint-tools.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { contentAnswer, listStart } from '../answers/answer.js';
 import type { FindingWire } from '../answers/wire.js';
@@ -35,11 +35,13 @@ interface FindingsReport {
  */
 class Findings {
   readonly #capabilities: CapabilityRegistry;
+  readonly #rules: LintRules;
   #report: FindingsReport | undefined;
   #running: Promise<FindingsReport> | undefined;
 
-  constructor(capabilities: CapabilityRegistry) {
+  constructor(capabilities: CapabilityRegistry, rules: LintRules) {
     this.#capabilities = capabilities;
+    this.#rules = rules;
   }
 
   /** Returns the findings for some personas, in order, and their number by severity. */
@@ -53,7 +55,7 @@ class Findings {
   /** Returns the report of the present revision, which all requests during its collection share. */
   async #present(): Promise<FindingsReport> {
     while (this.#report?.revision !== this.#capabilities.revision) {
-      await (this.#running ??= inSlices(reportOf(this.#capabilities)).finally(() => (this.#running = undefined))).then((report) => (this.#report = report));
+      await (this.#running ??= inSlices(reportOf(this.#capabilities, this.#rules)).finally(() => (this.#running = undefined))).then((report) => (this.#report = report));
     }
     return this.#report;
   }
@@ -64,7 +66,7 @@ const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'
 /** Characters of a name that places tell apart: the name of an entry that was left out may be of any length. */
 const LONGEST_NAME = 128;
 
-function* reportOf(capabilities: CapabilityRegistry): Work<FindingsReport> {
+function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<FindingsReport> {
   const { revision, findings: ofManifests } = capabilities;
   const tools = capabilities.tools().map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
   const byRank: PlacedFinding[][] = SEVERITIES.flatMap(() => [[], []]);
@@ -83,7 +85,7 @@ function* reportOf(capabilities: CapabilityRegistry): Work<FindingsReport> {
   });
   for (const [index, { tool }] of tools.entries()) {
     yield;
-    for (const { rule, severity, message } of linted[index]!) {
+    for (const { rule, severity, message } of withSeverities(linted[index]!, rules)) {
       add({ severity, kind: null, rule, name: tool.name, persona: tool.owner, source: tool.source, line: null, column: null, path: null, message: tool.manifest === null ? message : inManifestKeys(message) }, tool.entry.personaAllowlist);
     }
   }
@@ -133,9 +135,9 @@ function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path) ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.' : publicMessage(message);
 }
 
-/** Returns the route of a catalogue's findings. */
-export function findingsRoute(capabilities: CapabilityRegistry): Route {
-  const findings = new Findings(capabilities);
+/** Returns the route of a catalogue's findings, with the severities of the rules of lint. */
+export function findingsRoute(capabilities: CapabilityRegistry, rules: LintRules): Route {
+  const findings = new Findings(capabilities, rules);
   return {
     path: '/findings',
     summary: 'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',

@@ -38,10 +38,16 @@ export interface LintOptions {
   readonly policy?: NamedTools;
 }
 
+export type LintRules = NonNullable<LintOptions['rules']>;
+
 const RULE_NAMES: readonly string[] = [...Object.keys(CATALOGUE_RULES), ...Object.keys(LINT_RULES)];
+
+/** Returns the option field for the severities of rules. */
+export const lintRulesField = () => z.strictObject(Object.fromEntries(RULE_NAMES.map((name) => [name, z.enum(['off', 'warning', 'error']).optional()]))).default({});
+
 const optionsSchema = once(() =>
   z.strictObject({
-    rules: z.strictObject(Object.fromEntries(RULE_NAMES.map((name) => [name, z.enum(['off', 'warning', 'error']).optional()]))).default({}),
+    rules: lintRulesField(),
     policy: anObject<NamedTools>().optional(),
   } satisfies FieldsOf<LintOptions>),
 );
@@ -71,7 +77,8 @@ function isPolicy(options: LintOptions | NamedTools): options is NamedTools {
   return isPlainObject(options) && (Array.isArray(options['rules']) || Object.hasOwn(options, 'allow'));
 }
 
-function withSeverities(findings: readonly LintFinding[], rules: Readonly<Record<string, 'off' | LintSeverity | undefined>>): readonly LintFinding[] {
+/** Returns the findings of the rules that are on, with the severities that are set for them. */
+export function withSeverities(findings: readonly LintFinding[], rules: Readonly<Record<string, 'off' | LintSeverity | undefined>>): readonly LintFinding[] {
   return findings.flatMap((finding) => {
     const severity = rules[finding.rule] ?? finding.severity;
     if (severity === 'off') return [];

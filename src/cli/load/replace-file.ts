@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * Writes a file beside the old one and puts it in its place: a process that dies meanwhile leaves the old file whole. A link stays one.
+ *
+ * @param mode the permissions; without them the file keeps those it has.
+ */
+export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
+  const target = await realpath(path).catch(() => path);
+  const permissions = mode ?? (await stat(target)).mode & 0o7777;
+  const beside = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`);
+  try {
+    await writeFile(beside, text, { flag: 'wx', flush: true, mode: permissions });
+    await chmod(beside, permissions); // The process may mask some of them.
+    await rename(beside, target);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+}
