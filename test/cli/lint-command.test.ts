@@ -121,15 +121,16 @@ describe('tooldex lint --fix', () => {
   });
 
   it('puts the new text in the place of the old file, which keeps its permissions, also through a link', async () => {
-    const folder = folderOf({ 'elsewhere/functions.json': OPEN, 'manifests/x': '' });
-    const file = join(folder, 'elsewhere/functions.json');
+    const folder = folderOf({ 'manifests/texts/real.json': OPEN });
+    const file = join(folder, 'manifests/texts/real.json');
     chmodSync(file, 0o664);
     linkSync(file, join(folder, 'before.json'));
-    symlinkSync('../elsewhere/functions.json', join(folder, 'manifests/functions.json'));
-    await lintIn(folder, '--fix');
+    symlinkSync('texts/real.json', join(folder, 'manifests/functions.json'));
+    expect((await lintIn(folder, '--fix')).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toContain('access_mode": "mixed');
     expect(lstatSync(join(folder, 'manifests/functions.json')).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(folder, 'before.json'), 'utf8')).toBe(text(OPEN));
-    expect([statSync(file).mode & 0o777, readdirSync(join(folder, 'elsewhere'))]).toEqual([0o664, ['functions.json']]);
+    expect([statSync(file).mode & 0o777, readdirSync(join(folder, 'manifests/texts'))]).toEqual([0o664, ['real.json']]);
   });
 
   it('judges afterwards what the files hold, with all that is wrong in them by then', async () => {
