@@ -21,6 +21,7 @@ const GUIDES = {
     'writing-tools.md': 'Writing tools',
     'choosing-tools.md': 'Choosing tools',
     'running-tools.md': 'Running tools',
+    'policies.md': 'Policies',
     'approvals.md': 'Approvals',
     'questions-and-manual-tools.md': 'Questions and manual tools',
     'chat.md': 'Chat',
