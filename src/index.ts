@@ -1,6 +1,7 @@
 export { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from './core/enums.js';
 export { isToolError, ToolError, type Issue, type ToolErrorCode } from './core/errors.js';
 export { askUser, fail, halt, ok, type ToolResult } from './tool/outcome.js';
+export { audio, file, image, resourceLink, text, type ContentPart } from './tool/content.js';
 export type { AskUserOptions } from './tool/question.js';
 export { tool, type ToolDecorator } from './tool/tool-decorator.js';
 export { toolkit } from './tool/toolkit.js';

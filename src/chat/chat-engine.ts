@@ -15,6 +15,7 @@ import type { ToolSource } from '../tool/find-definitions.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
 import { encodeValue } from './encode-output.js';
 import type { LanguageModel, ModelRequest, ModelStep } from './model-step.js';
+import type { ContentPart } from '../tool/content.js';
 import type { ChatMessage, ToolOutput } from './thread.js';
 
 /** Selects the tools that the model sees in a turn; `previous` is the selection of the turn before, whose tools should keep their place. */
@@ -54,7 +55,7 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
   /** Decides over a call that failed. @default 'continue' */
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
   /** Makes what the model reads of a result; it throws for values it cannot make text or data of. @default text as it is, all else as JSON */
-  readonly encode?: (value: unknown) => ToolOutput;
+  readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
   /** Handed to the tools' work as `context.context`. */
   readonly context?: unknown;
   /** Options of the AI SDK's own calls: temperature, maxOutputTokens, maxRetries, providerOptions, headers… */

@@ -1,34 +1,38 @@
 import { describeValue } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import type { ToolOutcome } from '../safety/calls.js';
-import { plainValue, unshownText } from '../safety/read-outcome.js';
+import { aiSdkContent } from '../interop/frameworks/ai-sdk-content.js';
+import { boundText, plainValue, readOutcome, unshownText } from '../safety/read-outcome.js';
+import type { ContentPart } from '../tool/content.js';
 import { cloneMessage, DEEPEST_MESSAGE, isDeeper, outputSchema, type ToolOutput } from './thread.js';
 
 /** The depth of a result: less what a message puts around it. */
 const DEEPEST_RESULT = DEEPEST_MESSAGE - 5;
-/** Characters of one result that a model is shown; a longer one is cut, and says so. */
-export const LONGEST_RESULT = 65_536;
-
 /**
  * Makes what a model reads of a value: text stays text, everything else is JSON. The same value gives the same bytes.
  *
- * The model reads the beginning, as text, of anything longer than 65,536 characters; data nested very deep is given as text too.
+ * Of more than 64 KiB the model reads the beginning, the end and the size, as text; data nested very deep is given as text too.
  *
  * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that JSON would show as empty.
  */
 export function encodeValue(value: unknown): ToolOutput {
+  return encodeWithin(value, undefined);
+}
+
+function encodeWithin(value: unknown, maxBytes: number | undefined): ToolOutput {
   const { text, data } = plainValue(value);
-  if (typeof value === 'string' || text.length > LONGEST_RESULT || isDeeper(data, DEEPEST_RESULT)) return Object.freeze({ type: 'text', value: cut(text) });
+  const shown = boundText(text, maxBytes);
+  if (typeof value === 'string' || shown !== text || isDeeper(data, DEEPEST_RESULT)) return Object.freeze({ type: 'text', value: shown });
   return Object.freeze({ type: 'json', value: data });
 }
 
 /** Returns an error as the model reads it. */
 export function errorOutput(message: string): ToolOutput {
-  return Object.freeze({ type: 'error-text', value: cut(message) });
+  return Object.freeze({ type: 'error-text', value: boundText(message) });
 }
 
 export function deniedOutput(reason: string): ToolOutput {
-  return Object.freeze({ type: 'execution-denied', reason: cut(reason) });
+  return Object.freeze({ type: 'execution-denied', reason: boundText(reason) });
 }
 
 /** The text that a model reads instead of a value that cannot be encoded, and the reason for programs. */
@@ -37,10 +41,16 @@ export interface Unshown {
   readonly reason: string;
 }
 
-/** Returns what the model reads of a tool's value. An encoder of the caller may throw anything: models do not read its message. */
-export function encodeOutcome({ toolName, value }: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, encode: (value: unknown) => ToolOutput): ToolOutput | Unshown {
+/** A function that makes what a model reads of a value, and of the parts that are more than it. */
+export type Encode = (value: unknown, content: readonly ContentPart[]) => ToolOutput;
+
+/** Returns what the model reads of a tool's result. An encoder of the caller may throw anything: models do not read its message. */
+export function encodeOutcome(outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, encode: Encode): ToolOutput | Unshown {
+  const { toolName, value, maxResultBytes } = outcome;
+  const content = outcome.status === 'ok' ? (outcome.content ?? []) : [];
   try {
-    const output = cloneMessage(encode(value), 'the output of encode', 'INVALID_RESULT');
+    const encoded = encode !== encodeValue ? encode(value, content) : content.length === 0 ? encodeWithin(value, maxResultBytes) : encodeContent(outcome);
+    const output = cloneMessage(encoded, 'the output of encode', 'INVALID_RESULT');
     if (!outputSchema.safeParse(output).success) throw new TypeError(`Expected an output such as { type: 'text', value } of encode, got ${describeValue(output)}.`);
     return output;
   } catch (error) {
@@ -49,8 +59,12 @@ export function encodeOutcome({ toolName, value }: Extract<ToolOutcome, { status
   }
 }
 
-function cut(text: string): string {
-  if (text.length <= LONGEST_RESULT) return text;
-  const marker = `\n… cut: ${text.length - LONGEST_RESULT} more characters`;
-  return text.slice(0, LONGEST_RESULT - marker.length).replace(/[\ud800-\udbff]$/, '') + marker;
+function encodeContent(outcome: ToolOutcome): ToolOutput {
+  plainValue('value' in outcome ? outcome.value : null); // Throws for what JSON cannot hold.
+  return aiSdkContent(readOutcome(outcome).content);
+}
+
+/** Returns what the model reads of an answer that was given instead of the tool's, with the parts that are more than its value. */
+export function encodeAnswer({ value, content = [] }: { readonly value: unknown; readonly content?: readonly ContentPart[] }): ToolOutput {
+  return content.length === 0 ? encodeValue(value) : encodeContent({ status: 'ok', value, content, callId: '', toolName: '', durationMs: 0, attempts: 0, cached: false });
 }

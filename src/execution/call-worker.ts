@@ -12,7 +12,7 @@ import { requireRoutingOptions } from '../providers/router-options.js';
 import { isTransient } from '../providers/run-attempt.js';
 import type { Approval } from '../safety/approvals.js';
 import type { OutcomeBody } from '../safety/calls.js';
-import { renewedTool } from '../tool/tool-changed.js';
+import { renewedTool } from '../tool/tool-definition.js';
 import { isToolResult } from '../tool/outcome.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -95,8 +95,8 @@ export class CallWorker {
     const work: Work = { running: 0, answered: false, ended: undefined };
     try {
       const result = (await this.#prepare(running, call, free === undefined)) ?? (await this.#start(running, call, work));
-      const isOk = result.status === 'ok';
-      return { result, keep: isOk, value: isOk ? result.value : undefined, aborted: isAborted(result) };
+      const keep = result.status === 'ok' ? { value: result.value, ...(result.content && { content: result.content }) } : undefined;
+      return { result, keep, aborted: isAborted(result) };
     } finally {
       if (work.answered && work.running > 0) work.ended = places.keep(running.owner, entry, place, () => running.tell({ type: 'call-abandoned' }));
       else {

@@ -63,6 +63,8 @@ export interface ToolExecutorOptions {
    * the whole message. What a tool says with `fail` is always shown. @default 'public'
    */
   readonly exposeErrors?: 'none' | 'public' | 'full';
+  /** Bytes of text that models read of a result, for tools that do not say: beyond it the beginning, the end and the size. @default 65,536 (64 KiB) */
+  readonly maxResultBytes?: number;
   /** Wraps calls in spans and counts them; see `openTelemetry`. */
   readonly telemetry?: Telemetry;
   readonly clock?: Clock;
@@ -136,6 +138,7 @@ const schema = once(() => z.strictObject({
   cacheEntries: wholeBetween(0).default(1_000),
   cacheSize: wholeBetween(0).default(16 * 2 ** 20),
   exposeErrors: z.enum(['none', 'public', 'full']).default('public'),
+  maxResultBytes: wholeBetween(1_024).optional(),
   telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),
   clock: clock().default(systemClock),
   random: aFunction<() => number>().default(() => Math.random),

@@ -7,6 +7,7 @@ import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
 import { plainValue, unshownText } from '../safety/read-outcome.js';
 import { boundInput } from '../tool/bound-input.js';
+import { contentIn } from '../tool/content.js';
 import { standardIssues } from '../tool/input-issues.js';
 import { isToolResult } from '../tool/outcome.js';
 import { questionFields, type Question } from '../tool/question.js';
@@ -36,8 +37,12 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
   if (!isToolResult(returned)) return readAnswer(entry, returned);
   const result = returned as unknown as Readonly<Record<string, unknown>>;
   switch (result['status']) {
-    case 'ok':
-      return readAnswer(entry, result['value']);
+    case 'ok': {
+      const answer = await readAnswer(entry, result['value']);
+      const content = result['content'] === undefined ? [] : contentIn(result['content']);
+      if (content === undefined) throw malformed('content of texts, images, audio, files and links');
+      return answer.status === 'ok' && content.length > 0 ? { ...answer, content } : answer;
+    }
     case 'error': {
       const { details } = result;
       const failed = { status: 'error', code: 'EXECUTION_FAILED', message: textIn(result, 'message'), origin: 'reported' } as const;

@@ -2,26 +2,30 @@ import { AccessMode, ExecutionCategory } from '../core/enums.js';
 import { isToolError } from '../core/errors.js';
 import { cloneFrozen, digestOf, isShownByJson, type Json } from '../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { OutcomeBody } from '../safety/calls.js';
 import type { StateStore } from '../state/state-store.js';
 import { boundInput } from '../tool/bound-input.js';
+import { contentIn } from '../tool/content.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 
+/** The part of an answer that is kept: its value, and what belongs to it. */
+export type KeptAnswer = Pick<Extract<OutcomeBody, { status: 'ok' }>, 'value' | 'content'>;
+
 interface Kept {
-  readonly value: Json;
+  readonly value: KeptAnswer;
   readonly size: number;
   readonly stamp: Stamp;
   /** `elapsed()` until which it is good. */
   readonly until: number;
 }
 
-/** The end of work under the cache: with `keep` it is an answer, and not a failure. */
+/** The end of work under the cache; `keep` is missing for a failure. */
 export interface Worked<T> {
   readonly result: T;
-  readonly keep: boolean;
-  readonly value: unknown;
+  readonly keep: KeptAnswer | undefined;
   /** The work ended because its caller gave it up. */
   readonly aborted: boolean;
 }
@@ -63,21 +67,21 @@ export class ResultCache {
    * @param aroundId the id of the functions around the work, which have a say in the answer: only with the same ones it is found
    * again. Other processes cannot tell theirs apart, so that such answers stay in this one.
    */
-  async answer<T>(entry: ToolEntry, input: Json, frame: Json, aroundId: number, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly value: Json } | { readonly hit: false; readonly result: T }> {
+  async answer<T>(entry: ToolEntry, input: Json, frame: Json, aroundId: number, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly answer: KeptAnswer } | { readonly hit: false; readonly result: T }> {
     const digest = digestOf([entry.name, entry.digest, input, frame]);
     const key = `${this.#definitionId(entry)}:${aroundId}:${digest}`;
     const stamp = await this.#generations.stamp(scopesOf(entry));
     const sharedKey = aroundId === 0 ? this.#sharedKey(entry, digest) : undefined;
     const own = this.#find(key, stamp);
-    const kept = own === undefined ? await this.#findShared(sharedKey, stamp) : own; // A kept answer may be null.
-    if (kept !== undefined) return { hit: true, value: kept };
+    const kept = own ?? (await this.#findShared(sharedKey, stamp));
+    if (kept !== undefined) return { hit: true, answer: kept };
 
     const flight = `${key}:${stamp.own}/${stamp.shared}`;
     const running = this.#running.get(flight);
     if (running !== undefined) {
-      const other = await running.catch((error: unknown) => ({ keep: false, value: undefined, aborted: isToolError(error, 'ABORTED') }));
-      const value = other.keep ? plainCopy(other.value) : undefined;
-      if (value !== undefined) return { hit: true, value };
+      const other = await running.catch((error: unknown) => ({ keep: undefined, aborted: isToolError(error, 'ABORTED') }));
+      const answer = other.keep && plainCopy(other.keep);
+      if (answer !== undefined) return { hit: true, answer };
       // One caller who gave up must not make all the others run at once.
       if (other.aborted) return this.answer(entry, input, frame, aroundId, work);
       return { hit: false, result: (await work()).result };
@@ -86,7 +90,7 @@ export class ResultCache {
     this.#running.set(flight, promise);
     try {
       const worked = await promise;
-      if (worked.keep) await this.#keep(key, sharedKey, stamp, entry, worked.value);
+      if (worked.keep !== undefined) await this.#keep(key, sharedKey, stamp, entry, worked.keep);
       return { hit: false, result: worked.result };
     } finally {
       this.#running.delete(flight);
@@ -114,10 +118,10 @@ export class ResultCache {
     const known = this.#firstDefinitions.get(name);
     const first = known?.declared === declared ? known : { declared, definition };
     this.#firstDefinitions.set(name, first);
-    return first.definition === definition ? `cache:${digest}` : undefined;
+    return first.definition === definition ? `cache-answer:${digest}` : undefined;
   }
 
-  #find(key: string, stamp: Stamp): Json | undefined {
+  #find(key: string, stamp: Stamp): KeptAnswer | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
     this.#forget(key, kept);
@@ -126,8 +130,8 @@ export class ResultCache {
     return kept.value;
   }
 
-  async #keep(key: string, sharedKey: string | undefined, stamp: Stamp, entry: ToolEntry, value: unknown): Promise<void> {
-    const json = plainCopy(value);
+  async #keep(key: string, sharedKey: string | undefined, stamp: Stamp, entry: ToolEntry, answer: KeptAnswer): Promise<void> {
+    const json = plainCopy(answer);
     if (json === undefined) return;
     const text = JSON.stringify(json);
     if (text.length > LARGEST) return;
@@ -153,13 +157,17 @@ export class ResultCache {
     this.#size -= kept.size;
   }
 
-  async #findShared(key: string | undefined, stamp: Stamp): Promise<Json | undefined> {
+  async #findShared(key: string | undefined, stamp: Stamp): Promise<KeptAnswer | undefined> {
     const { store } = this.#frame;
     if (store === undefined || key === undefined || stamp.shared === undefined) return undefined;
     try {
       const text = await store.get(key);
-      const shared = text === undefined ? undefined : (JSON.parse(text) as { readonly stamp: string; readonly value: Json });
-      return shared?.stamp === stamp.shared ? cloneFrozen<Json>(shared.value) : undefined;
+      const shared = text === undefined ? undefined : (JSON.parse(text) as { readonly stamp: string; readonly answer: { readonly value: Json; readonly content?: Json } });
+      if (shared?.stamp !== stamp.shared || shared.answer.value === undefined) return undefined;
+      const { value, content } = shared.answer;
+      if (content === undefined) return cloneFrozen({ value });
+      const parts = contentIn(content);
+      return parts && Object.freeze({ value: cloneFrozen(value), content: parts });
     } catch {
       return undefined; // No store, no shared answers.
     }
@@ -169,7 +177,7 @@ export class ResultCache {
     const { store } = this.#frame;
     if (store === undefined || key === undefined || stamp.shared === undefined) return;
     try {
-      const next = `{"stamp":${JSON.stringify(stamp.shared)},"value":${text}}`;
+      const next = `{"stamp":${JSON.stringify(stamp.shared)},"answer":${text}}`;
       await store.compareAndSet(key, await store.get(key), next, { ttlMs });
     } catch {
       // The answer stays in this process.
@@ -222,9 +230,9 @@ function notPlain(what: string): TypeError {
 }
 
 /** A frozen copy; `undefined` for what is not plain data, which cannot be kept without being shared. */
-function plainCopy(value: unknown): Json | undefined {
+function plainCopy(answer: KeptAnswer): KeptAnswer | undefined {
   try {
-    return cloneFrozen(value) as Json;
+    return cloneFrozen(answer);
   } catch {
     return undefined;
   }

@@ -27,6 +27,8 @@ export class RunningCall {
   watchedMs = 0;
   cached = false;
   provider: string | undefined;
+  /** Bytes of the result that models read, where it is said. */
+  maxResultBytes: number | undefined;
   /** The work of the call went on when it was answered. */
   abandoned = false;
   /** The reason why the call cannot be made at all. */
@@ -106,8 +108,9 @@ export class RunningCall {
     this.#settled = true;
     const durationMs = this.#frame.clock.elapsed() - this.#startedAt;
     const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }), ...(this.abandoned && { abandoned: true as const }) };
+    const bound = body.status === 'ok' || body.status === 'halt' ? this.maxResultBytes : undefined;
     this.tell({ type: 'call-settled', status: body.status, ...(body.status === 'error' && { code: body.code }), ...facts });
-    return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...body });
+    return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...(bound !== undefined && { maxResultBytes: bound }), ...body });
   }
 
   #pendingFacts({ name, digest }: ToolEntry, input: Json) {

@@ -360,6 +360,7 @@ export class ToolExecutor {
     const arounds = this.#arounds.current;
     const { entry, raw, input, approval } = runnable;
     const { conversationId, signal } = running.options;
+    running.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
     if (entry.manual) {
       await this.#cache.dropAfter(entry); // Nobody tells when the user does it.
       return { status: 'manual', pending: running.pendingManual(entry, raw) };
@@ -375,7 +376,7 @@ export class ToolExecutor {
     const answer = await untilAborted(this.#cache.answer(entry, raw, frame, arounds.id, work), signal, entry.name);
     if (!answer.hit) return answer.result;
     running.cached = true;
-    return { status: 'ok', value: answer.value };
+    return { status: 'ok', ...answer.answer };
   }
 }
 

@@ -2,6 +2,7 @@ import type { DangerLevel } from '../core/enums.js';
 import type { ToolErrorCode } from '../core/errors.js';
 import type { Json } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
+import type { ContentPart } from '../tool/content.js';
 import type { Question } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
@@ -132,7 +133,7 @@ export type Confirm = (pending: PendingApproval, options: { readonly signal?: Ab
 /** The end of one call: exactly one of these, whatever the tool did. `readOutcome` words it for models. */
 export type ToolOutcome = OutcomeFacts &
   (
-    | { readonly status: 'ok'; readonly value: unknown }
+    | { readonly status: 'ok'; readonly value: unknown; /** The parts that are more than the value, such as images. */ readonly content?: readonly ContentPart[] }
     /**
      * The tool failed, or the call could not be run. `message` is for the model; `value` is what the tool gave with an
      * `INVALID_RESULT`, for programs, and `haltReason` why it wanted the run to end here.
@@ -164,6 +165,8 @@ export type OutcomeFacts = {
   readonly provider?: string;
   /** The work of the call still ran when it was answered: it may yet have its effect. */
   readonly abandoned?: true;
+  /** Bytes of text that models read of the result, where the tool or the executor says it. @default 65,536 */
+  readonly maxResultBytes?: number;
 };
 
 /** An outcome without the facts of its call. */

@@ -2,6 +2,7 @@ import type { ToolErrorCode } from '../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { withoutSecrets } from '../core/public-message.js';
 import { freezePlain } from '../tool/bound-input.js';
+import { describePart, isForModel, type ContentPart } from '../tool/content.js';
 import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 
@@ -9,12 +10,15 @@ import type { Pending, ToolOutcome } from './calls.js';
 export interface OutcomeReading {
   /** `waiting` takes the target's own form of waiting; a target without one gives `text` as an error result. */
   readonly kind: 'result' | 'error' | 'waiting';
-  /** The words for models, the same for every target. Complete: targets with a limit cut it themselves. */
+  /**
+   * The words for models, the same for every target. Of more than `maxResultBytes` models read the beginning, the end and the
+   * size; parts that are no text are described.
+   */
   readonly text: string;
-  /** The value of a result as JSON has it; missing otherwise. */
+  /** The value of a result as JSON has it, whole; missing otherwise. */
   readonly data?: Json;
-  /** Parts that are no text, such as images; empty so far. */
-  readonly content: readonly unknown[];
+  /** The parts that models read, in order: the texts, bounded as `text` is, and what is no text. */
+  readonly content: readonly ContentPart[];
   /** The same call may succeed later: something was busy or away, and the tool was not cut off while it worked. */
   readonly retryable: boolean;
   /** The code of an outcome with the status `error`, and `INVALID_RESULT` for a value that JSON cannot hold. */
@@ -30,7 +34,7 @@ export interface OutcomeReading {
  *
  * | status | kind | text |
  * |---|---|---|
- * | `ok`, `halt` | `result` | the value: a text as it is, everything else as JSON |
+ * | `ok`, `halt` | `result` | the value: a text as it is, everything else as JSON; then the content. Texts in the content stand in place of the value |
  * | `ok`, `halt` with what JSON cannot hold | `error` | that the tool ran, and what its result holds |
  * | `error` | `error` | the message; what a tool gave `fail` as details, too |
  * | `denied` | `error` | the reason, and not to repeat the call; never the name of the rule |
@@ -47,7 +51,7 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
     case 'halt':
       return readResult(outcome, { haltReason: outcome.reason });
     case 'error':
-      return reading('error', errorText(outcome), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts), ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }) });
+      return reading('error', boundText(errorText(outcome)), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts), ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }) });
     case 'denied':
       return reading('error', deniedText(outcome.toolName, outcome.reason));
     case 'ask_user':
@@ -138,13 +142,45 @@ function unreadable(error: unknown): string {
   return error instanceof TypeError && /circular|cyclic/i.test(error.message) ? 'data that contains itself' : 'data that fails when it is read';
 }
 
-function readResult({ toolName, value }: Extract<ToolOutcome, { value: unknown }>, more: { readonly haltReason?: string }): OutcomeReading {
+function readResult({ toolName, value, maxResultBytes = SHOWN_BYTES, ...rest }: Extract<ToolOutcome, { value: unknown; status: 'ok' | 'halt' }>, more: { readonly haltReason?: string }): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
-    return reading('result', text, { data, ...more });
+    const shown = ('content' in rest ? (rest.content ?? []) : []).filter(isForModel);
+    const isWorded = shown.some(({ type }) => type === 'text') || (data === null && shown.length > 0);
+    const content = boundTexts(isWorded ? shown : [{ type: 'text', text }, ...shown], maxResultBytes);
+    return reading('result', content.map(describePart).join('\n'), { data, content, ...more });
   } catch (error) {
     return reading('error', unshownText(toolName, (error as TypeError).message), { code: 'INVALID_RESULT', ...more });
   }
+}
+
+/** Bytes of text that models read of a result: 64 KiB. */
+const SHOWN_BYTES = 65_536;
+
+function boundTexts(parts: readonly ContentPart[], maxBytes: number): readonly ContentPart[] {
+  let left = maxBytes;
+  return Object.freeze(parts.map((part) => {
+    if (part.type !== 'text') return part;
+    const text = boundText(part.text, left);
+    left = Math.max(0, left - utf8.encode(text).length);
+    return Object.freeze({ ...part, text });
+  }));
+}
+
+const utf8 = new TextEncoder();
+
+/** Returns a text, or of one of more bytes its beginning and end and its size: three quarters of the bytes are of the beginning. */
+export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
+  if (text.length * 3 <= maxBytes) return text;
+  const bytes = utf8.encode(text);
+  if (bytes.length <= maxBytes) return text;
+  const ends = new TextDecoder('utf-8', { ignoreBOM: true });
+  const atEnd = Math.floor(maxBytes / 4);
+  // A character that is cut in two becomes U+FFFD, which is taken off.
+  const head = ends.decode(bytes.subarray(0, maxBytes - atEnd)).replace(/\ufffd{1,3}$/, '');
+  const tail = ends.decode(bytes.subarray(bytes.length - atEnd)).replace(/^\ufffd{1,3}/, '');
+  const omitted = bytes.length - utf8.encode(head).length - utf8.encode(tail).length;
+  return `${head}\n[… ${omitted} of ${bytes.length} bytes are not shown: ask for less at once …]\n${tail}`;
 }
 
 /** The words for a result that cannot be written down: the model must not take it that nothing was done. */
@@ -166,8 +202,6 @@ function sentence(reason: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-const NO_CONTENT: readonly unknown[] = Object.freeze([]);
-
 function reading(kind: OutcomeReading['kind'], text: string, more: Partial<OutcomeReading> = {}): OutcomeReading {
-  return Object.freeze({ kind, text, content: NO_CONTENT, retryable: false, ...more });
+  return Object.freeze({ kind, text, content: Object.freeze([Object.freeze({ type: 'text' as const, text })]), retryable: false, ...more });
 }

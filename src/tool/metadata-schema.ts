@@ -71,6 +71,7 @@ export const optionKinds = once(() => ({
   wholeSeconds: z.number().min(1).max(LIMITS.timerMs),
   seconds: z.number().min(0).max(LIMITS.timerMs),
   amount: z.number().min(0),
+  bytes: z.int().min(1_024),
   object: plainObject(),
   priority: z.enum(Priority),
   accessMode: z.enum(AccessMode),

@@ -1,9 +1,11 @@
+import { invalidArgument } from '../core/issues.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import { contentIn, type ContentPart } from './content.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
 /** A result that `execute` may return instead of a plain value. Only the helpers of this file make one. */
 export type ToolResult<T = unknown> =
-  | { readonly status: 'ok'; readonly value: T }
+  | { readonly status: 'ok'; readonly value: T; readonly content?: readonly ContentPart[] }
   | { readonly status: 'error'; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
   | ({ readonly status: 'ask_user' } & Question)
   | { readonly status: 'halt'; readonly reason: string; readonly value: T };
@@ -16,14 +18,23 @@ function brand<R extends ToolResult>(result: R): R {
   return Object.freeze(result);
 }
 
-/** Returns the tool's answer. A plain return value means the same. */
-export function ok<T>(value: T): ToolResult<T> {
-  return brand({ status: 'ok', value });
+/**
+ * Returns the tool's answer. A plain return value means the same.
+ *
+ * `content` is what readers get besides: images, audio, files, links, and texts, which models read in place of the value.
+ * Programs read the value, and the output schema checks it; `ok(null, { content })` has none.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for content that was not made by `text`, `image`, `audio`, `file` or `resourceLink`.
+ */
+export function ok<T>(value: T, options: { readonly content?: readonly ContentPart[] } = {}): ToolResult<T> {
+  if (options.content === undefined) return brand({ status: 'ok', value });
+  const content = contentIn(options.content);
+  if (content === undefined) throw invalidArgument('content as a list of at most 100 parts', options.content, 'Make them with text, image, audio, file or resourceLink.');
+  return brand({ status: 'ok', value, content });
 }
 
 /**
- * Reports that the tool could not do it; `message` tells the model why and what to try. `message` tells the model why
- * and what to try.
+ * Reports that the tool could not do it; `message` tells the model why and what to try.
  *
  * `details` are kept as JSON has them: big integers as text, dates as `toJSON` writes them. What JSON cannot hold at
  * all, such as a cycle, is left out, and the message stays.

@@ -5,7 +5,7 @@ import type { ToolOptions } from './tool-options.js';
 /** The form of a field's value. Each target has one rule a kind: how it is checked, read, written or shown there. */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
-  | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'object' | 'input' | 'output' | 'function'
+  | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'bytes' | 'object' | 'input' | 'output' | 'function'
   | 'priority' | 'accessMode' | 'dangerLevel' | 'executionCategory' | 'costTier' | 'safetyLevel' | 'sideEffects'
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
@@ -154,6 +154,7 @@ export const TOOL_FIELDS = {
   examples: { wire: 'examples', kind: 'requests', on: ['manifest', 'detail', 'show'], about: 'Requests as a user would put them.', label: 'examples', missing: [] },
   invalidates: { wire: 'invalidates', kind: 'words', on: ['manifest', 'detail'], about: 'Tools and categories whose cached results a call makes stale.', missing: [] },
   cacheTtlMs: { wire: 'cache_ttl', kind: 'seconds', on: ['manifest', 'detail'], about: 'How many seconds an answer may be reused; only for tools with access_mode "readonly".' },
+  maxResultBytes: { wire: 'max_result_bytes', kind: 'bytes', on: ['manifest', 'detail', 'show', 'facts'], label: 'result shown', about: 'Bytes of text that models read of a result, from 1024; beyond it they read the beginning, the end and the size.' },
   personaAllowlist: {
     wire: 'persona_allowlist', kind: 'personas', on: ['manifest', 'list', 'row', 'show', 'facts'], label: 'only for', about: 'The only personas that may call the tool, in any case; all when missing, none when empty.',
   },

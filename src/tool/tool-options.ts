@@ -134,6 +134,8 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    * `undefined` keeps no answer of the call.
    */
   readonly cacheKey?: (input: InputOf<In>, context: ToolContext<Context>) => unknown;
+  /** Bytes of text that models read of a result, from 1,024; beyond it they read the beginning, the end and the size. @default the executor's */
+  readonly maxResultBytes?: number;
   readonly costPerCall?: number;
   /** Promises that several calls with the same idempotency key have the effect of one. */
   readonly idempotencyKey?: boolean;

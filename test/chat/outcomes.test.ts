@@ -27,7 +27,7 @@ describe('an outcome', () => {
     const rules = [{ name: 'hush-hush', verdict: 'deny', filter: { keyword: 'deny' }, reason: 'not on Sundays' }, { name: 'hush-hush-too', verdict: 'deny', filter: { keyword: 'mute' } }] as const;
     const executor = new ToolExecutor({ registry, policy: new SafetyPolicy({ registry, rules: rules }) });
     const reading = readOutcome(await executor.execute({ id: 'a', name: 't', input: {} }));
-    expect(reading).toMatchObject({ kind, text: expect.stringMatching(text), content: [], retryable: false });
+    expect(reading).toMatchObject({ kind, text: expect.stringMatching(text), content: [{ type: 'text', text: reading.text }], retryable: false });
     expect(Object.isFrozen(reading)).toBe(true);
     expect(reading.text).not.toContain('hush');
 

@@ -467,8 +467,8 @@ describe('the cache without its store', () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000 })], { store });
     await executor.execute(read());
-    const key = store.operations.map((operation) => operation.split(' ')[1]!).find((each) => each.startsWith('cache:'))!;
-    for (const text of ['', 'null', '5', '{', '[]', '{"stamp":1}', '{"value":666}']) {
+    const key = store.operations.map((operation) => operation.split(' ')[1]!).find((each) => each.startsWith('cache-answer:'))!;
+    for (const text of ['', 'null', '5', '{', '[]', '{"stamp":1}', '{"answer":{"value":666}}']) {
       await store.memory.compareAndSet(key, await store.memory.get(key), text);
       expect(await executor.execute(read({}))).not.toMatchObject({ value: 666 });
       expect((await setup([reader('read', () => 'own', { cacheTtlMs: 1_000 })], { store }).executor.execute(read())).status).toBe('ok');

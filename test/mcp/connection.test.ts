@@ -24,8 +24,9 @@ describe('a process that is talked to over stdio', () => {
     expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 13 }]);
     expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({ status: 'ok', value: 'Echo: hi' });
     expect(await discovery.callTool('everything', 'get-structured-content', { location: 'New York' }, {})).toMatchObject({ value: { conditions: 'Cloudy' } });
-    const image = (await discovery.callTool('everything', 'get-tiny-image', {}, {})) as { value: readonly object[] };
-    expect(image.value).toMatchObject([{ type: 'text' }, { type: 'image', mimeType: 'image/png' }, { type: 'text' }]);
+    const image = (await discovery.callTool('everything', 'get-tiny-image', {}, {})) as { value: string; content: readonly object[] };
+    expect(image.value).toMatch(/^Here's the image/);
+    expect(image.content).toMatchObject([{ type: 'text' }, { type: 'image', mediaType: 'image/png' }, { type: 'text' }]);
     await discovery.close();
     expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
   });

@@ -154,9 +154,9 @@ describe('whatever a server sends', () => {
     );
   });
 
-  it('data too large for a model is left out, and its size told', () => {
-    const answer = callResult({ content: [{ type: 'text', text: 'a picture' }, { type: 'image', mimeType: 'image/png', data: 'x'.repeat(2 ** 20 + 1) }] });
-    expect(answer).toMatchObject({ status: 'ok', value: [{ type: 'text', text: 'a picture' }, { type: 'image', mimeType: 'image/png', omitted: 2 ** 20 + 1 }] });
+  it('a part that is too large or cannot be read is a text that says so, and the others count', () => {
+    const answer = callResult({ content: [{ type: 'text', text: 'pictures' }, { type: 'image', mimeType: 'image/png', data: 'x'.repeat(45 * 2 ** 20) }, { type: 'image', mimeType: 'no type', data: 'eA==' }, { type: 'hologram' }] });
+    expect(answer).toMatchObject({ status: 'ok', value: 'pictures', content: [{ text: 'pictures' }, { text: expect.stringContaining('larger than 32 MiB') }, { type: 'text', text: expect.stringMatching(/^\[image/) }, { text: expect.stringMatching(/^\[hologram/) }] });
   });
 
   it('secrets in its failures do not reach the model; paths do, which it may have to fix', () => {

@@ -44,6 +44,7 @@ const OPTIONS = {
   examples: ['mark-examples'],
   invalidates: ['mark-invalidates'],
   cacheTtlMs: 1_500,
+  maxResultBytes: 2_048,
   personaAllowlist: ['mark-personaAllowlist'],
   providers: [{ name: 'mark-providers', config: { key: 'secret-of-provider' } }],
   manual: false,

@@ -8,7 +8,7 @@ import { failureText, plainValue, unansweredText } from '../../safety/read-outco
 import { isToolResult } from '../../tool/outcome.js';
 import { readAnswer } from '../../tool/question.js';
 import { closeTurn, pendingOf, positionOf, withCall, type CallProgress, type CallRecord, type ChatState } from '../chat-state.js';
-import { deniedOutput, encodeValue, errorOutput } from '../encode-output.js';
+import { deniedOutput, encodeAnswer, encodeValue, errorOutput } from '../encode-output.js';
 import { cloneMessage, type ToolOutput } from '../thread.js';
 import { withChat, type SessionData } from './session-data.js';
 
@@ -107,10 +107,14 @@ function outputOf(result: unknown): ToolOutput {
   if (isToolResult(result)) {
     if (result.status === 'error') return errorOutput(failureText(result.message, result.details));
     if (result.status !== 'ok') throw invalidInput('a value, ok(value) or fail(message) as the result of a call', result.status);
-    return outputOf(result.value);
+    return encodeGiven(result);
   }
+  return encodeGiven({ value: result });
+}
+
+function encodeGiven(answer: Parameters<typeof encodeAnswer>[0]): ToolOutput {
   try {
-    return encodeValue(result);
+    return encodeAnswer(answer);
   } catch (error) {
     throw invalidInput('plain data as the result of a call', publicMessage(error));
   }

@@ -2,8 +2,10 @@ import type * as McpClient from '@modelcontextprotocol/client';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { canonicalJson, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage, withoutSecrets } from '../../core/public-message.js';
+import { MOST_PARTS } from '../../tool/content.js';
+import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
 
@@ -90,24 +92,32 @@ function codesOf(error: unknown): readonly string[] {
   return codes;
 }
 
-/** Characters of an image, a sound or a file (base64) that are passed on: 1 Mi. */
-const MAX_DATA_LENGTH = 2 ** 20;
 /** Characters of a failure's text. */
 const MAX_FAILURE_LENGTH = 8_192;
 
 /**
- * Reads a server's answer to a call: its structured content, or else its text, or else its parts as plain data.
+ * Reads a server's answer to a call: its structured content, or else its text, as the value, and all its parts as content.
  *
- * `isError` makes it the tool's failure, with the text as its message. Data longer than 1 Mi characters is left out of a
- * part, which then says `omitted`, its length.
+ * A text that is the structured content as JSON, as the protocol advises for old clients, is left out. `isError` makes it the
+ * tool's failure, with the text, or else the structured content, as its message.
  */
 export function callResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as { content?: unknown; structuredContent?: Json; isError?: unknown };
-  const parts = Array.isArray(content) ? content.filter(isPlainObject) : [];
-  const texts = parts.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []));
-  if (isError === true) return fail(failureText(texts));
-  if (texts.length < parts.length) return ok(structuredContent ?? parts.map(partOf));
-  return ok(structuredContent ?? (texts.length === 0 ? null : texts.join('\n')));
+  const blocks = Array.isArray(content) ? content.filter(isPlainObject) : [];
+  const texts = blocks.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []));
+  if (isError === true) return fail(failureText(texts.join('\n').trim() === '' && structuredContent !== undefined ? [JSON.stringify(structuredContent)] : texts));
+  if (structuredContent === undefined && texts.length === blocks.length) return ok(texts.length === 0 ? null : texts.join('\n'));
+  const shown = blocks.filter(({ type, text }) => structuredContent === undefined || type !== 'text' || !isJsonOf(structuredContent, text));
+  const value = structuredContent ?? (texts.length === 0 ? null : texts.join('\n'));
+  return shown.length === 0 ? ok(value) : ok(value, { content: shown.slice(0, MOST_PARTS).map(partOfBlock) });
+}
+
+function isJsonOf(value: Json, text: unknown): boolean {
+  try {
+    return typeof text === 'string' && canonicalJson(JSON.parse(text) as Json) === canonicalJson(value);
+  } catch {
+    return false;
+  }
 }
 
 /** Returns a failure's text. The model needs the paths in it as much as those in a result; failures of servers, though, often quote their settings. */
@@ -116,30 +126,6 @@ function failureText(texts: readonly string[]): string {
   if (text === '') return 'the tool failed and did not say why';
   const shown = text.slice(0, MAX_FAILURE_LENGTH).split('\n').map(withoutSecrets).join('\n');
   return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
-}
-
-/** Returns a content block without its annotations, and bounded. */
-function partOf(part: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { type, text, data, mimeType, uri, name, title, description, resource } = part;
-  switch (type) {
-    case 'text':
-      return { type, text };
-    case 'image':
-    case 'audio':
-      return { type, mimeType, ...bounded('data', data) };
-    case 'resource_link':
-      return { type, uri, name, title, description, mimeType };
-    case 'resource': {
-      const { uri: address, mimeType: kind, text: content, blob } = isPlainObject(resource) ? resource : {};
-      return { type, uri: address, mimeType: kind, ...(typeof content === 'string' ? { text: content } : bounded('blob', blob)) };
-    }
-    default:
-      return { type };
-  }
-}
-
-function bounded(field: string, data: unknown): Record<string, unknown> {
-  return typeof data === 'string' && data.length > MAX_DATA_LENGTH ? { omitted: data.length } : { [field]: data };
 }
 
 /** Pages of one listing that are read. The largest real servers need two or three. */

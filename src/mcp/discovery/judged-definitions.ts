@@ -9,7 +9,7 @@ import { checkInput } from '../../tool/check-input.js';
 import { FUNCTION_OPTIONS } from '../../tool/tool-fields.js';
 import { strictest } from '../../tool/infer-metadata.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
-import { withRenewal } from '../../tool/tool-changed.js';
+import { withRenewal } from '../../tool/tool-definition.js';
 import { defineTool, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import { labelOf } from '../connection/server-answers.js';
 import { diffDefinitions, type DefinitionChange } from '../pins/definition-changes.js';

@@ -4,10 +4,12 @@ import { describeValue, digestOf, isPlainObject, type Json } from '../../core/pl
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
+import { isForModel, type ContentPart } from '../../tool/content.js';
 import { choicesOf, type Question } from '../../tool/question.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
+import { blockOfPart } from '../translate/content-blocks.js';
 
 /** Characters of arguments that are shown whole, and of the beginning and end of what is longer. */
 const SHOWN_WHOLE = 4_096;
@@ -25,7 +27,7 @@ export function errorResult(...texts: readonly string[]): CallToolResult {
 
 /** Returns the user's answer to a question of a tool. It is a text or texts, and so a failure where the tool promises an object. */
 export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): CallToolResult {
-  if (outputSchemaOf(entry) === undefined) return answerResult(entry, { text, data });
+  if (outputSchemaOf(entry) === undefined) return answerResult(entry, data, [{ type: 'text', text }]);
   return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${expectedGot('an object', describeValue(data))} It answered:`, text);
 }
 
@@ -34,18 +36,20 @@ interface Answer {
   readonly data: Json;
 }
 
-/** Returns a tool's result: as text, and as structured content where it is an object. */
-function answerResult(entry: ToolEntry, { text, data }: Answer, ...notes: readonly string[]): CallToolResult {
-  const content = [text, ...notes].map((each) => ({ type: 'text' as const, text: each }));
+/** Returns a tool's result: as content, and as structured content where it is an object. */
+function answerResult(entry: ToolEntry, data: Json, content: readonly ContentPart[], ...notes: readonly string[]): CallToolResult {
+  const blocks = [...content.map(blockOfPart), ...notes.map((text) => ({ type: 'text' as const, text }))];
   const isStructured = isPlainObject(data) || outputSchemaOf(entry) !== undefined;
-  return isStructured ? { content, structuredContent: data } : { content };
+  return isStructured ? { content: blocks, structuredContent: data } : { content: blocks };
 }
 
 /** Words an outcome for a client; the executor has checked it by the output schema. A pending call is an error that says so: this is for clients that cannot be asked. */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolResult {
-  const { kind, text, data, haltReason } = readOutcome(outcome);
+  const { kind, text, data, content, haltReason } = readOutcome(outcome);
   const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
-  return kind === 'result' ? answerResult(entry, { text, data: data! }, ...notes) : errorResult(text, ...notes);
+  if (kind !== 'result') return errorResult(text, ...notes);
+  const forUsers = outcome.status === 'ok' ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];
+  return answerResult(entry, data!, [...content, ...forUsers], ...notes);
 }
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();

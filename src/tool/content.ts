@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { expectedGot, invalidArgument } from '../core/issues.js';
+import { checkOptions, once, type FieldsOf } from '../core/options.js';
+import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import { ToolError } from '../core/errors.js';
+
+/** The readers of a part. Parts without one are for both. */
+export type Audience = 'user' | 'assistant';
+
+interface TextPart {
+  readonly type: 'text';
+  readonly text: string;
+  readonly audience?: readonly Audience[];
+}
+
+interface MediaPart {
+  readonly type: 'image' | 'audio' | 'file';
+  /** The media type, such as `image/png`. */
+  readonly mediaType: string;
+  /** The bytes as base64; missing where there is a `url`. */
+  readonly data?: string;
+  readonly url?: string;
+  /** The number of bytes, where it is known. */
+  readonly size?: number;
+  readonly name?: string;
+  readonly audience?: readonly Audience[];
+}
+
+interface LinkPart {
+  readonly type: 'resource_link';
+  readonly uri: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly mediaType?: string;
+  readonly size?: number;
+  readonly audience?: readonly Audience[];
+}
+
+/** A part of a tool's result that is more than its value, as frozen plain data: a text, an image, audio, a file or a link. */
+export type ContentPart = TextPart | MediaPart | LinkPart;
+
+type Readers = Pick<TextPart, 'audience'>;
+type MediaOptions = Pick<MediaPart, 'audience' | 'name'>;
+
+/** Bytes of one image, audio or file: 32 MiB. */
+const MOST_BYTES = 32 * 2 ** 20;
+/** Parts of one result. */
+export const MOST_PARTS = 100;
+
+const audience = () => z.array(z.enum(['user', 'assistant'])).min(1).optional();
+const words = () => z.string().min(1).max(1_024);
+const uri = () => z.string().max(8_192).refine((text) => URL.canParse(text), 'an absolute URL');
+const mediaType = () => z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,128}(?:\s*;.{0,256})?$/, { error: 'a media type such as image/png' });
+const size = () => z.int().min(0).optional();
+
+/** Returns a text beside a value; models read it in place of the value as JSON. */
+export function text(text: string, options: Readers = {}): ContentPart {
+  return checkedPart({ ...options, type: 'text', text });
+}
+
+/** Returns an image, from its bytes or its address. @throws ToolError `INVALID_ARGUMENT` for a source that is neither, for what is no media type, and for more than 32 MiB. */
+export function image(source: Uint8Array | string | URL, mediaType: string, options: MediaOptions = {}): ContentPart {
+  return media('image', source, mediaType, options);
+}
+
+/** Returns audio, as `image` does. */
+export function audio(source: Uint8Array | string | URL, mediaType: string, options: MediaOptions = {}): ContentPart {
+  return media('audio', source, mediaType, options);
+}
+
+/** Returns a file, as `image` does; its `name` is shown with it. */
+export function file(source: Uint8Array | string | URL, mediaType: string, options: MediaOptions = {}): ContentPart {
+  return media('file', source, mediaType, options);
+}
+
+/** Returns a link to something that its reader can fetch. `size` is in bytes; `name` is by default the last part of the address. */
+export function resourceLink(uri: string, options: Partial<Omit<LinkPart, 'type' | 'uri'>> = {}): ContentPart {
+  return checkedPart({ name: nameIn(uri), ...options, type: 'resource_link', uri });
+}
+
+function nameIn(uri: unknown): string {
+  return String(uri).replace(/[?#].*$/, '').split('/').filter(Boolean).at(-1) ?? 'resource';
+}
+
+function media(type: MediaPart['type'], source: unknown, mediaType: string, options: MediaOptions): ContentPart {
+  if (source instanceof Uint8Array) {
+    if (source.length > MOST_BYTES) throw new ToolError('INVALID_ARGUMENT', expectedGot(`${type} of at most 32 MiB`, `${source.length} bytes`, 'Put it where it can be fetched, and give its address.'));
+    return checkedPart({ ...options, type, mediaType, data: base64Of(source), size: source.length });
+  }
+  const url = source instanceof URL ? source.href : source;
+  if (typeof url !== 'string') throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its address`, source);
+  const inline = /^data:[^,]*;base64,/.exec(url);
+  return checkedPart(inline === null ? { ...options, type, mediaType, url } : { ...options, type, mediaType, ...sized(url.slice(inline[0].length)) });
+}
+
+function checkedPart(part: object): ContentPart {
+  return cloneFrozen(checkOptions(PART, part, 'content')) as ContentPart;
+}
+
+const PART = once(() => z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string(), audience: audience() } satisfies FieldsOf<TextPart>),
+  z
+    .strictObject({ type: z.enum(['image', 'audio', 'file']), mediaType: mediaType(), data: z.string().max(Math.ceil(MOST_BYTES / 3) * 4).optional(), url: uri().optional(), size: size(), name: words().optional(), audience: audience() } satisfies FieldsOf<MediaPart>)
+    .refine(({ data, url }) => (data === undefined) !== (url === undefined), 'either data or url'),
+  z.strictObject({ type: z.literal('resource_link'), uri: uri(), name: words(), description: z.string().optional(), mediaType: mediaType().optional(), size: size(), audience: audience() } satisfies FieldsOf<LinkPart>),
+]));
+
+/** Returns the content of a result, frozen; `undefined` for anything else, such as that of another copy of the package that knows other parts. */
+export function contentIn(value: unknown): readonly ContentPart[] | undefined {
+  if (!Array.isArray(value) || value.length > MOST_PARTS || !value.every((part) => isPlainObject(part) && PART().safeParse(part).success)) return undefined;
+  return cloneFrozen(value) as readonly ContentPart[];
+}
+
+/** Returns true if models read a part. */
+export function isForModel({ audience }: ContentPart): boolean {
+  return audience?.includes('assistant') ?? true;
+}
+
+/** Returns the words for a part that a reader cannot be given as it is: what it is and how large. Files of text are their text. */
+export function describePart(part: ContentPart): string {
+  if (part.type === 'text') return part.text;
+  const text = textOfFile(part);
+  if (text !== undefined) return part.name === undefined ? text : `${part.name}:\n${text}`;
+  const { mediaType, name, size } = part;
+  const facts = [mediaType, size === undefined ? undefined : sizeText(size)].filter((fact) => fact !== undefined).join(', ');
+  const label = part.type === 'resource_link' ? `link to ${part.name}` : name === undefined ? part.type : `${part.type} ${name}`;
+  const address = part.type === 'resource_link' ? part.uri : part.url;
+  return `[${label}${facts === '' ? '' : `: ${facts}`}${address === undefined ? '' : `, ${address}`}]`;
+}
+
+function sizeText(bytes: number): string {
+  return bytes < 1_024 ? `${bytes} bytes` : bytes < 2 ** 20 ? `${Math.round(bytes / 1_024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
+
+const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|toml|javascript|sql)\b|[^;]+\+(?:json|xml)\b)/i;
+
+/** Returns the text of a file whose media type says that it is text; `undefined` for any other part. */
+export function textOfFile(part: ContentPart): string | undefined {
+  if (part.type !== 'file' || part.data === undefined || !TEXT_TYPE.test(part.mediaType)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(part.data));
+  } catch {
+    return undefined; // Not UTF-8, or no base64.
+  }
+}
+
+/** Returns base64 with the number of bytes it stands for. */
+export function sized(data: string): { readonly data: string; readonly size: number } {
+  return { data, size: Math.floor((data.replace(/=+$/, '').length * 3) / 4) };
+}
+
+/** Bytes that are turned into one string at once: more arguments than that overflow the stack of some engines. */
+const CHUNK = 0x8000;
+
+/** @throws DOMException for what is no base64. */
+function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}
+
+export function base64Of(bytes: Uint8Array): string {
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += CHUNK) binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  return btoa(binary);
+}

@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { audio, defineTool, file, image, isToolError, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
+import { boundText, readOutcome } from '../../src/safety/read-outcome.js';
+import { describePart } from '../../src/tool/content.js';
+
+const PIXEL = Uint8Array.from([137, 80, 78, 71]);
+
+function codeOf(make: () => unknown): unknown {
+  try {
+    make();
+  } catch (error) {
+    return isToolError(error) ? `${error.code}: ${error.message}` : error;
+  }
+  return undefined;
+}
+
+/** Runs a tool that answers with these parts. */
+async function outcomeOf(result: unknown, options: object = {}, executorOptions: object = {}) {
+  const registry = new ToolMetadataRegistry();
+  registry.register(defineTool({ name: 'shot', description: 'Takes a picture', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => result, ...options }));
+  return new ToolExecutor({ registry, ...executorOptions }).execute({ id: '1', name: 'shot', input: {} });
+}
+
+describe('a part of a result', () => {
+  it('holds bytes as base64 with their number, or an address', () => {
+    expect(image(PIXEL, 'image/png')).toEqual({ type: 'image', mediaType: 'image/png', data: 'iVBORw==', size: 4 });
+    expect(audio(new URL('https://example.org/a.mp3'), 'audio/mpeg', { audience: ['user'] })).toEqual({ type: 'audio', mediaType: 'audio/mpeg', url: 'https://example.org/a.mp3', audience: ['user'] });
+    expect(file('data:application/pdf;base64,JVBERg==', 'application/pdf', { name: 'a.pdf' })).toEqual({ type: 'file', mediaType: 'application/pdf', data: 'JVBERg==', size: 4, name: 'a.pdf' });
+    expect(resourceLink('https://example.org/docs/report.pdf?x=1')).toEqual({ type: 'resource_link', uri: 'https://example.org/docs/report.pdf?x=1', name: 'report.pdf' });
+    expect(Object.isFrozen(text('hi'))).toBe(true);
+  });
+
+  it('of any bytes is those bytes again', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 100_000, size: 'max' }), (bytes) => {
+      const part = image(bytes, 'image/png') as { data: string; size: number };
+      expect([Buffer.from(part.data, 'base64').equals(bytes), part.size]).toEqual([true, bytes.length]);
+      expect(image(`data:image/png;base64,${part.data}`, 'image/png')).toEqual(part);
+    }), { numRuns: 100 });
+  });
+
+  it.each<readonly [string, () => unknown, RegExp]>([
+    ['a source that is neither bytes nor address', () => image(5 as never, 'image/png'), /Expected the bytes of the image as a Uint8Array, or its address, got 5/],
+    ['an address that is none', () => image('shot.png', 'image/png'), /an absolute URL, got "shot.png"/],
+    ['what is no media type', () => image(PIXEL, 'png'), /a media type such as image\/png, got "png"/],
+    ['more than 32 MiB', () => file(new Uint8Array(2 ** 25 + 1), 'application/zip'), /at most 32 MiB, got 33554433 bytes/],
+    ['an unknown option', () => text('a', { audiance: ['user'] } as never), /audiance/],
+    ['an unknown reader', () => text('a', { audience: ['model'] } as never), /"user", "assistant"/],
+    ['content that was written by hand', () => ok(1, { content: [{ type: 'picture' }] as never }), /Make them with text, image/],
+  ])('with %s is refused', (_, make, message) => {
+    expect(codeOf(make)).toMatch(/^INVALID_ARGUMENT/);
+    expect(codeOf(make)).toMatch(message);
+  });
+});
+
+describe('the result of a tool with content', () => {
+  it('has the value for programs, and for models its words and the parts in their order', async () => {
+    const outcome = await outcomeOf(ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] }));
+    expect(outcome).toMatchObject({ status: 'ok', value: { width: 2 }, content: [{ type: 'image' }] });
+    expect(readOutcome(outcome)).toMatchObject({ kind: 'result', text: '{"width":2}\n[image: image/png, 4 bytes]', data: { width: 2 }, content: [{ type: 'text', text: '{"width":2}' }, { type: 'image', data: 'iVBORw==' }] });
+  });
+
+  it('shows texts in place of the value, no value where it is null, and nothing that is for users alone', async () => {
+    const read = async (value: unknown, ...content: ContentPart[]) => readOutcome(await outcomeOf(ok(value, { content }))).text;
+    expect(await read({ width: 2 }, text('A picture, 2 wide'), image(PIXEL, 'image/png'))).toBe('A picture, 2 wide\n[image: image/png, 4 bytes]');
+    expect(await read(null, image(PIXEL, 'image/png', { name: 'shot.png' }))).toBe('[image shot.png: image/png, 4 bytes]');
+    expect(await read(3, text('not for the model', { audience: ['user'] }))).toBe('3');
+    expect(await read(null, file(new TextEncoder().encode('a,b'), 'text/csv', { name: 'a.csv' }))).toBe('a.csv:\na,b');
+    expect(describePart(resourceLink('https://example.org/a.pdf', { size: 2 ** 21, mediaType: 'application/pdf' }))).toBe('[link to a.pdf: application/pdf, 2.0 MiB, https://example.org/a.pdf]');
+  });
+
+  it('is checked by the output schema, and kept in the cache with its parts', async () => {
+    let runs = 0;
+    const registry = new ToolMetadataRegistry();
+    registry.register(defineTool({ name: 'shot', description: 'Takes a picture', inputSchema: { type: 'object' }, outputSchema: { type: 'object', required: ['width'] }, accessMode: 'readonly', cacheTtlMs: 1_000, execute: () => ok({ width: ++runs }, { content: [image(PIXEL, 'image/png')] }) }));
+    const executor = new ToolExecutor({ registry });
+    const [first, second] = [await executor.execute({ id: '1', name: 'shot' }), await executor.execute({ id: '2', name: 'shot' })];
+    expect([first.cached, second.cached, runs]).toEqual([false, true, 1]);
+    expect(second).toMatchObject({ value: { width: 1 }, content: [{ type: 'image', data: 'iVBORw==' }] });
+    expect(await outcomeOf(ok('no object', { content: [image(PIXEL, 'image/png')] }), { outputSchema: { type: 'object' } })).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
+  });
+
+  it('whose parts are of a kind that is not known is refused, since the tool of another version may mean anything by them', async () => {
+    const foreign = Object.defineProperty({ status: 'ok', value: 1, content: [{ type: 'hologram' }] }, Symbol.for('tooldex/result/v1'), { value: true });
+    expect(await outcomeOf(foreign)).toMatchObject({ status: 'error', code: 'INVALID_RESULT', message: expect.stringMatching(/content of texts, images/) });
+  });
+});
+
+describe('a result larger than maxResultBytes', () => {
+  const long = `BEGIN${'x'.repeat(200_000)}END`;
+
+  it('is shown to models by its beginning, its end and its size, and given to programs whole', async () => {
+    for (const [options, executorOptions, most] of [[{}, {}, 65_536], [{}, { maxResultBytes: 2_000 }, 2_000], [{ maxResultBytes: 5_000 }, { maxResultBytes: 2_000 }, 5_000]] as const) {
+      const outcome = await outcomeOf(long, options, executorOptions);
+      expect(outcome).toMatchObject({ status: 'ok', value: long });
+      const reading = readOutcome(outcome);
+      expect(reading.text).toMatch(/^BEGINx+\n\[… \d+ of 200008 bytes are not shown: ask for less at once …\]\nx+END$/);
+      expect(reading.text.length).toBeLessThan(most + 100);
+      expect(reading.data).toBe(long);
+    }
+  });
+
+  it('in any writing keeps whole characters, and is never longer than its bound and one line', () => {
+    fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' }), fc.integer({ min: 1, max: 2_000 }), (value, most) => {
+      const shown = boundText(value, most);
+      const bytes = Buffer.byteLength(value);
+      if (bytes <= most) expect(shown).toBe(value);
+      else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
+      expect(shown.isWellFormed()).toBe(true);
+      const [head = '', tail = ''] = shown.split(/\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/);
+      expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
+    }), { numRuns: 500 });
+  });
+
+  it('shares its bound among the texts of the content', async () => {
+    const reading = readOutcome(await outcomeOf(ok(null, { content: [text('a'.repeat(1_500)), text('b'.repeat(1_500)), image(PIXEL, 'image/png')] }), { maxResultBytes: 2_000 }));
+    expect(reading.text).toMatch(/^a{1500}\nb+\n\[… \d+ of 1500 bytes.*\]\nb+\n\[image: image\/png, 4 bytes\]$/s);
+  });
+
+  it('cannot be bounded below 1,024 bytes', () => {
+    expect(codeOf(() => new ToolExecutor({ registry: new ToolMetadataRegistry(), maxResultBytes: 10 }))).toMatch(/maxResultBytes/);
+  });
+});
