@@ -1,7 +1,7 @@
 import { describeValue } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import type { ToolOutcome } from '../safety/calls.js';
-import { aiSdkContent } from '../interop/frameworks/ai-sdk-content.js';
+import { aiSDKContent } from '../interop/export/result-content.js';
 import { boundText, plainValue, readOutcome, unshownText } from '../safety/read-outcome.js';
 import type { ContentPart } from '../tool/content.js';
 import { cloneMessage, DEEPEST_MESSAGE, isDeeper, outputSchema, type ToolOutput } from './thread.js';
@@ -61,7 +61,7 @@ export function encodeOutcome(outcome: Extract<ToolOutcome, { status: 'ok' | 'ha
 
 function encodeContent(outcome: ToolOutcome): ToolOutput {
   plainValue('value' in outcome ? outcome.value : null); // Throws for what JSON cannot hold.
-  return aiSdkContent(readOutcome(outcome).content);
+  return aiSDKContent(readOutcome(outcome).content);
 }
 
 /** Returns what the model reads of an answer that was given instead of the tool's, with the parts that are more than its value. */

@@ -89,14 +89,14 @@ async function inOpenAI({ registry, executor }: Setup, name: string): Promise<Sh
 }
 
 async function inResponses({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const { output } = toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute({ id: 'c1', name })])[0]!;
+  const output = toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute({ id: 'c1', name })])[0]!.output as string;
   const { error } = JSON.parse(output) as { error?: string };
   return error === undefined ? { as: 'result', text: output } : { as: 'error', text: error };
 }
 
 async function inAnthropic({ registry, executor }: Setup, name: string): Promise<Shown> {
   const { content, is_error: failed = false } = toAnthropicTools(registry).toMessages([await executor.execute({ id: 'c1', name })])[0]!.content[0]!;
-  return { as: failed ? 'error' : 'result', text: content };
+  return { as: failed ? 'error' : 'result', text: content as string };
 }
 
 async function inGemini({ registry, executor }: Setup, name: string): Promise<Shown> {

@@ -106,7 +106,7 @@ describe('a result larger than maxResultBytes', () => {
       const bytes = Buffer.byteLength(value);
       if (bytes <= most) expect(shown).toBe(value);
       else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
-      expect(shown.isWellFormed()).toBe(true);
+      expect(Buffer.from(shown).toString()).toBe(shown); // No half of a character.
       const [head = '', tail = ''] = shown.split(/\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/);
       expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
     }), { numRuns: 500 });

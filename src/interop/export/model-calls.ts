@@ -4,6 +4,7 @@ import { suggestNames } from '../../core/issues.js';
 import { describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
+import type { ContentPart } from '../../tool/content.js';
 import type { ExportedTools } from './exported-tools.js';
 import type { NameCodec } from './name-codec.js';
 
@@ -119,14 +120,16 @@ export interface CallAnswer {
   readonly name: string;
   readonly failed: boolean;
   readonly text: string;
+  /** The parts that the model reads; `text` is all of them in words. */
+  readonly content: readonly ContentPart[];
   /** The result as JSON has it; what is no result has none. */
   readonly data?: Json;
 }
 
 /** Reads a result for a service. Pending calls are answered as failed: services refuse a conversation with a call that has no answer. */
 function answerTo(result: CallResult, codec: NameCodec): CallAnswer {
-  if ('error' in result) return { id: result.id, name: result.name, failed: true, text: result.error.message };
-  const { kind, text, data } = readOutcome(result);
-  const of = { id: result.callId, name: codec.encode(result.toolName) ?? result.toolName, text };
+  if ('error' in result) return { id: result.id, name: result.name, failed: true, text: result.error.message, content: [] };
+  const { kind, text, content, data } = readOutcome(result);
+  const of = { id: result.callId, name: codec.encode(result.toolName) ?? result.toolName, text, content };
   return kind === 'result' ? { ...of, failed: false, data: data! } : { ...of, failed: true };
 }

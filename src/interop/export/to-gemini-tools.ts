@@ -3,6 +3,7 @@ import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { geminiSchema, type GeminiSchema } from '../schema/gemini-schema.js';
 import { objectSchema } from '../schema/object-schema.js';
+import { geminiParts, type GeminiResponsePart } from './result-content.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
 import { fieldOf, objectsIn, OWN_ID, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { GEMINI_NAME_RULE, GEMINI_PARAMETER_RULE, renameParameters } from './name-codec.js';
@@ -23,7 +24,7 @@ type GeminiFunction = GeminiTool['functionDeclarations'][number];
 /** The answers to the calls of one message. */
 type GeminiMessage = {
   role: 'user';
-  parts: { functionResponse: { id?: string; name: string; response: Record<string, unknown> } }[];
+  parts: { functionResponse: { id?: string; name: string; response: Record<string, unknown>; parts?: GeminiResponsePart[] } }[];
 };
 
 interface GeminiOptions extends ExportOptions {
@@ -71,6 +72,11 @@ function callsIn(response: unknown): RawCall[] {
 
 /** Answers calls; the id goes along only where the service gave one. */
 function answer(answers: readonly CallAnswer[]): GeminiMessage[] {
-  const parts = answers.map(({ id, name, failed, text, data }) => ({ functionResponse: { ...(!id.startsWith(OWN_ID) && { id }), name, response: failed ? { error: text } : { output: data } } }));
+  const parts = answers.map(({ id, name, failed, text, content, data }) => {
+    const media = geminiParts(content);
+    // The value itself, unless models read other words for it: of a part beside it, or of its two ends.
+    const output = text === (typeof data === 'string' ? data : JSON.stringify(data)) ? data : text;
+    return { functionResponse: { ...(!id.startsWith(OWN_ID) && { id }), name, response: failed ? { error: text } : { output }, ...(media.length > 0 && { parts: media }) } };
+  });
   return parts.length === 0 ? [] : [{ role: 'user', parts }];
 }

@@ -8,6 +8,7 @@ import { alongSchema, alternativesOf, asSchema, dereference, propertiesOf, requi
 import { exportTools, levelShape, type ExportedTool, type ExportedTools, type ExportInput, type ExportOptions } from './exported-tools.js';
 import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { FUNCTION_NAME_RULE } from './name-codec.js';
+import { openAIContent, type OpenAIContent } from './result-content.js';
 
 export interface OpenAIChatTool {
   type: 'function';
@@ -20,7 +21,7 @@ export type OpenAIResponsesTool = { type: 'function' } & Required<OpenAIChatTool
 type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };
 
 /** An answer to one call, in the responses API. */
-type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: string };
+type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: string | OpenAIContent[] };
 
 interface OpenAIOptions extends ExportOptions {
   /** The interface for which the tools are written. @default 'chat' */
@@ -60,7 +61,7 @@ export function toOpenAITools(input: ExportInput, options: OpenAIOptions = {}): 
   const functions = exported.tools.map((tool) => ({ name: tool.name, description: limitText(tool.rendered.description, maxDescription), ...parametersOf(tool, strict, exported) }));
   if (api === 'responses') {
     const tools = functions.map((each): OpenAIResponsesTool => ({ type: 'function', ...each }));
-    return withMethods(tools, exported, { find: responsesCalls, answer: (answers) => answers.map((each): OpenAIResponsesMessage => ({ type: 'function_call_output', call_id: each.id, output: answerText(each) })) });
+    return withMethods(tools, exported, { find: responsesCalls, answer: (answers) => answers.map((each): OpenAIResponsesMessage => ({ type: 'function_call_output', call_id: each.id, output: each.failed ? answerText(each) : openAIContent(each.content) })) });
   }
   const tools = functions.map(({ strict: isStrict, ...each }): OpenAIChatTool => ({ type: 'function', function: isStrict ? { ...each, strict: true } : each }));
   return withMethods(tools, exported, { find: chatCalls, answer: (answers) => answers.map((each): OpenAIChatMessage => ({ role: 'tool', tool_call_id: each.id, content: answerText(each) })) });

@@ -13,6 +13,7 @@ import { isStandardSchema, type JsonSchema, type ToolSchema } from '../../tool/t
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
+import { langChainContent } from '../export/result-content.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { framing, frameworkSchema, GuardedCalls, resultOf, type FrameworkOptions } from './guarded-calls.js';
@@ -91,8 +92,9 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
       // Made here: LangChain would take lists of objects for parts of a message, and failures would end the agent's run.
-      const { kind, text: content, data } = readOutcome(outcome);
-      return new ToolMessage({ content, tool_call_id: toolCall.id, name, ...(kind === 'result' ? { status: 'success', artifact: data } : { status: 'error' }) });
+      const { kind, text, content, data } = readOutcome(outcome);
+      const facts = { tool_call_id: toolCall.id, name };
+      return kind === 'result' ? new ToolMessage({ ...facts, content: langChainContent(content), status: 'success', artifact: data }) : new ToolMessage({ ...facts, content: text, status: 'error' });
     },
   });
   return made as unknown as LangChainTool;

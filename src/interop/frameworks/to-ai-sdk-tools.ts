@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
-import type { Policy, ToolCall } from '../../safety/calls.js';
+import type { Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { checkAhead, checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
@@ -9,6 +10,7 @@ import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { fieldOf, objectsIn } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
+import { aiSDKContent, type AISDKContent } from '../export/result-content.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
@@ -37,6 +39,10 @@ interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
   readonly validate?: (value: unknown) => Promise<Validation>;
 }
 
+/** JSON as the AI SDK's types have it. */
+type OpenJson = null | string | number | boolean | { [key: string]: OpenJson | undefined } | OpenJson[];
+type ModelOutput = AISDKContent | { type: 'json'; value: OpenJson };
+
 /** A tool as the AI SDK takes it. */
 export interface AISDKTool<Input = unknown, Output = unknown> {
   title?: string;
@@ -47,6 +53,8 @@ export interface AISDKTool<Input = unknown, Output = unknown> {
   metadata: BridgeMetadata;
   needsApproval?: (input: Input, options: Omit<AISDKCallOptions, 'abortSignal'>) => Promise<boolean>;
   execute?: (input: Input, options: AISDKCallOptions) => Promise<Output> | AsyncIterable<Output>;
+  /** Gives the model the parts of a result beside its value, and of a long one its two ends and its size. */
+  toModelOutput?: (result: { readonly toolCallId: string; readonly output: unknown }) => ModelOutput;
 }
 
 /**
@@ -101,6 +109,7 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
   for (const exported of exportTools(input, level, FUNCTION_NAME_RULE).tools) {
     const { entry, name } = exported;
     const inputs = new CheckedInputs(entry);
+    const read = new ReadResults();
     const callOf = (given: unknown, { toolCallId, experimental_context: of6, context: of7 }: AISDKCallOptions): Promise<FramedCall> => frame({ id: toolCallId, name: entry.name, input: inputs.checked(given) }, of6 ?? of7);
     const tool = (tools[name] = described(exported, inputs));
     if (entry.manual) continue;
@@ -125,11 +134,46 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
         if (question === undefined && store !== undefined) throw notAsked();
         await asked.redeem(name, call, question, approvalId);
       }
-      return resultOf(await calls.run(entry, call, { owner: ownerOf(call), approved: approvalId !== undefined, signal: options.abortSignal, onProgress }));
+      const outcome = await calls.run(entry, call, { owner: ownerOf(call), approved: approvalId !== undefined, signal: options.abortSignal, onProgress });
+      read.keep(call.id, outcome);
+      return resultOf(outcome);
     };
+    tool.toModelOutput = ({ toolCallId, output }) => read.find(toolCallId) ?? modelOutput(output, entry.maxResultBytes);
     tool.execute = progress ? (given, options) => withProgress((onProgress) => run(given, options, onProgress)) : (given, options) => run(given, options);
   }
   return tools;
+}
+
+/** Results of one tool that the model reads otherwise than by their value. */
+const MOST_RESULTS = 100;
+
+/**
+ * The results that have parts beside their value, by the ids of their calls: the AI SDK hands a result on as the program's value, and then asks what the model reads of it.
+ *
+ * The last 100 are kept, as long as the tool set: messages that are converted by another one have the value alone.
+ */
+class ReadResults {
+  readonly #outputs = new Map<string, AISDKContent>();
+
+  keep(callId: string, outcome: ToolOutcome): void {
+    if (outcome.status !== 'ok' || (outcome.content === undefined && outcome.maxResultBytes === undefined)) return;
+    const { kind, content } = readOutcome(outcome);
+    if (kind === 'result') this.#outputs.set(callId, aiSDKContent(content));
+    for (const oldest of this.#outputs.keys()) {
+      if (this.#outputs.size <= MOST_RESULTS) break;
+      this.#outputs.delete(oldest);
+    }
+  }
+
+  find(callId: string): AISDKContent | undefined {
+    return this.#outputs.get(callId);
+  }
+}
+
+function modelOutput(output: unknown, maxBytes: number | undefined): ModelOutput {
+  const { text, data } = plainValue(output);
+  const shown = boundText(text, maxBytes);
+  return typeof data === 'string' || shown !== text ? { type: 'text', value: shown } : { type: 'json', value: data as OpenJson };
 }
 
 function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AISDKTool {

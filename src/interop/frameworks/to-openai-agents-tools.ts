@@ -8,6 +8,7 @@ import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { parseArguments } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
+import { openAIAgentsContent } from '../export/result-content.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AskedCalls, framing, frameworkSchema, GuardedCalls, notAsked, type AskedCall, type FramedCall, type FrameworkOptions } from './guarded-calls.js';
 
@@ -22,7 +23,7 @@ export interface OpenAIAgentsTool {
   parameters: { type: 'object'; properties: Record<string, never>; required: string[]; additionalProperties: true };
   strict: false;
   deferLoading: false;
-  invoke: (context: AgentsRunContext, input: string, details?: { readonly toolCall?: { readonly callId: string } | undefined; readonly signal?: AbortSignal | undefined }) => Promise<string>;
+  invoke: (context: AgentsRunContext, input: string, details?: { readonly toolCall?: { readonly callId: string } | undefined; readonly signal?: AbortSignal | undefined }) => Promise<string | readonly object[]>;
   needsApproval: (context: AgentsRunContext, input: unknown, callId?: string) => Promise<boolean>;
   isEnabled: () => Promise<boolean>;
 }
@@ -83,7 +84,8 @@ function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, as
       }
       const outcome = await calls.run(entry, call, { owner: context, approved, signal });
       signal?.throwIfAborted();
-      return readOutcome(outcome).text;
+      const { kind, text, content } = readOutcome(outcome);
+      return kind === 'result' ? openAIAgentsContent(content) : text;
     },
     isEnabled: () => Promise.resolve(true),
   };

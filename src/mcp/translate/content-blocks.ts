@@ -1,6 +1,6 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { isPlainObject } from '../../core/plain-data.js';
-import { audio, base64Of, describePart, file, image, resourceLink, text, textOfFile, type Audience, type ContentPart } from '../../tool/content.js';
+import { audio, describePart, file, image, resourceLink, text, textOfFile, type Audience, type ContentPart } from '../../tool/content.js';
 
 type Block = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,133 @@
+import { Agent, Runner, setTracingDisabled, type Model, type ModelRequest, type ModelResponse } from '@openai/agents';
+import type { ToolMessage } from '@langchain/core/messages';
+import { generateText, stepCountIs } from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { chat, scriptedModel, Session } from '../../src/chat.js';
+import { defineTool, file, image, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { toAISDKTools, toAnthropicTools, toGeminiTools, toLangChainTools, toOpenAIAgentsTools, toOpenAITools } from '../../src/interop.js';
+import { createMcpServer, discoverMcpTools } from '../../src/mcp.js';
+import { WAYS } from '../mcp/server-clients.js';
+import { official } from '../mcp/servers/start.js';
+
+/** A screenshot of 700 kB, with a text for the model, a PDF, a link, and a part for users alone. */
+const BYTES = new Uint8Array(700_000).fill(7);
+const PNG = Buffer.from(BYTES).toString('base64');
+
+function setUp() {
+  const registry = new ToolMetadataRegistry();
+  registry.register(defineTool({
+    name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly',
+    execute: () => ok({ width: 1_024 }, { content: [text('The page, 1024 wide'), image(BYTES, 'image/png'), file(new Uint8Array([37, 80]), 'application/pdf', { name: 'page.pdf' }), resourceLink('https://example.org/page'), text('saved under ~/shots', { audience: ['user'] })] }),
+  }));
+  return { registry, executor: new ToolExecutor({ registry }) };
+}
+const call = { id: 'c1', name: 'shot', input: {} };
+const LINK = '[link to page, https://example.org/page]';
+
+beforeAll(() => setTracingDisabled(true));
+
+describe('a screenshot with a text, a file and a link', () => {
+  it('reaches the responses API of OpenAI as image and file, and the chat API, which takes text alone, in words', async () => {
+    const { registry, executor } = setUp();
+    const outcome = await executor.execute(call);
+    expect(toOpenAITools(registry, { api: 'responses' }).toMessages([outcome])[0]!.output).toEqual([
+      { type: 'input_text', text: 'The page, 1024 wide' },
+      { type: 'input_image', image_url: `data:image/png;base64,${PNG}`, detail: 'auto' },
+      { type: 'input_file', filename: 'page.pdf', file_data: 'data:application/pdf;base64,JVA=' },
+      { type: 'input_text', text: LINK },
+    ]);
+    expect(toOpenAITools(registry).toMessages([outcome])[0]!.content).toBe(`The page, 1024 wide\n[image: image/png, 684 KiB]\n[file page.pdf: application/pdf, 2 bytes]\n${LINK}`);
+  });
+
+  it('reaches Anthropic as image and document, and Gemini as parts of the function response', async () => {
+    const { registry, executor } = setUp();
+    const outcome = await executor.execute(call);
+    expect(toAnthropicTools(registry).toMessages([outcome])[0]!.content[0]).toEqual({
+      type: 'tool_result', tool_use_id: 'c1',
+      content: [{ type: 'text', text: 'The page, 1024 wide' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVA=' } }, { type: 'text', text: LINK }],
+    });
+    const { functionResponse } = toGeminiTools(registry).toMessages([outcome])[0]!.parts[0]!;
+    expect(functionResponse.parts).toEqual([{ inlineData: { mimeType: 'image/png', data: PNG } }, { inlineData: { mimeType: 'application/pdf', data: 'JVA=' } }]);
+    expect(functionResponse.response['output']).toMatch(/^The page, 1024 wide\n/);
+  });
+
+  it('reaches the model of the AI SDK as content, and the program as the value', async () => {
+    const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
+    const model = new MockLanguageModelV3({
+      doGenerate: [
+        { content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'shot', input: '{}' }], finishReason: { unified: 'tool-calls', raw: undefined }, usage, warnings: [] },
+        { content: [{ type: 'text', text: 'done' }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] },
+      ],
+    });
+    const { registry, executor } = setUp();
+    const { steps } = await generateText({ model, tools: toAISDKTools(registry, { executor }), prompt: 'a screenshot please', stopWhen: stepCountIs(3) });
+    expect(steps[0]!.toolResults[0]!.output).toEqual({ width: 1_024 });
+    const read = model.doGenerateCalls[1]!.prompt.find(({ role }) => role === 'tool');
+    expect(read?.content[0]).toMatchObject({ output: { type: 'content', value: [{ type: 'text', text: 'The page, 1024 wide' }, { type: 'image-data', data: PNG, mediaType: 'image/png' }, { type: 'file-data', mediaType: 'application/pdf', filename: 'page.pdf' }, { type: 'text', text: LINK }] } });
+  });
+
+  it('reaches LangChain as content blocks with the value as artifact, and OpenAI Agents as structured output', async () => {
+    const { registry, executor } = setUp();
+    const [tool] = await toLangChainTools(registry, { executor });
+    const message = (await tool!.invoke({ type: 'tool_call', id: 'c1', name: 'shot', args: {} })) as ToolMessage;
+    expect([message.content, message.artifact]).toEqual([[{ type: 'text', text: 'The page, 1024 wide' }, { type: 'image', mimeType: 'image/png', data: PNG }, { type: 'file', mimeType: 'application/pdf', data: 'JVA=', metadata: { filename: 'page.pdf' } }, { type: 'text', text: LINK }], { width: 1_024 }]);
+
+    const requests: ModelRequest[] = [];
+    const model = {
+      getResponse: (request: ModelRequest) => {
+        requests.push(request);
+        const output = requests.length === 1 ? { type: 'function_call', callId: 'c1', name: 'shot', arguments: '{}', status: 'completed' } : { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'done' }] };
+        return Promise.resolve({ usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 }, output: [output] } as unknown as ModelResponse);
+      },
+    } as unknown as Model;
+    await new Runner({ tracingDisabled: true }).run(new Agent({ name: 'a', model, tools: toOpenAIAgentsTools(registry, { executor }) as never }), 'a screenshot please');
+    const result = (requests[1]!.input as readonly { readonly type?: string }[]).find(({ type }) => type === 'function_call_result');
+    expect(result).toMatchObject({ output: [{ type: 'input_text', text: 'The page, 1024 wide' }, { type: 'input_image', image: `data:image/png;base64,${PNG}` }, { type: 'input_file', filename: 'page.pdf' }, { type: 'input_text', text: LINK }] });
+  });
+
+  it('reaches the model of a chat as content, and a stored session keeps it', async () => {
+    const { executor } = setUp();
+    const script = () => scriptedModel([{ calls: [call] }, 'done']);
+    const { messages } = await chat({ model: script(), executor, prompt: 'a screenshot please' });
+    const expected = { output: { type: 'content', value: [{ type: 'text' }, { type: 'image-data', data: PNG, mediaType: 'image/png' }, { type: 'file-data' }, { type: 'text' }] } };
+    expect(messages[2]!.content[0]).toMatchObject(expected);
+    const { session } = await Session.create().start({ model: script(), executor }, 'a screenshot please');
+    expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).messages[2]!.content[0]).toMatchObject(expected);
+  });
+
+  it('reaches an MCP client as content blocks, with the reader of each part', async () => {
+    const { registry, executor } = setUp();
+    const server = createMcpServer(registry, { executor });
+    onTestFinished(() => server.close());
+    const client = await WAYS[0]!.open(server);
+    expect(await client.call('shot')).toMatchObject({
+      structuredContent: { width: 1_024 },
+      content: [
+        { type: 'text', text: 'The page, 1024 wide' },
+        { type: 'image', data: PNG, mimeType: 'image/png' },
+        { type: 'resource', resource: { uri: 'attachment:///page.pdf', mimeType: 'application/pdf', blob: 'JVA=' } },
+        { type: 'resource_link', uri: 'https://example.org/page', name: 'page' },
+        { type: 'text', text: 'saved under ~/shots', annotations: { audience: ['user'] } },
+      ],
+    });
+  });
+});
+
+describe('content of another MCP server', () => {
+  it('goes through a gateway as it came', async () => {
+    const { definitions, discovery } = await discoverMcpTools({ mcpServers: { everything: official('everything') } });
+    onTestFinished(() => discovery.close());
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(definitions);
+    const server = createMcpServer(registry, { policy: { decide: () => ({ verdict: 'allow', reason: 'a test', rule: 'all', danger: 'low' }) } });
+    onTestFinished(() => server.close());
+    const client = await WAYS[0]!.open(server);
+    const shown = await client.call('mcp.everything.get-tiny-image');
+    expect(shown.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/^Here's the image/) }, { type: 'image', mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) }, { type: 'text' }]);
+    const structured = await client.call('mcp.everything.get-structured-content', { location: 'New York' });
+    expect([structured.structuredContent, structured.content.length]).toMatchObject([{ conditions: 'Cloudy' }, 1]);
+    const annotated = await client.call('mcp.everything.get-annotated-message', { messageType: 'error', includeImage: true });
+    expect(annotated.content).toMatchObject([{ type: 'text', annotations: { audience: ['user', 'assistant'] } }, { type: 'image', annotations: { audience: ['user'] } }]);
+  });
+});
