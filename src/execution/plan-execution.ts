@@ -40,8 +40,8 @@ export interface ExecutionPlan {
  * const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
  * const conflictKeys = (input: unknown) => [`file:${(input as { path: string }).path}`];
  * const registry = new ToolMetadataRegistry();
- * registry.register(defineTool({ name: 'read', description: 'Reads a file', inputSchema, accessMode: 'readonly', conflictKeys }));
- * registry.register(defineTool({ name: 'write', description: 'Writes a file', inputSchema, accessMode: 'write', allowParallel: true, conflictKeys }));
+ * registry.register(defineTool({ name: 'read', description: 'Reads a file', inputSchema, accessMode: 'readonly', conflictKeys, execute: () => 1 }));
+ * registry.register(defineTool({ name: 'write', description: 'Writes a file', inputSchema, accessMode: 'write', allowParallel: true, conflictKeys, execute: () => 1 }));
  *
  * const plan = planExecution(registry, [
  *   { name: 'write', input: { path: 'a.txt' } },

@@ -49,7 +49,7 @@ const optionsSchema = once(() => z.strictObject({
  * import { z } from 'zod';
  *
  * const registry = new ToolMetadataRegistry();
- * registry.register(defineTool({ name: 'rename', description: 'Renames a file', inputSchema: z.object({ to: z.string() }), accessMode: AccessMode.WRITE }));
+ * registry.register(defineTool({ name: 'rename', description: 'Renames a file', inputSchema: z.object({ to: z.string() }), accessMode: AccessMode.WRITE, execute: ({ to }) => to }));
  * const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'allow', tools: 'rename', input: { to: 'draft-*' } }] });
  *
  * policy.decide({ id: '1', name: 'rename', input: { to: 'draft-2' } }).verdict; // → 'allow'

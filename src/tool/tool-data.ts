@@ -7,7 +7,7 @@ import { expectedGot, formatIssues, invalidArgument, refusal } from '../core/iss
 import { foreignSchema, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './tool-schema.js';
 import { isStandardSchema, type JsonSchema } from './tool-schema.js';
-import { defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
+import { definitionOf, defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
 
 const FORMAT = 'tooldex.tool/1';
 const FUNCTIONS = ['execute', ...FUNCTION_OPTIONS] as const;
@@ -125,7 +125,7 @@ export function toolsFromJson(stored: unknown, handlers: Readonly<Record<string,
       report.missing.push(Object.freeze({ name, parts: Object.freeze(lacking) }));
       continue;
     }
-    const tool = isToolDefinition(handler) ? handler : handler === undefined ? definition : defineTool({ ...definition, ...handler } as ToolDefinition);
+    const tool = isToolDefinition(handler) ? handler : handler === undefined ? definition : definitionOf({ ...definition, ...handler } as ToolDefinition);
     const { digest } = entryOf(tool);
     if (digest !== storedDigest) report.changed.push(Object.freeze({ name, tool, storedDigest, digest }));
     else {
@@ -169,7 +169,7 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
       const schema = cloneFrozen(data[part] as Json); // Plain data, no schema with code.
       data[part] = foreign.includes(part) && isPlainObject(schema) ? foreignSchema(schema) : schema;
     }
-    const definition = defineTool(data as unknown as ToolDefinition);
+    const definition = definitionOf(data as unknown as ToolDefinition);
     if (issues.length === 0) return { definition, code: code as readonly (typeof PARTS)[number][], digest: digest as string };
   } catch (error) {
     issues.push(...(isToolError(error) ? issuesOf(error) : [{ path: ['inputSchema'], message: `Expected ${error instanceof Error ? error.message : 'plain data'}.` }]));

@@ -23,8 +23,10 @@ export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolS
 /** The options of `defineTool`. The output schema stands beside `Result` for what says nothing itself, such as `new Promise`. */
 type Definable<In extends ToolSchema, Out extends ToolSchema, Name extends string, Result, Context> = ToolOptions<In, Out, Context> & {
   readonly name: Name;
-  readonly execute?: Execute<InputOf<In>, Result | SchemaInput<Out>, Context>;
-};
+} & Work<Execute<InputOf<In>, Result | SchemaInput<Out>, Context>>;
+
+/** The work of a tool, or what says that it is done elsewhere. */
+type Work<E> = { readonly execute: E } | ({ readonly execute?: E } & ({ readonly manual: true } | Required<Pick<ToolOptions, 'providers'>> | Required<Pick<ToolOptions, 'handlerRef'>>));
 
 /** A tool as registries hold it: its resolved metadata, and the definition it comes from. */
 export interface ToolEntry extends ToolMetadata {
@@ -57,7 +59,8 @@ export function createDefinition({ declared, metadata }: ResolvedOptions, execut
 }
 
 /**
- * Defines a tool from a function; the type of its input is inferred from the schema.
+ * Defines a tool from a function; the type of its input is inferred from the schema. The types ask for `execute`, or for one of
+ * `manual`, `providers` and `handlerRef`, which say that the work is done elsewhere.
  *
  * ```ts
  * const add = defineTool({
@@ -75,8 +78,13 @@ export function createDefinition({ declared, metadata }: ResolvedOptions, execut
 export function defineTool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Name extends string = string, Result extends SchemaInput<Out> = SchemaInput<Out>, Context = unknown>(
   options: Definable<In, Out, Name, Result, Context>,
 ): ToolDefinition<In, Out, Name, Result> {
+  return definitionOf(options as ToolOptions) as ToolDefinition<In, Out, Name, Result>;
+}
+
+/** Defines a tool whose work may be missing: other programs do it, or the code of a stored tool is attached later. @throws ToolError `INVALID_METADATA` as `defineTool`. */
+export function definitionOf(options: ToolOptions & { readonly execute?: Execute<never> | undefined }): ToolDefinition {
   const resolved = resolveMetadata(options, ['execute']);
-  return createDefinition(resolved, resolved.execute as Execute<never> | undefined) as ToolDefinition<In, Out, Name, Result>;
+  return createDefinition(resolved, resolved.execute as Execute<never> | undefined);
 }
 
 /** Returns the current tool in place of the one by which a call was judged; `undefined` if it is not known. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineTool, type ToolDefinition } from '../../src/index.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const REAL = resolve(import.meta.dirname, '../../../shared/data/victor-tools.json');
 
@@ -48,7 +49,7 @@ const pick = <T>(values: readonly T[], index: number): T => values[index % value
 /** So many made-up tools with five keywords each that no other tool has, spread over every axis. */
 export function madeUpCatalogue(count: number): ToolDefinition[] {
   return Array.from({ length: count }, (_, index) =>
-    defineTool({
+    definitionOf({
       name: `tool_${index}`,
       description: `Does the work number ${index} on a thing of kind ${index % 97}`,
       inputSchema: {},

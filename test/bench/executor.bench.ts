@@ -2,6 +2,7 @@ import { tool as aiTool } from 'ai';
 import { z } from 'zod';
 import { defineTool, planExecution, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
 import { markdownTable, median, writeSection } from './report.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const fixed = (value: number, digits = 2) => value.toFixed(digits);
 const ROUNDS = 15;
@@ -78,8 +79,8 @@ function planning(): void {
   const registry = new ToolMetadataRegistry();
   const conflictKeys = (given: { path?: string }) => [`file:${given.path}`];
   registry.registerAll([
-    defineTool({ name: 'read', description: 'Reads', inputSchema: jsonSchema, accessMode: 'readonly', conflictKeys: conflictKeys as never }),
-    defineTool({ name: 'write', description: 'Writes', inputSchema: jsonSchema, accessMode: 'write', allowParallel: true, conflictKeys: conflictKeys as never }),
+    definitionOf({ name: 'read', description: 'Reads', inputSchema: jsonSchema, accessMode: 'readonly', conflictKeys: conflictKeys as never }),
+    definitionOf({ name: 'write', description: 'Writes', inputSchema: jsonSchema, accessMode: 'write', allowParallel: true, conflictKeys: conflictKeys as never }),
   ]);
   const perCall = new Map<number, number>();
   const rows = [100, 1_000, 10_000].map((size) => {

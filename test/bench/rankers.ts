@@ -1,7 +1,8 @@
-import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
+import { ToolMetadataRegistry } from '../../src/index.js';
 import { ourStems, ourWords } from './our-words.js';
 import { peers } from './peers.js';
 import { definitionsOf, NameGiver, type BenchSet, type BenchTool } from './retrieval-sets.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** The ids of the best ten tools for a text, best first. */
 export type Ranker = (text: string) => readonly string[];
@@ -50,7 +51,7 @@ function formulaRanker(set: BenchSet): Ranker {
       const name = names.give(tool.name);
       idOf.set(name, tool.id);
       const keywords = [...new Set(ourWords(`${tool.name} ${tool.description}`))].filter((word) => word.length <= 200).slice(0, 1_000);
-      return defineTool({ name, description: tool.description || tool.name, keywords, inputSchema: {} });
+      return definitionOf({ name, description: tool.description || tool.name, keywords, inputSchema: {} });
     }),
   );
   return (text) => registry.getToolsMatchingTextScored(text, { maxResults: LIMIT }).map(({ toolName }) => idOf.get(toolName)!);

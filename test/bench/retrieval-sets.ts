@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defineTool, type ToolDefinition } from '../../src/index.js';
+import { definitionOf as define } from '../../src/tool/tool-definition.js';
 
 const FOLDER = resolve(import.meta.dirname, '../../../shared/bench');
 
@@ -66,7 +67,7 @@ export class NameGiver {
 /** A tool of a set through `defineTool`, with nothing declared that the set does not have. */
 export function definitionOf(tool: BenchTool, name: string, { withExamples = false } = {}): ToolDefinition {
   const properties: [string, unknown][] = (tool.parameters ?? []).map((parameter) => [parameter.name, parameter.description ? { type: 'string', description: parameter.description } : { type: 'string' }]);
-  return defineTool({
+  return define({
     name,
     description: isBlank(tool.description) ? tool.name : tool.description,
     ...(isBlank(tool.category) ? {} : { category: tool.category! }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/index.js';
-import { entryOf } from '../../src/tool/tool-definition.js';
+import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/define-entry.js';
 import { manifestJsonSchema } from '../../src/capability/manifest/manifest-entry.js';
 import { validate } from '@cfworker/json-schema';
@@ -33,7 +33,7 @@ const WRAPPER = {
 describe('an entry of a manifest', () => {
   it('becomes the same tool as one declared in code', () => {
     const { entries, issues } = read(SEARCH);
-    const inCode = defineTool({
+    const inCode = definitionOf({
       name: 'google_search',
       version: '1.0.0',
       sideEffects: 'none',
@@ -201,7 +201,7 @@ describe('the entry of a tool', () => {
   });
 
   it('describes a tool from code in the keys of manifests, and does not believe its free metadata', () => {
-    const definition = defineTool({
+    const definition = definitionOf({
       name: 'from_code',
       description: 'd',
       inputSchema: z.object({ a: z.string() }),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, type CapabilitySource } from '../../src/capability.js';
-import { defineTool, SafetyPolicy, type ToolCall } from '../../src/index.js';
+import { SafetyPolicy, type ToolCall } from '../../src/index.js';
 import { jobEntry, ManifestTree, toolEntry } from './manifest-tree.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const sample = () =>
   new ManifestTree({
@@ -104,13 +105,13 @@ describe('the policy rules', () => {
   it('do not care about tools from elsewhere', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
     const registry = capabilities.registryFor();
-    registry.register(defineTool({ name: 'mine', description: 'Mine', inputSchema: { type: 'object' }, accessMode: 'readonly' }));
+    registry.register(definitionOf({ name: 'mine', description: 'Mine', inputSchema: { type: 'object' }, accessMode: 'readonly' }));
     const policy = new SafetyPolicy({ registry, rules: capabilities.policyRules() });
     expect(policy.decide(call('mine'), {}).verdict).toBe('allow');
   });
 
   it('know a tool of two personas as both of theirs', async () => {
-    const definition = defineTool({ name: 'remote', description: 'Remote', inputSchema: { type: 'object' }, accessMode: 'readonly' });
+    const definition = definitionOf({ name: 'remote', description: 'Remote', inputSchema: { type: 'object' }, accessMode: 'readonly' });
     const source = (persona: string): CapabilitySource => ({ name: persona, load: () => Promise.resolve({ persona, definitions: [definition] }) });
     const capabilities = await CapabilityRegistry.load({ sources: [source('A'), source('B')] });
     const policy = new SafetyPolicy({ registry: capabilities.registryFor('A'), rules: capabilities.policyRules() });

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import semver from 'semver';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, type CapabilityTool, type ToolQuery } from '../../src/capability.js';
-import { defineTool, isToolError } from '../../src/index.js';
+import { isToolError } from '../../src/index.js';
 import { golden, jobEntry, ManifestTree, owned, present, skillEntry, taskEntry, toolEntry, warnIfAbsent } from './manifest-tree.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 warnIfAbsent('capability queries');
 
@@ -13,7 +14,7 @@ async function withTools(tools: readonly { readonly name: string; readonly perso
     sources: tools.map(({ name, persona = null, version }, index) => ({
       name: `source ${index}`,
       load: () =>
-        Promise.resolve({ persona, definitions: [defineTool({ name, description: 'A tool', inputSchema: { type: 'object' }, ...(version === undefined ? {} : { version }) })] }),
+        Promise.resolve({ persona, definitions: [definitionOf({ name, description: 'A tool', inputSchema: { type: 'object' }, ...(version === undefined ? {} : { version }) })] }),
     })),
   });
 }

@@ -6,8 +6,9 @@ import { CapabilityRegistry, ToolManifestValidationError, type CapabilityChange,
 import { defineTool, type ToolDefinition } from '../../src/index.js';
 import { ManualClock } from '../../src/testing.js';
 import { jobEntry, ManifestTree, owned, skillEntry, taskEntry, toolEntry } from './manifest-tree.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
-const definition = (name: string, description = 'A tool'): ToolDefinition => defineTool({ name, description, inputSchema: { type: 'object' } });
+const definition = (name: string, description = 'A tool'): ToolDefinition => definitionOf({ name, description, inputSchema: { type: 'object' } });
 
 /** A source whose next answers a test decides. */
 class TestSource implements CapabilitySource {

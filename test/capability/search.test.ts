@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { defineTool } from '../../src/index.js';
 import { atlas, ManifestTree, owned, present, toolEntry, warnIfAbsent } from './manifest-tree.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 warnIfAbsent('the search of the recorded manifest folder');
 
@@ -53,7 +54,7 @@ describe('CapabilityRegistry.search', () => {
   });
 
   it('finds one definition with each of its owners', async () => {
-    const lamp = defineTool({ name: 'lamp', description: 'Shines', inputSchema: { type: 'object' } });
+    const lamp = definitionOf({ name: 'lamp', description: 'Shines', inputSchema: { type: 'object' } });
     const sources = ['Atlas', 'Nova'].map((persona) => ({ name: `lamps of ${persona}`, load: () => Promise.resolve({ persona, definitions: [lamp] }) }));
     expect(await found(await CapabilityRegistry.load({ sources, env: {} }), 'lamp')).toEqual(['lamp@Atlas', 'lamp@Nova']);
   });
@@ -66,7 +67,7 @@ describe('CapabilityRegistry.search', () => {
   });
 
   it('finds tools of one name with each of their owners, also where past use counts', async () => {
-    const lamp = (description: string) => defineTool({ name: 'lamp', description, inputSchema: { type: 'object' } });
+    const lamp = (description: string) => definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });
     const sources = [
       { name: 'shared lamps', load: () => Promise.resolve({ definitions: [lamp('Shines on a desk')] }) },
       { name: 'lamps of Atlas', load: () => Promise.resolve({ persona: 'Atlas', definitions: [lamp('Shines in a hall')] }) },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { AccessMode, askUser, DangerLevel, defineTool, ExecutionCategory, fail, halt, type ToolDefinition, type ToolOptions } from '../../src/index.js';
+import { AccessMode, askUser, DangerLevel, ExecutionCategory, fail, halt, type ToolDefinition, type ToolOptions } from '../../src/index.js';
 import type { AssistantMessage, ChatMessage, ChatResult, ToolCallPart } from '../../src/chat.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** Allowed without a question, and side by side. */
 export const reads = { accessMode: AccessMode.READONLY, dangerLevel: DangerLevel.SAFE, executionCategory: ExecutionCategory.COMPUTE } as const;
@@ -8,7 +9,7 @@ export const nothing = z.object({});
 
 /** A tool that is told by one function what becomes of its calls. */
 export function toolOf(name: string, execute: ((input: Record<string, never>, context: Parameters<NonNullable<ToolDefinition['execute']>>[1]) => unknown) | undefined, options: Partial<ToolOptions> = {}): ToolDefinition {
-  return defineTool({ ...reads, name, description: `The tool ${name}`, inputSchema: z.looseObject({}), ...options, ...(execute && { execute }) });
+  return definitionOf({ ...reads, name, description: `The tool ${name}`, inputSchema: z.looseObject({}), ...options, ...(execute && { execute }) });
 }
 
 /** Tools for each thing that can become of a call, and how often each ran. */

@@ -5,6 +5,7 @@ import { toolsFromJson, toolToJson } from '../../src/tool/tool-data.js';
 import { chat, encodeValue, scriptedModel, type ChatOptions, type ScriptedAnswer } from '../../src/chat.js';
 import { encodeOutcome } from '../../src/chat/encode-output.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 // What the system that this one continues does, case by case: tools, their outcomes, what a model reads, tools in short.
 
@@ -12,7 +13,7 @@ const required = { name: 'weather', description: 'By city', inputSchema: { type:
 
 describe('a tool', () => {
   it('needs name, description and schema, and no more', () => {
-    const tool = defineTool(required);
+    const tool = definitionOf(required);
     const entry = registryOf(tool).require('weather');
     expect([tool.execute, entry.manual, entry.compact, entry.metadata]).toEqual([undefined, false, false, undefined]);
     for (const field of ['name', 'description', 'inputSchema'] as const) {
@@ -22,8 +23,8 @@ describe('a tool', () => {
   });
 
   it.each(['manual', 'compact'])('says yes or no about being %s, and nothing else', (field) => {
-    for (const value of [null, 'true', 'yes', 1, 0, []]) expect(() => defineTool({ ...required, [field]: value })).toThrow(expect.objectContaining({ code: 'INVALID_METADATA', message: expect.stringContaining(field) }));
-    for (const value of [true, false]) expect(defineTool({ ...required, [field]: value })).toMatchObject({ [field]: value });
+    for (const value of [null, 'true', 'yes', 1, 0, []]) expect(() => definitionOf({ ...required, [field]: value })).toThrow(expect.objectContaining({ code: 'INVALID_METADATA', message: expect.stringContaining(field) }));
+    for (const value of [true, false]) expect(definitionOf({ ...required, [field]: value })).toMatchObject({ [field]: value });
   });
 
   it('has a summary of text', () => {
@@ -33,7 +34,7 @@ describe('a tool', () => {
   it('is refused with everything that is wrong at once', () => {
     const issuesOf = (options: object): unknown => {
       try {
-        defineTool({ ...required, ...options });
+        definitionOf({ ...required, ...options });
         return [];
       } catch (error) {
         return (error as { details: { issues: { path: string[] }[] } }).details.issues.map(({ path }) => path[0]);
@@ -44,19 +45,19 @@ describe('a tool', () => {
   });
 
   it('has a name of its own in a registry', () => {
-    const registry = registryOf(defineTool(required));
-    expect(() => registry.register(defineTool(required))).toThrow(expect.objectContaining({ code: 'DUPLICATE_TOOL' }));
+    const registry = registryOf(definitionOf(required));
+    expect(() => registry.register(definitionOf(required))).toThrow(expect.objectContaining({ code: 'DUPLICATE_TOOL' }));
   });
 
   it('without code is the same after it was JSON, and manual stays no where it was not said', () => {
     for (const options of [{ manual: true, compact: true }, { manual: true }]) {
-      const tool = defineTool({ ...required, ...options });
+      const tool = definitionOf({ ...required, ...options });
       const json = JSON.parse(JSON.stringify(toolToJson(tool))) as Record<string, unknown>;
       const { tools } = toolsFromJson([json]);
       expect(tools.map((each) => toolToJson(each))).toEqual([json]);
       expect(tools[0]).toEqual(tool);
     }
-    const { manual: _manual, ...without } = JSON.parse(JSON.stringify(toolToJson(defineTool({ ...required, manual: false })))) as Record<string, unknown>;
+    const { manual: _manual, ...without } = JSON.parse(JSON.stringify(toolToJson(definitionOf({ ...required, manual: false })))) as Record<string, unknown>;
     const stored = toolsFromJson([{ ...without }], { weather: () => 'sunny' });
     expect([...stored.tools, ...stored.changed.map(({ tool }) => tool)][0]?.manual ?? false).toBe(false);
   });
@@ -77,7 +78,7 @@ function registryOf(...tools: readonly ToolDefinition[]): ToolMetadataRegistry {
 }
 
 describe('what becomes of a call', () => {
-  const outcomeOf = async (execute: ToolDefinition['execute'] | undefined, input: unknown = {}) => new ToolExecutor({ registry: registryOf(defineTool({ ...reads, ...required, ...(execute && { execute }) })) }).execute({ id: '1', name: 'weather', input }, { conversationId: 's1', context: { tenant: 'x' } });
+  const outcomeOf = async (execute: ToolDefinition['execute'] | undefined, input: unknown = {}) => new ToolExecutor({ registry: registryOf(definitionOf({ ...reads, ...required, ...(execute && { execute }) })) }).execute({ id: '1', name: 'weather', input }, { conversationId: 's1', context: { tenant: 'x' } });
 
   it('is what the tool says with the helpers, unchanged', async () => {
     expect(await outcomeOf(() => ok(42))).toMatchObject({ status: 'ok', value: 42 });
@@ -232,7 +233,7 @@ const DIFFERENCES: readonly (readonly [theirs: string, reason: string, ours: () 
     await chat({ model, tools: [toolOf('auto', () => 1)], toolChoice: { toolName: 'auto' }, prompt: 'x' });
     expect(model.requests[0]!.toolChoice).toEqual({ toolName: 'auto' });
   }],
-  ['metadata is an empty object where none is given', 'what is not declared is missing everywhere in this library', () => expect(registryOf(defineTool(required)).require('weather').metadata).toBeUndefined()],
+  ['metadata is an empty object where none is given', 'what is not declared is missing everywhere in this library', () => expect(registryOf(definitionOf(required)).require('weather').metadata).toBeUndefined()],
   ['a handler that returns nothing, or an unmarked value, has failed', 'most tools just return; only values marked by the helpers are other outcomes', async () => {
     const { messages } = await chat({ model: scriptedModel([{ calls: [{ id: 'a', name: 'none' }, { id: 'b', name: 'looks' }] }, 'ok']), tools: [toolOf('none', () => undefined), toolOf('looks', () => ({ status: 'error', message: 'x' }))], prompt: 'x' });
     expect(outputsOf(messages)).toEqual({ a: { type: 'json', value: null }, b: { type: 'json', value: { status: 'error', message: 'x' } } });
@@ -268,7 +269,7 @@ const DIFFERENCES: readonly (readonly [theirs: string, reason: string, ours: () 
     await chat({ model, tools: [toolOf('x', () => 1, { compact: true, inputSchema: z.object({ a: z.number(), b: z.number().optional() }) })], prompt: 'x' });
     expect(Object.keys(model.requests[0]!.tools[1]!.inputSchema['properties'] as object)).toEqual(['a']);
   }],
-  ['a tool without anything that runs it is found out when it is called', 'lint finds it before', () => expect(lintTools(registryOf(defineTool(required))).map(({ message }) => message).join()).toContain('nothing answers its calls')],
+  ['a tool without anything that runs it is found out when it is called', 'lint finds it before', () => expect(lintTools(registryOf(definitionOf(required))).map(({ message }) => message).join()).toContain('nothing answers its calls')],
 ];
 
 describe('differences on purpose', () => {

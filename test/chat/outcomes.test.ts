@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { chat, scriptedModel } from '../../src/chat.js';
-import { askUser, defineTool, fail, halt, SafetyPolicy, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { askUser, fail, halt, SafetyPolicy, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { readOutcome } from '../../src/safety/read-outcome.js';
 import { outputsOf, toolOf } from './chat-cases.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** Each outcome: the tool that has it, how it is read, and what a chat makes of it. */
 const TABLE: readonly (readonly [string, Parameters<typeof toolOf>[1], object, string, RegExp, string])[] = [
@@ -23,7 +24,7 @@ const TABLE: readonly (readonly [string, Parameters<typeof toolOf>[1], object, s
 describe('an outcome', () => {
   it.each(TABLE)('%s is read the same way by every target, and shown as such by a chat', async (_, execute, options, kind, text, shown) => {
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ ...toolOf('t', execute, options) }));
+    registry.register(definitionOf({ ...toolOf('t', execute, options) }));
     const rules = [{ name: 'hush-hush', verdict: 'deny', filter: { keyword: 'deny' }, reason: 'not on Sundays' }, { name: 'hush-hush-too', verdict: 'deny', filter: { keyword: 'mute' } }] as const;
     const executor = new ToolExecutor({ registry, policy: new SafetyPolicy({ registry, rules: rules }) });
     const reading = readOutcome(await executor.execute({ id: 'a', name: 't', input: {} }));

@@ -3,7 +3,8 @@ import { modelMessageSchema } from 'ai';
 import { callsIn, isOwnCall } from './session-thread.js';
 import type { ChatMessage, ModelStep } from '../../src/chat.js';
 import type { ScriptedCall } from '../../src/chat/model-step.js';
-import { AccessMode, askUser, DangerLevel, defineTool, fail, halt, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+import { AccessMode, askUser, DangerLevel, fail, halt, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** What a call of a script does. */
 export const KINDS = ['auto', 'idempotent', 'manual', 'ask', 'choose', 'halt', 'fail', 'throw', 'slow', 'pay', 'payAsk', 'unknown', 'invalid'] as const;
@@ -58,7 +59,7 @@ export function newExecutor(world: World, life: Life = { dead: false }): ToolExe
   const inputSchema = { type: 'object', properties: { of: { type: 'string' }, amount: { type: 'number' } }, required: ['of'] } as const;
   const add = (name: Kind, work: ((callId: string) => unknown) | undefined, idempotencyKey = false) =>
     registry.register(
-      defineTool({
+      definitionOf({
         name,
         description: `Does ${name}`,
         inputSchema,

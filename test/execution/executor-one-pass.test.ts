@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Decision, defineTool, type Policy, SafetyPolicy, ToolExecutor, type ToolExecutorOptions, ToolMetadataRegistry, type ToolOptions } from '../../src/index.js';
 import { brief, Gate, settled, setup, writer } from './fixtures/executor-setup.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
 function counting(verdict: Decision['verdict'] = 'allow', options: Partial<ToolExecutorOptions> = {}, extra: object = {}) {
@@ -250,7 +251,7 @@ describe('a checked call', () => {
   it('is checked again when its tool was registered again, also when nothing declared differs', async () => {
     const { executor, registry, counts } = counting();
     const checked = await executor.check(call);
-    registry.register(defineTool({ ...registry.require('note').definition }), { replace: true });
+    registry.register(definitionOf({ ...registry.require('note').definition }), { replace: true });
     if (checked.status !== 'checked') throw new Error(checked.status);
     await executor.execute(checked);
     expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });

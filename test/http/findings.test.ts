@@ -5,6 +5,7 @@ import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
 import { defineTool } from '../../src/index.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Item, type Json } from './catalogue-fixture.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 type Findings = Json & { readonly revision: number; readonly changed: boolean; readonly severities: Readonly<Record<string, number>> };
 
@@ -68,7 +69,7 @@ describe('/findings', () => {
 
   it('tells authors of manifests the keys that they write, and authors of code their options', async () => {
     const root = new ManifestTree({ 'functions.json': [toolEntry('alpha', { side_effects: 'network' })] }).root;
-    const coded = defineTool({ name: 'coded', description: 'Is written in code', inputSchema: { type: 'object' } });
+    const coded = definitionOf({ name: 'coded', description: 'Is written in code', inputSchema: { type: 'object' } });
     const app = createDiscoveryApp(await CapabilityRegistry.load({ root, tools: [coded] }), { page: false });
     const { findings } = (await (await app.request('/findings')).json()) as Findings;
     const missing = (tool: string) => findings.find(({ name, rule }) => name === tool && rule === 'inferred-safety')?.['message'];

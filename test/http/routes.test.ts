@@ -2,10 +2,11 @@ import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
-import { defineTool, isToolError } from '../../src/index.js';
+import { isToolError } from '../../src/index.js';
 import type { HealthLog } from '../../src/providers.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Json } from './catalogue-fixture.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 describe('GET /tools/:name', () => {
   it('tells everything of a tool, its input and examples included', async () => {
@@ -162,7 +163,7 @@ describe('an answer', () => {
       ],
       'personas/Broken/functions.json': '{',
     });
-    const fragile = defineTool({
+    const fragile = definitionOf({
       name: 'fragile',
       description: 'Fails to say whether it is there',
       inputSchema: { type: 'object' },

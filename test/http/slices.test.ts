@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { defineTool } from '../../src/index.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 // Every look at the clock takes a millisecond, so that a slice is ten steps however fast the machine is.
 beforeEach(() => {
@@ -11,7 +12,7 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks());
 
 const TOOLS = 200;
-const tools = Array.from({ length: TOOLS }, (_, index) => defineTool({ name: `copy_${index}`, description: `Reads record ${index} of the customers`, inputSchema: { type: 'object' } }));
+const tools = Array.from({ length: TOOLS }, (_, index) => definitionOf({ name: `copy_${index}`, description: `Reads record ${index} of the customers`, inputSchema: { type: 'object' } }));
 
 /** How many turns of the event loop others have while a request is answered. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {

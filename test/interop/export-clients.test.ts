@@ -10,6 +10,7 @@ import { toGeminiTools } from '../../src/interop/export/to-gemini-tools.js';
 import { toMcpTools } from '../../src/interop/export/to-mcp-tools.js';
 import { toOpenAITools } from '../../src/interop/export/to-openai-tools.js';
 import type { ModelCall } from '../../src/interop/export/model-calls.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const open = { accessMode: AccessMode.READONLY, executionCategory: ExecutionCategory.COMPUTE, sideEffects: SideEffect.NONE };
 
@@ -108,7 +109,7 @@ describe('with the client of Anthropic', () => {
 
   it('nothing is deferred unless asked, and critical tools never with true', () => {
     const { registry } = setUp();
-    registry.register(defineTool({ name: 'urgent', description: 'First', inputSchema: z.object({}), priority: 0 }));
+    registry.register(definitionOf({ name: 'urgent', description: 'First', inputSchema: z.object({}), priority: 0 }));
     const deferred = (option?: Parameters<typeof toAnthropicTools>[1]) => toAnthropicTools(registry, option).flatMap((tool) => ('defer_loading' in tool ? [tool.name] : []));
     expect([deferred(), deferred({ deferLoading: true }), deferred({ deferLoading: ({ name }) => name === 'odd' })]).toEqual([[], ['mcp__math__add', 'odd', 'failing'], ['odd']]);
     expect(toAnthropicTools(registry, { deferLoading: true, toolSearch: 'regex' })[0]).toEqual({ type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' });

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { requiresApproval } from '../../src/registry/derived-sets.js';
 import { annotationsOf, axesFromAnnotations, type ToolAnnotations } from '../../src/interop/export/to-mcp-tools.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
-import { defineTool, entryOf } from '../../src/tool/tool-definition.js';
+import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 
 /** What is assumed of foreign tools. */
 const DEFAULTS = { sideEffects: 'network', allowParallel: false, requiresConsent: true, idempotencyKey: false } as const;
-const entryWith = (options: Partial<ToolOptions>) => entryOf(defineTool({ name: 'tool', description: 'A tool', inputSchema: { type: 'object' }, ...options }));
+const entryWith = (options: Partial<ToolOptions>) => entryOf(definitionOf({ name: 'tool', description: 'A tool', inputSchema: { type: 'object' }, ...options }));
 const hintsOf = (options: Partial<ToolOptions>) => annotationsOf(entryWith(options));
 const foreign = (annotations: unknown, trusted: boolean) => entryWith({ ...DEFAULTS, ...axesFromAnnotations(annotations, { trusted }) });
 

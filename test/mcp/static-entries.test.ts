@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, loadManifest, type CapabilityOptions } from '../../src/capability.js';
-import { AccessMode, DangerLevel, defineTool, ExecutionCategory, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import { AccessMode, DangerLevel, ExecutionCategory, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
 import { mergeDefinitions } from '../../src/mcp/discovery/judged-definitions.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManifestTree } from '../capability/manifest-tree.js';
 import { Demo, discover, rawTool } from './servers/start.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const SCHEMA = { type: 'object', properties: { symbol: { type: 'string' } }, required: ['symbol'] };
 const OTHER_SCHEMA = { type: 'object', properties: { account: { type: 'string' } }, required: ['account'] };
@@ -150,7 +151,7 @@ describe('a static entry with the name of a discovered tool', () => {
     };
     const tryDefine = (fields: object) => {
       try {
-        return defineTool({ name: 't', description: 'T', inputSchema: { type: 'object' }, ...fields });
+        return definitionOf({ name: 't', description: 'T', inputSchema: { type: 'object' }, ...fields });
       } catch {
         return undefined; // It contradicts itself.
       }
@@ -248,8 +249,8 @@ describe('a static entry with the name of a discovered tool', () => {
   it('is completed by a discovery for registries that know no sources', async () => {
     const { discovery } = bank();
     await discovery.refresh();
-    const own = defineTool({ name: 'mcp.bank.price', description: 'The price of a share', inputSchema: { type: 'object' } });
-    const unrelated = defineTool({ name: 'other', description: 'Another', inputSchema: { type: 'object' } });
+    const own = definitionOf({ name: 'mcp.bank.price', description: 'The price of a share', inputSchema: { type: 'object' } });
+    const unrelated = definitionOf({ name: 'other', description: 'Another', inputSchema: { type: 'object' } });
     const registry = new ToolMetadataRegistry();
     registry.registerAll([own, unrelated].map((definition) => discovery.complete(definition)));
     expect(discovery.complete(unrelated)).toBe(unrelated);

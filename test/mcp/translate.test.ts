@@ -7,7 +7,7 @@ import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js'
 import { requiresApproval } from '../../src/registry/derived-sets.js';
 import { uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
 import { checkInput } from '../../src/tool/check-input.js';
-import { defineTool, entryOf, type ToolEntry } from '../../src/tool/tool-definition.js';
+import { definitionOf, entryOf, type ToolEntry } from '../../src/tool/tool-definition.js';
 
 const settingsWith = (server: object = {}, global: object = {}, name = 's') => readMcpSettings({ enabled: true, ...global, servers: { [name]: { command: 'run', ...server } } });
 const serverWith = (...given: Parameters<typeof settingsWith>) => settingsWith(...given).servers[0]!;
@@ -18,7 +18,7 @@ function translated(tool: unknown, ...given: Parameters<typeof settingsWith>) {
   return translation;
 }
 const optionsOf = (...given: Parameters<typeof translated>) => translated(...given).options;
-const entryFor = (...given: Parameters<typeof translated>): ToolEntry => entryOf(defineTool(optionsOf(...given)));
+const entryFor = (...given: Parameters<typeof translated>): ToolEntry => entryOf(definitionOf(optionsOf(...given)));
 const refusal = (tool: unknown, ...given: Parameters<typeof settingsWith>) => {
   const translation = translateMcpTool(tool, serverWith(...given));
   return 'refused' in translation ? translation.refused : undefined;
@@ -194,7 +194,7 @@ describe('the schemas of a server’s tool', () => {
     const { options } = translated({ name: 't', inputSchema, outputSchema: inputSchema });
     for (const schema of [options.inputSchema, options.outputSchema!]) expect(uncheckedPatterns(schema)).toEqual([{ path: ['properties', 'a', 'pattern'], pattern: '^(a+)+$' }]);
     // Definitions that are made of it are too, as those with another time limit.
-    const again = entryOf(defineTool({ ...defineTool({ ...options, timeoutMs: 5 }), timeoutMs: 6 }));
+    const again = entryOf(definitionOf({ ...definitionOf({ ...options, timeoutMs: 5 }), timeoutMs: 6 }));
     expect(uncheckedPatterns(again.inputJsonSchema)).toHaveLength(1);
     expect(checkInput(again, { a: `${'a'.repeat(60)}b` })).toMatchObject({ ok: true });
     expect(checkInput(again, { a: 1 })).toMatchObject({ ok: false });
@@ -204,7 +204,7 @@ describe('the schemas of a server’s tool', () => {
     const tool = { name: 't', inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } } };
     const translation = translateMcpTool(tool, serverWith(), (pattern) => ({ test: (text) => text.includes(pattern) }));
     if ('refused' in translation) throw new Error(translation.refused);
-    const entry = entryOf(defineTool(translation.options));
+    const entry = entryOf(definitionOf(translation.options));
     expect(uncheckedPatterns(entry.inputJsonSchema)).toEqual([]);
     expect([checkInput(entry, { a: 'x' }), checkInput(entry, { a: 'y' })]).toMatchObject([{ ok: true }, { ok: false, error: { code: 'INVALID_INPUT' } }]);
   });
@@ -283,7 +283,7 @@ describe('a listing', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: tool }, fc.anything({ withNullPrototype: true }))), (tools) => {
         const listing = listingOf(tools, { auth: { scopes: ['a'] } });
-        for (const { options } of listing.tools) expect(defineTool(options).name).toBe(options.name);
+        for (const { options } of listing.tools) expect(definitionOf(options).name).toBe(options.name);
         used += listing.tools.length;
       }),
       { numRuns: 300 },

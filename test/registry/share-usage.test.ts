@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { AccessMode, defineTool, shareUsage, ToolMetadataRegistry } from '../../src/index.js';
+import { AccessMode, shareUsage, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 function registry(): ToolMetadataRegistry {
   const made = new ToolMetadataRegistry();
-  for (const name of ['alpha', 'beta']) made.register(defineTool({ name, description: `Does ${name}`, inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY }));
+  for (const name of ['alpha', 'beta']) made.register(definitionOf({ name, description: `Does ${name}`, inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY }));
   return made;
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../src/index.js';
 import { LEAST, refusal } from '../tool/sample-tools.js';
 import { manyTools, ranking, SUBJECTS, use } from './feedback-catalogue.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const usageOf = (registry: ReturnType<typeof manyTools>, text: string, toolName: string) => registry.search(text, { limit: 100 }).find((result) => result.toolName === toolName)?.usage;
 
@@ -97,13 +98,13 @@ describe('learning from use', () => {
     expect(registry.search('gazebo for the office', { filter: ({ name }) => name !== 'weather_report' }).map(({ toolName }) => toolName)).not.toContain('weather_report');
     registry.unregister('weather_report');
     expect(ranking(registry, 'gazebo for the office')).not.toContain('weather_report');
-    registry.register(defineTool({ ...LEAST, name: 'weather_report' }));
+    registry.register(definitionOf({ ...LEAST, name: 'weather_report' }));
     expect(ranking(registry, 'gazebo for the office')[0]).toBe('weather_report');
   });
 
   it('counts the use of an alias for its tool', () => {
     const registry = manyTools();
-    registry.register(defineTool({ ...LEAST, name: 'sky', aliases: ['heaven'] }));
+    registry.register(definitionOf({ ...LEAST, name: 'sky', aliases: ['heaven'] }));
     use(registry, 'gazebo for the office', 'heaven');
     expect(ranking(registry, 'gazebo for the office')[0]).toBe('sky');
   });
@@ -113,7 +114,7 @@ describe('learning from use', () => {
     use(registry, 'gazebo for the office', 'weather_report');
     const before = registry.search('gazebo for the office');
     const added = Array.from({ length: 30 }, (_, number) => ({ ...LEAST, name: `gazebo_${number}`, description: 'gazebo' }));
-    registry.registerAll(added.map((tool) => defineTool(tool)));
+    registry.registerAll(added.map((tool) => definitionOf(tool)));
     expect(registry.search('gazebo for the office', { limit: 100 })).not.toEqual(before);
     for (const { name } of added) registry.unregister(name);
     expect(registry.search('gazebo for the office')).toEqual(before);
@@ -143,7 +144,7 @@ describe('learning from use', () => {
 
     registry.usage.clear();
     const long = Array.from({ length: 2_000 }, (_, number) => letters(number)).join(' ');
-    registry.registerAll(Array.from({ length: 50 }, (_, number) => defineTool({ ...LEAST, name: `t${number}` })));
+    registry.registerAll(Array.from({ length: 50 }, (_, number) => definitionOf({ ...LEAST, name: `t${number}` })));
     for (let number = 0; number < 50; number++) use(registry, long, `t${number}`);
     use(registry, 'x'.repeat(5_000), 't0');
     const { requests } = registry.usage.export();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../src/index.js';
 import { LEAST, registryOf } from '../tool/sample-tools.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const names = (registry: ReturnType<typeof registryOf>, text: string, options?: { limit?: number }) => registry.search(text, options).map(({ toolName }) => toolName);
 
@@ -68,9 +69,9 @@ describe('search', () => {
   it('knows tools that came, changed and went after the first search', () => {
     const registry = registryOf({ name: 'a', keywords: ['apple'] });
     expect(names(registry, 'apple')).toEqual(['a']);
-    registry.register(defineTool({ ...LEAST, name: 'b', keywords: ['apple'] }));
+    registry.register(definitionOf({ ...LEAST, name: 'b', keywords: ['apple'] }));
     expect(names(registry, 'apple')).toEqual(['a', 'b']);
-    registry.register(defineTool({ ...LEAST, name: 'a', keywords: ['pear'] }), { replace: true });
+    registry.register(definitionOf({ ...LEAST, name: 'a', keywords: ['pear'] }), { replace: true });
     expect(names(registry, 'apple')).toEqual(['b']);
     expect(names(registry, 'pear')).toEqual(['a']);
     registry.unregister('b');
@@ -83,7 +84,7 @@ describe('search', () => {
     const later = registryOf(tools[2]!, { name: 'gone', keywords: ['apple'] });
     later.search('apple');
     later.unregister('gone');
-    later.registerAll([tools[1]!, tools[0]!].map((tool) => defineTool({ ...LEAST, ...tool })));
+    later.registerAll([tools[1]!, tools[0]!].map((tool) => definitionOf({ ...LEAST, ...tool })));
     expect(later.search('apple tree')).toEqual(together.search('apple tree'));
   });
 });

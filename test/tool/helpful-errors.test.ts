@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, lintTools, ToolMetadataRegistry } from '../../src/index.js';
 import { refusal } from './sample-tools.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const least = { name: 'a', description: 'A', inputSchema: {} };
 const messageOf = (act: () => unknown) => refusal(act).message;
@@ -25,19 +26,19 @@ describe('a refusal', () => {
 
   it('of a second registration of the same tool says that it is there already', () => {
     const registry = new ToolMetadataRegistry();
-    const tool = defineTool(least);
+    const tool = definitionOf(least);
     registry.register(tool);
     expect(messageOf(() => registry.register(tool))).toContain('there already');
   });
 
   it.each([
-    ['registerAll without a list', (registry: ToolMetadataRegistry) => registry.registerAll(defineTool(least) as never), 'register takes a single one'],
+    ['registerAll without a list', (registry: ToolMetadataRegistry) => registry.registerAll(definitionOf(least) as never), 'register takes a single one'],
     ['an unknown option of keyword matching', (registry: ToolMetadataRegistry) => registry.getToolsMatchingTextScored('x', { limit: 1 } as never), 'minScore, maxResults'],
     ['an unknown option of search', (registry: ToolMetadataRegistry) => registry.search('x', { maxResults: 1 } as never), 'limit'],
     ['an option that is no number', (registry: ToolMetadataRegistry) => registry.getToolsMatchingTextScored('x', { minScore: 'x' } as never), 'minScore: Expected a number, got "x"'],
     ['a listener that is no function', (registry: ToolMetadataRegistry) => registry.onChange('x' as never), 'a function'],
     ['a text that is none', (registry: ToolMetadataRegistry) => registry.search(undefined as never), 'Expected a string, got undefined.'],
-    ['lint of a list of tools', () => lintTools([defineTool(least)] as never), 'Register the tools in one first'],
+    ['lint of a list of tools', () => lintTools([definitionOf(least)] as never), 'Register the tools in one first'],
   ])('of %s says what was expected', (_, act, help) => {
     expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
   });

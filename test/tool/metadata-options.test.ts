@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolEntry } from '../../src/index.js';
 import { issuesWith, LEAST, refusal, sample, sampleEntry, type LooseOptions } from './sample-tools.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const yes = () => true;
 
@@ -68,7 +69,7 @@ describe('a tool option', () => {
 
   it('may be taken from another definition', () => {
     const first = sample({ keywords: ['a'], sideEffects: 'write' });
-    const second = defineTool({ ...first, name: 'second' });
+    const second = definitionOf({ ...first, name: 'second' });
     expect([second.name, second.keywords, second.sideEffects]).toEqual(['second', ['a'], ['write']]);
   });
 });

@@ -1,5 +1,6 @@
-import { defineTool, isToolError, ToolMetadataRegistry, type ToolDefinition, type ToolEntry, type ToolError } from '../../src/index.js';
+import { isToolError, ToolMetadataRegistry, type ToolDefinition, type ToolEntry, type ToolError } from '../../src/index.js';
 import { issuesOf, type Issue } from '../../src/core/errors.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** The least a tool must declare. */
 export const LEAST = Object.freeze({ name: 'sample', description: 'A sample', inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({}) }) });
@@ -9,7 +10,7 @@ export type LooseOptions = Readonly<Record<string, unknown>>;
 
 /** A definition of a tool with these options besides the required ones. */
 export function sample(options: LooseOptions = {}): ToolDefinition {
-  return defineTool({ ...LEAST, ...options });
+  return definitionOf({ ...LEAST, ...options });
 }
 
 /** The entry of a tool with these options besides the required ones. */

@@ -6,7 +6,7 @@ import { AccessMode, DangerLevel, defineTool, ToolExecutor, ToolMetadataRegistry
 import { foreignSchema, uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
 import { entryToJson, toolsFromJson, toolToJson, type ToolHandler } from '../../src/tool/tool-data.js';
 import { toolOptions } from '../registry/arbitrary-tools.js';
-import { entryOf } from '../../src/tool/tool-definition.js';
+import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 import { registryOf, refusal, sample } from './sample-tools.js';
 
 const work = () => 'done';
@@ -61,7 +61,7 @@ describe('a tool as data', () => {
     }, { requiredKeys: [] });
     fc.assert(
       fc.property(toolOptions, more, schemas, (options, others, inputSchema) => {
-        const tool = defineTool({ ...options, ...others, inputSchema } as unknown as ToolOptions);
+        const tool = definitionOf({ ...options, ...others, inputSchema } as unknown as ToolOptions);
         const code = Object.fromEntries(['dangerFor', 'conflictKeys', 'available'].flatMap((part) => (tool[part as 'available'] === undefined ? [] : [[part, tool[part as 'available']]])));
         const report = toolsFromJson(stored(tool), new Map<string, ToolHandler>([[tool.name, { ...code, execute: work }]]));
         expect(report).toMatchObject({ missing: [], changed: [], refused: [], unused: [] });

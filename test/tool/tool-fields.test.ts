@@ -7,11 +7,12 @@ import { filterOf } from '../../src/cli/load/options.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { Api } from '../../src/http/page/api.js';
 import { AXES } from '../../src/http/page/route.js';
-import { defineTool, toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
+import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
 import { fieldsOn, TOOL_FIELDS, type FieldName, type FieldTarget, type ToolField } from '../../src/tool/tool-fields.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render-tool.js';
 import { FakeTerminal } from '../cli/fake-terminal.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** Every option, so that a new one is missed here until it is given; texts say whose they are. */
 const OPTIONS = {
@@ -58,7 +59,7 @@ const OPTIONS = {
   metadata: { strict: true, cost_unit: 'mark-costUnit', safety_level: 'high', requires_flags: ['flag'], policy_flags: 1, quota_hints: 1, returns: 1, skill_bindings: 1, idempotency_guidance: 1, notes: 1, other: 'secret-of-metadata' },
 } as const satisfies Required<ToolOptions>;
 
-const tool = defineTool(OPTIONS as unknown as ToolOptions);
+const tool = definitionOf(OPTIONS as unknown as ToolOptions);
 const rows = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];
 const optionRows = rows.filter(([, { from }]) => from === undefined);
 const wires = (...targets: readonly FieldTarget[]) => rows.filter(([, { on }]) => targets.some((target) => on.includes(target))).map(([, { wire }]) => wire).sort();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, Priority, tool, toolkit, ToolMetadataRegistry } from '../../src/index.js';
 import { LEAST, refusal } from './sample-tools.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const Text = z.object({ text: z.string() });
 const register = (source: object) => new ToolMetadataRegistry().register(source);
@@ -95,6 +96,6 @@ describe('a mistake in the options of a tool', () => {
   });
 
   it('names priorities that there are', () => {
-    expect(defineTool({ ...LEAST, priority: Priority.HIGH }).priority).toBe(1);
+    expect(definitionOf({ ...LEAST, priority: Priority.HIGH }).priority).toBe(1);
   });
 });

@@ -16,6 +16,10 @@ describe.concurrent('the published types', () => {
       expect((await compile(compiler, join(CASES, mode), '--skipLibCheck', skipLibCheck)).output).toBe('');
     });
 
+    it(`hold for ${compiler} in JavaScript with @ts-check`, async () => {
+      expect((await compile(compiler, join(CASES, 'javascript'))).output).toBe('');
+    });
+
     // How modules are found does not depend on the mode of decorators.
     it(`hold for ${compiler} in projects of a bundler`, async () => {
       expect((await compile(compiler, join(CASES, 'standard'), '--module', 'preserve', '--moduleResolution', 'bundler', '--skipLibCheck', 'true')).output).toBe('');
@@ -41,17 +45,18 @@ describe('a library that exports what our functions return', () => {
 describe.concurrent('the marked lines', () => {
   const copy = new Consumer();
   afterAll(() => copy.remove());
-  for (const folder of ['both', ...MODES]) cpSync(join(CASES, folder), copy.path(folder), { recursive: true });
-  const marked = readdirSync(copy.path('both')).flatMap((name) => {
-    const file = copy.path(join('both', name));
+  for (const folder of ['both', 'javascript', ...MODES]) cpSync(join(CASES, folder), copy.path(folder), { recursive: true });
+  const markedIn = (folder: string) => readdirSync(copy.path(folder)).flatMap((name) => {
+    const file = copy.path(join(folder, name));
     const lines = readFileSync(file, 'utf8').split('\n');
     writeFileSync(file, lines.map((line) => line.replace('@ts-expect-error', '')).join('\n'));
-    return lines.flatMap((line, index) => (line.includes('@ts-expect-error') ? [`both/${name}:${index + 2}`] : []));
+    return lines.flatMap((line, index) => (line.includes('@ts-expect-error') ? [`${folder}/${name}:${index + 2}`] : []));
   });
+  const [typed, plain] = [markedIn('both'), markedIn('javascript')];
 
-  it.each(MODES)('are the wrong ones with %s decorators', async (mode) => {
-    const { places } = await compile('TypeScript 7.0', copy.path(mode));
-    expect(marked.length).toBeGreaterThan(40);
+  it.each([...MODES.map((mode) => [`with ${mode} decorators`, mode, typed, 80] as const), ['in JavaScript', 'javascript', plain, 30] as const])('are the wrong ones %s', async (_, project, marked, least) => {
+    const { places } = await compile('TypeScript 7.0', copy.path(project));
+    expect(marked.length).toBeGreaterThan(least);
     expect([...new Set(places.map((place) => place.split('/').slice(-2).join('/')))].sort()).toEqual([...marked].sort());
   });
 });

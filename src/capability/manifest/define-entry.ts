@@ -5,7 +5,7 @@ import { inferAxes } from '../../tool/infer-metadata.js';
 import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
 import { type FieldKind, fieldsOn } from '../../tool/tool-fields.js';
 import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
-import { defineTool, entryOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
+import { definitionOf, entryOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { type ManifestEntry, manifestEntrySchema } from './manifest-entry.js';
 
 /** The form of a value in manifests, if it differs from that in options. */
@@ -179,7 +179,7 @@ export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): Too
   }
   const metadata = { ...entry.metadata, ...carried(entry) };
   if (Object.keys(metadata).length > 0) options['metadata'] = metadata;
-  return defineTool({ ...options, ...raisedDanger(entry, options), ...(execute === undefined ? {} : { execute }) } as unknown as ToolDefinition);
+  return definitionOf({ ...options, ...raisedDanger(entry, options), ...(execute === undefined ? {} : { execute }) } as unknown as ToolDefinition);
 }
 
 /** Raises the inferred danger to the safety level. An explicit `danger_level` wins: it is checked not to lie below. */

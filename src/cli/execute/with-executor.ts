@@ -3,7 +3,7 @@ import { ToolExecutor } from '../../execution/tool-executor.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../../safety/policy-rule.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
-import { defineTool } from '../../tool/tool-definition.js';
+import { definitionOf } from '../../tool/tool-definition.js';
 import type { ExecutionOptions } from '../load/options.js';
 import type { Dialog } from '../terminal/terminal.js';
 import { askToConfirm, Turns } from './ask-user.js';
@@ -65,6 +65,6 @@ export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: Executio
 export function limitTime(registry: ToolMetadataRegistry, timeoutMs: number | undefined): ToolMetadataRegistry {
   if (timeoutMs === undefined) return registry;
   const limited = new ToolMetadataRegistry();
-  limited.registerAll([...registry].map(({ definition }) => defineTool({ ...definition, timeoutMs })));
+  limited.registerAll([...registry].map(({ definition }) => definitionOf({ ...definition, timeoutMs })));
   return limited;
 }

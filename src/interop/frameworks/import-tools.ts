@@ -5,7 +5,7 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { foreignSchema } from '../../json-schema/compile-json-schema.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSchema, type ToolSchema } from '../../tool/tool-schema.js';
-import { defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
+import { definitionOf, defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
 export interface ImportOptions {
@@ -47,7 +47,7 @@ export function importTools<T>(tools: readonly (readonly [name: string, tool: T]
   const refused = Object.keys(overrides).filter((name) => !names.has(name)).map((name) => `overrides: expected names of the imported tools, got ${describeValue(name)}`);
   const definitions = tools.flatMap(([name, tool]) => {
     try {
-      return [defineTool({ ...optionsOf(name, read(name, tool), trusted), ...(Object.hasOwn(overrides, name) ? overrides[name] : {}) })];
+      return [definitionOf({ ...optionsOf(name, read(name, tool), trusted), ...(Object.hasOwn(overrides, name) ? overrides[name] : {}) })];
     } catch (error) {
       refused.push(isToolError(error) ? error.message : `Tool ${describeValue(name)} is refused: its definition cannot be read`);
       return [];

@@ -9,8 +9,7 @@ import { checkInput } from '../../tool/check-input.js';
 import { FUNCTION_OPTIONS } from '../../tool/tool-fields.js';
 import { strictest } from '../../tool/infer-metadata.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
-import { withRenewal } from '../../tool/tool-definition.js';
-import { defineTool, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
+import { definitionOf, entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-definition.js';
 import { labelOf } from '../connection/server-answers.js';
 import { diffDefinitions, type DefinitionChange } from '../pins/definition-changes.js';
 import { cleanText, quoted } from '../translate/foreign-text.js';
@@ -175,7 +174,7 @@ export function mergeDefinitions(declared: ToolDefinition, served: ToolDefinitio
   if (isSame) Object.assign(said, { ...served, ...said, ...stricter(declared, served), execute: served.execute, inputSchema: served.inputSchema, outputSchema: served.outputSchema ?? declared.outputSchema });
   else if (takesServedSchema(declared)) Object.assign(said, { inputSchema: served.inputSchema, outputSchema: declared.outputSchema ?? served.outputSchema });
   if (requiresConsent) said['requiresConsent'] = true;
-  return defineTool(said as unknown as ToolDefinition);
+  return definitionOf(said as unknown as ToolDefinition);
 }
 
 function mcpOf(metadata: ToolOptions['metadata']): object {

@@ -6,7 +6,7 @@ import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
 import { compileFilter, isAvailable } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { createToolSearchTool } from '../../selection/tool-search-tool.js';
-import { defineTool, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
+import { definitionOf, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
 import { outputSchemaOf } from './call-result.js';
 import type { CheckedServerOptions } from './server-options.js';
 
@@ -46,7 +46,7 @@ export class ServedTools {
     this.#passes = compileFilter(options.filter);
     this.finder = entryOf(createToolSearchTool(registry, { name: FIND_TOOLS, filter: options.filter }));
     this.#caller = entryOf(
-      defineTool({
+      definitionOf({
         name: CALL_TOOL,
         description: 'Calls a tool by its name. Use it for tools that find_tools has found and that you are not offered directly; read their parameters first, with find_tools and the names.',
         inputSchema: CallToolInput,

@@ -1,4 +1,4 @@
-import { AccessMode, ok, tool, ToolMetadataRegistry, type InputOf, type ToolContext } from 'tooldex';
+import { AccessMode, ok, tool, toolkit, ToolMetadataRegistry, type InputOf, type ToolContext } from 'tooldex';
 import { Forecast, ForeignPlace, JsonPlace, Place } from './schemas.js';
 
 const options = { name: 'forecast', description: 'Tells the weather', inputSchema: Place } as const;
@@ -205,4 +205,77 @@ export class WrongKeys {
 @tool
 export class NoOptions {
   execute() {}
+}
+
+// Called as functions, the decorators return the class: its constructor, methods and instances are known.
+const Called = tool(options)(
+  class {
+    constructor(readonly unit: string) {}
+    execute({ city }: InputOf<typeof Place>) {
+      return `${city} ${this.unit}`;
+    }
+    static readonly units = ['celsius'];
+  },
+);
+const called: string = new Called('celsius').execute({ city: 'Rome', days: 1 });
+const known: readonly string[] = Called.units;
+new ToolMetadataRegistry().register(new Called('celsius'));
+void [called, known];
+// @ts-expect-error its constructor requires an argument
+new ToolMetadataRegistry().register(Called);
+// @ts-expect-error unit is a string
+new Called(7);
+// @ts-expect-error city is a string
+tool(options)(class { execute(input: { city: number }) { return input.city; } });
+// @ts-expect-error there is no execute
+tool(options)(class { run() {} });
+// @ts-expect-error celsius is a number
+tool(checked)(class { execute() { return { celsius: 'warm' }; } });
+tool({ ...options, manual: true })(class {});
+
+@toolkit({ category: 'weather', accessMode: 'readonly', timeoutMs: 1000, requiresConsent: true })
+export class Weather {
+  @tool(options)
+  forecast({ city }: InputOf<typeof Place>) {
+    return city;
+  }
+}
+const weather: string = new Weather().forecast({ city: 'Rome', days: 1 });
+
+const Climate = toolkit({ category: 'weather' }, { forecast: { ...options, name: 'toolkit_forecast' }, climate: { ...checked, name: 'toolkit_climate' } })(
+  class {
+    constructor(readonly unit = 'celsius') {}
+    forecast({ city }: InputOf<typeof Place>, context: ToolContext) {
+      return context.signal?.aborted ? '' : city;
+    }
+    climate() {
+      return { celsius: 20 };
+    }
+    other(count: number) {
+      return count;
+    }
+  },
+);
+const count: number = new Climate('kelvin').other(1);
+new ToolMetadataRegistry().register(Climate);
+void [weather, count];
+// @ts-expect-error a method is missing
+toolkit({}, { forecast: options })(class { climate() {} });
+// @ts-expect-error city is a string
+toolkit({}, { forecast: options })(class { forecast(input: { city: number }) { return input.city; } });
+// @ts-expect-error celsius is a number
+toolkit({}, { climate: checked })(class { climate() { return { celsius: 'warm' }; } });
+// @ts-expect-error "read" is no access mode
+toolkit({ accessMode: 'read' });
+// @ts-expect-error a name belongs to one tool
+toolkit({ name: 'weather' });
+// @ts-expect-error there is no such option
+toolkit({ acessMode: 'readonly' });
+// @ts-expect-error description is missing
+toolkit({}, { forecast: { name: 'forecast', inputSchema: Place } });
+
+export class NoToolkit {
+  // @ts-expect-error defaults are declared on a class
+  @toolkit({ category: 'weather' })
+  forecast() {}
 }

@@ -6,6 +6,7 @@ type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ?
 function assertType<_T extends true>(): void {}
 
 const basics = { name: 'forecast' as const, description: 'Tells the weather of the next days' };
+const answered = { ...basics, execute: () => 1 };
 
 // The input of execute is what the schema gives after parsing.
 defineTool({
@@ -59,7 +60,7 @@ defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: () 
 
 // Functions of the call get the same input.
 defineTool({
-  ...basics,
+  ...answered,
   inputSchema: Place,
   dangerFor: (input) => {
     assertType<Equal<typeof input, { city: string; days: number }>>();
@@ -68,20 +69,20 @@ defineTool({
   conflictKeys: ({ city, days }) => [city, city.repeat(days)],
 });
 // @ts-expect-error zip is not in the schema
-defineTool({ ...basics, inputSchema: Place, conflictKeys: ({ zip }) => [zip] });
+defineTool({ ...answered, inputSchema: Place, conflictKeys: ({ zip }) => [zip] });
 // @ts-expect-error zip is not in the schema
-defineTool({ ...basics, inputSchema: Place, dangerFor: ({ zip }) => (zip ? 'high' : 'low') });
+defineTool({ ...answered, inputSchema: Place, dangerFor: ({ zip }) => (zip ? 'high' : 'low') });
 // @ts-expect-error "dangerous" is no danger level
-defineTool({ ...basics, inputSchema: Place, dangerFor: () => 'dangerous' });
+defineTool({ ...answered, inputSchema: Place, dangerFor: () => 'dangerous' });
 // @ts-expect-error keys are a list
-defineTool({ ...basics, inputSchema: Place, conflictKeys: ({ city }) => city });
+defineTool({ ...answered, inputSchema: Place, conflictKeys: ({ city }) => city });
 
 // Plain JSON Schema says nothing to the compiler: parameters are what their author says.
 defineTool({ ...basics, inputSchema: { type: 'object', properties: { city: { type: 'string' } } }, execute: (input: { city: string }) => input.city });
 defineTool({ ...basics, inputSchema: JsonPlace, execute: (input: { city: string }) => input.city });
 defineTool({ ...basics, inputSchema: MutableJsonPlace, execute: async ({ city }: { city: string }) => city });
 defineTool({ ...basics, inputSchema: JsonPlace, outputSchema: { type: 'object' }, execute: (input: { city: string }) => ({ place: input.city }) });
-defineTool({ ...basics, inputSchema: JsonPlace, dangerFor: (input: { city: string }) => (input.city === '' ? 'high' : 'low') });
+defineTool({ ...answered, inputSchema: JsonPlace, dangerFor: (input: { city: string }) => (input.city === '' ? 'high' : 'low') });
 // @ts-expect-error an annotated parameter is still checked where it is used
 defineTool({ ...basics, inputSchema: JsonPlace, execute: (input: { city: string }) => input.zip });
 
@@ -105,7 +106,7 @@ defineTool({ ...basics, inputSchema: Untyped, execute: (input) => input.city });
 
 // Enums and their literals.
 defineTool({
-  ...basics,
+  ...answered,
   inputSchema: Place,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -115,15 +116,15 @@ defineTool({
   sideEffects: [SideEffect.NETWORK, 'database'],
   stages: [Stage.READING, 'analysis', 'a stage of their own'],
 });
-defineTool({ ...basics, inputSchema: Place, priority: 1, accessMode: 'readonly', dangerLevel: 'safe', executionCategory: 'network', costTier: 'medium', sideEffects: 'none' });
+defineTool({ ...answered, inputSchema: Place, priority: 1, accessMode: 'readonly', dangerLevel: 'safe', executionCategory: 'network', costTier: 'medium', sideEffects: 'none' });
 // @ts-expect-error "read" is no access mode
-defineTool({ ...basics, inputSchema: Place, accessMode: 'read' });
+defineTool({ ...answered, inputSchema: Place, accessMode: 'read' });
 // @ts-expect-error 4 is no priority
-defineTool({ ...basics, inputSchema: Place, priority: 4 });
+defineTool({ ...answered, inputSchema: Place, priority: 4 });
 // @ts-expect-error "cheap" is no cost tier
-defineTool({ ...basics, inputSchema: Place, costTier: 'cheap' });
+defineTool({ ...answered, inputSchema: Place, costTier: 'cheap' });
 // @ts-expect-error "disk" is no side effect
-defineTool({ ...basics, inputSchema: Place, sideEffects: ['disk'] });
+defineTool({ ...answered, inputSchema: Place, sideEffects: ['disk'] });
 
 // A tool says what it needs of the program, and reads it without a cast.
 interface App {
@@ -156,15 +157,22 @@ defineTool({ name: 'answer', description: 'Answers', inputSchema: Place, execute
 
 // What is required, and what does not exist.
 // @ts-expect-error name is missing
-defineTool({ description: basics.description, inputSchema: Place });
+defineTool({ description: basics.description, inputSchema: Place, execute: () => 1 });
 // @ts-expect-error description is missing
-defineTool({ name: basics.name, inputSchema: Place });
+defineTool({ name: basics.name, inputSchema: Place, execute: () => 1 });
 // @ts-expect-error inputSchema is missing
-defineTool({ ...basics });
+defineTool({ ...answered });
 // @ts-expect-error a schema is an object
-defineTool({ ...basics, inputSchema: 'string' });
+defineTool({ ...answered, inputSchema: 'string' });
+// @ts-expect-error execute is missing, and nobody else answers
+defineTool({ ...basics, inputSchema: Place });
+// @ts-expect-error nobody else answers
+defineTool({ ...basics, inputSchema: Place, manual: false });
+defineTool({ ...basics, inputSchema: Place, manual: true, dangerFor: ({ days }) => (days > 3 ? 'high' : 'low') });
+defineTool({ ...basics, inputSchema: Place, providers: [{ name: 'weather' }], conflictKeys: ({ city }) => [city] });
+defineTool({ ...basics, inputSchema: Place, handlerRef: 'forecast' });
 // @ts-expect-error there is no such option
-defineTool({ ...basics, inputSchema: Place, acessMode: 'readonly' });
+defineTool({ ...answered, inputSchema: Place, acessMode: 'readonly' });
 
 // A definition carries its types.
 const forecast = defineTool({ ...basics, inputSchema: Place, outputSchema: Forecast, execute: ({ days }) => ({ celsius: days }) });

@@ -35,6 +35,12 @@ registry.registerAll([zodTool, Toolkit]);
 registry.register(Unfinished);
 // @ts-expect-error nor can a class with a private constructor
 registry.register(Hidden);
+// @ts-expect-error a list is no tool: registerAll takes it
+registry.register([zodTool]);
+// @ts-expect-error nor is a promise
+registry.register(Promise.resolve(zodTool));
+// @ts-expect-error a list in a list
+registry.registerAll([[zodTool]]);
 // @ts-expect-error a name is no tool
 registry.register('forecast');
 // @ts-expect-error one tool is no list of tools
@@ -50,6 +56,8 @@ entry.keywords.push('rain');
 const found: readonly SearchResult[] = registry.search('weather', { limit: 3 });
 const names: ReadonlySet<string> = registry.getWriteTools();
 const writing: readonly ToolEntry[] = registry.getByAccessMode('write');
+// @ts-expect-error conditions of a filter are known
+registry.filter({ maxDangr: 'low' });
 // @ts-expect-error "writing" is no access mode
 registry.getByAccessMode('writing');
 for (const each of defaultRegistry) each.digest.at(0);
