@@ -61,7 +61,7 @@ export default tseslint.config(
     plugins: { tooldex },
     rules: { 'tooldex/doc-comment': 'error' },
   },
-  { files: ['*.js', 'docs/{.vitepress,scripts}/**/*.js'], ...tseslint.configs.disableTypeChecked },
+  { files: ['*.js', '.ci/*.mjs', 'docs/{.vitepress,scripts}/**/*.js'], ...tseslint.configs.disableTypeChecked },
   {
     files: ['test/**/*.ts'],
     rules: { '@typescript-eslint/no-unsafe-assignment': 'off', '@typescript-eslint/no-unsafe-member-access': 'off', '@typescript-eslint/require-await': 'off' },

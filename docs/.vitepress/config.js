@@ -42,6 +42,7 @@ const GUIDES = {
   },
   Project: {
     'architecture.md': 'Architecture',
+    'releasing.md': 'Releasing',
     'decisions/index.md': 'Decisions',
   },
 };
