@@ -163,7 +163,7 @@ describe('the context of a call', () => {
     let runs = 0;
     registry.register(defineTool({ name: 'count', description: 'Counts', inputSchema: z.object({}), accessMode: AccessMode.READONLY, cacheTtlMs: 60_000, execute: () => ++runs }));
     const [count] = await toLangChainTools([registry.require('count')], { executor });
-    const config = { configurable: { thread_id: 't1', checkpoint_ns: '', __pregel_send: () => undefined } };
+    const config = { configurable: { thread_id: 't1', ls_agent_type: 'root', checkpoint_ns: '', __pregel_send: () => undefined } };
     expect([await count!.invoke({}, config), await count!.invoke({}, config)]).toEqual([1, 1]);
   });
 

@@ -177,7 +177,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const client = await open(serverOf(registry, { executor }), { answer: () => ({ action }) });
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
-      expect(textOf(result)).toMatch(/said no/);
+      expect(textOf(result)).toMatch(/the user denied this call/);
       expect(events.some(({ type }) => type === 'call-started')).toBe(false);
     });
 

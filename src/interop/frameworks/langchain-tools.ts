@@ -100,8 +100,8 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
   return made as unknown as LangChainTool;
 }
 
-/** Keys under `configurable` that LangGraph sets itself, all of them texts about the run. */
-const OF_LANGGRAPH = /^(?:__|checkpoint|langgraph_|thread_id$|run_id$|assistant_id$|graph_id$)/;
+/** Keys under `configurable` that LangGraph and LangChain's agents set themselves, all of them texts about the run. */
+const OF_LANGGRAPH = /^(?:__|checkpoint|langgraph_|ls_|thread_id$|run_id$|assistant_id$|graph_id$)/;
 
 /** Returns what a program put under `configurable` of the run's config; `undefined` when all of it is LangGraph's. */
 function ownConfigurable(configurable: unknown): unknown {

@@ -75,7 +75,7 @@ export class ToolCalls {
       const pending = { ...shown, input: call.input } as PendingApproval;
       if (!isApproved) {
         await executor.deny(pending);
-        return errorResult(deniedText(call.entry.name, 'the user said no to this call'));
+        return errorResult(deniedText(call.entry.name, 'the user denied this call'));
       }
       approval = await executor.approve(pending);
     } catch (error) {
