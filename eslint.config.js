@@ -32,7 +32,7 @@ const tooldex = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', 'docs/reference', 'docs/.vitepress/{cache,dist}', 'test/fixtures', 'test/types/{both,exported,javascript,standard,legacy}', 'test/legacy', 'test/bench/peers'] },
+  { ignores: ['dist', 'node_modules', 'docs/examples', 'docs/reference', 'docs/.vitepress/{cache,dist}', 'test/fixtures', 'test/types/{both,exported,javascript,standard,legacy}', 'test/legacy', 'test/bench/peers'] },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {

@@ -50,17 +50,16 @@ export type ModelStep = (request: ModelRequest) => AsyncIterable<ModelPart>;
 
 export type ScriptedCall = { readonly id?: string; readonly name: string; readonly input?: Json };
 
+type PreparedAnswer = string | { readonly text?: string; readonly calls?: readonly ScriptedCall[]; readonly finishReason?: string } | { readonly error: Error };
+
 /** One answer of a script: text, calls or both; or the error that the model fails with. Ids of calls are `call-1`, `call-2`… by default. */
-export type ScriptedAnswer =
-  | string
-  | { readonly text?: string; readonly calls?: readonly ScriptedCall[]; readonly finishReason?: string }
-  | { readonly error: Error }
-  | ((request: ModelRequest) => Exclude<ScriptedAnswer, (...args: never[]) => unknown>);
+export type ScriptedAnswer = PreparedAnswer | ((request: ModelRequest) => PreparedAnswer);
 
 /**
  * Returns a model that gives prepared answers, one after the other: for tests, examples, and trials without a key.
  *
- * Each answer may be a function of the request. An answer that is asked for after the last is an error. `requests` are what it was asked.
+ * Each answer may be a function of the request, and one function may answer every request. An answer that is asked for after the
+ * last is an error. `requests` are what it was asked.
  *
  * ```ts
  * import { chat, scriptedModel } from 'tooldex/chat';
@@ -69,12 +68,12 @@ export type ScriptedAnswer =
  * result.text; // → 'Hello!'
  * ```
  */
-export function scriptedModel(answers: readonly ScriptedAnswer[]): ModelStep & { readonly requests: readonly ModelRequest[] } {
+export function scriptedModel(answers: readonly ScriptedAnswer[] | ((request: ModelRequest) => PreparedAnswer)): ModelStep & { readonly requests: readonly ModelRequest[] } {
   const requests: ModelRequest[] = [];
   let calls = 0;
   const step = async function* (request: ModelRequest): AsyncGenerator<ModelPart> {
     requests.push(request);
-    const scripted = answers[requests.length - 1];
+    const scripted = typeof answers === 'function' ? answers : answers[requests.length - 1];
     if (scripted === undefined) throw new ToolError('MODEL_FAILED', expectedGot(`at most ${answers.length} requests`, 'one more', 'Write more answers into the script of the model.'));
     const answer = typeof scripted === 'function' ? scripted(request) : scripted;
     if (typeof answer === 'object' && 'error' in answer) throw answer.error;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scriptedModel, Session, SessionStore } from '../../src/chat.js';
+import { scriptedModel, Session, SessionStore, type ScriptedAnswer } from '../../src/chat.js';
 import { AccessMode, defineTool, isToolError, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
@@ -47,7 +47,7 @@ describe('a session in a store that came back older', () => {
     const registry = new ToolMetadataRegistry();
     const ran: string[] = [];
     registry.register(defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => void ran.push('paid') }));
-    const engine = (...answers: Parameters<typeof scriptedModel>[0]) => ({ model: scriptedModel(answers), executor: new ToolExecutor({ registry, store: server.store }) });
+    const engine = (...answers: readonly ScriptedAnswer[]) => ({ model: scriptedModel(answers), executor: new ToolExecutor({ registry, store: server.store }) });
     const { session } = await sessions.create({ id: 's' }).start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
     if (approved === 1) await session.approve('c1').session.save();
     await server.restart(server.saved);
@@ -278,7 +278,7 @@ describe('a signed snapshot', () => {
   it.each(['restarted', 'was emptied'])('runs no call that needs no approval again after the store %s: it is uncertain', async (what) => {
     const server = new RestartingStore();
     const policy = { decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }) as const };
-    const engine = (...answers: Parameters<typeof scriptedModel>[0]) => engineOf(server.store, answers, policy);
+    const engine = (...answers: readonly ScriptedAnswer[]) => engineOf(server.store, answers, policy);
     const snapshots: unknown[] = [];
     paid.length = 0;
     await Session.create().start(engine({ calls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'), 'Pay', { onCheckpoint: (session) => void snapshots.push(JSON.parse(JSON.stringify(session.snapshot({ key: KEY })))) });

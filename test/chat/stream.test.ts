@@ -159,3 +159,18 @@ describe('wrong options of a stream', () => {
     expect(await events.next()).toEqual({ done: true, value: undefined });
   });
 });
+
+describe('a scripted model', () => {
+  it('that is one function answers every request, and keeps them', async () => {
+    const model = scriptedModel(({ messages }) => `message ${messages.length}`);
+    const first = await chat({ model, prompt: 'Hi' });
+    const second = await chat({ model, messages: first.messages, prompt: 'And now?' });
+    expect([first.text, second.text, model.requests.length]).toEqual(['message 1', 'message 3', 2]);
+  });
+
+  it('fails when it is asked for more answers than its list has', async () => {
+    const model = scriptedModel(['Hi']);
+    await chat({ model, prompt: 'Hi' });
+    expect(await chat({ model, prompt: 'Again' })).toMatchObject({ haltedReason: 'error', metadata: { error: { code: 'MODEL_FAILED' } } });
+  });
+});
