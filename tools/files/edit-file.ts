@@ -33,7 +33,7 @@ const Input = z.object({
   mandatoryKeywords: ['edit file', 'edit the file', 'replace in'],
   stages: [Stage.EXECUTION],
   taskTypes: ['edit', 'action'],
-  examples: ['Replace "foo" with "bar" in src/app.ts', 'Fix the typo in README.md', 'Change the port to 8080 in config.ts'],
+  examples: ['Replace "foo" with "bar" in src/app.ts', 'Fix the typo in README.md', 'Fix the off-by-one error in src/parser.ts', 'Change the port to 8080 in config.ts'],
   progressParams: ['path', 'find', 'replace'],
   timeoutMs: 10_000,
   allowParallel: true,

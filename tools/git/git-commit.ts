@@ -39,7 +39,7 @@ export interface GitCommitAnswer {
   mandatoryKeywords: ['git commit', 'commit changes', 'commit the changes'],
   stages: [Stage.EXECUTION, Stage.COMPLETION],
   taskTypes: ['action'],
-  examples: ['Commit everything as "Fix the parser"', 'Commit only src/app.ts', 'Save these changes in git'],
+  examples: ['Commit everything as "Add a changelog"', 'Commit only src/app.ts', 'Save these changes in git'],
   progressParams: ['message', 'paths'],
   timeoutMs: 60_000,
   allowParallel: false,

@@ -40,7 +40,7 @@ export interface TestRun {
   mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],
   stages: [Stage.VERIFICATION],
   taskTypes: ['action', 'analysis'],
-  examples: ['Run the tests', 'Do the parser tests pass?', 'Check that nothing is broken', 'Run npm test'],
+  examples: ['Run the tests', 'Do the parser tests pass?', 'Find out which test fails', 'Check that nothing is broken', 'Run npm test'],
   progressParams: ['filter'],
   timeoutMs: TIMEOUT_MS,
   allowParallel: false,
