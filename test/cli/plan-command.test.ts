@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
 import { DEADLINE_MS } from '../programs.js';
@@ -126,35 +126,5 @@ describe('tooldex plan --run', () => {
     for (let index = 0; index < 12; index++) writeFileSync(join(folder, `${index}.txt`), '');
     expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: 100 })).out).toMatch(/… \d+ more lines; --json prints all/);
     expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: Infinity })).out).not.toContain('more lines');
-  });
-});
-
-describe('the overview', () => {
-  const root = resolve(import.meta.dirname, '../..');
-
-  it('plans and runs reads of the folder side by side, and holds a write', async () => {
-    const terminal = new FakeTerminal({ columns: 100, answers: ['y', 'y'] });
-    expect(await runCli([], terminal, root)).toBe(0);
-    expect(terminal.asked).toEqual([]);
-    expect(terminal.printed).toMatch(/Batch 1 {2}3 calls side by side/);
-    expect(terminal.printed).toMatch(/list_directory {2}ok .*\d+ entries/);
-    expect(terminal.printed).toMatch(/write_file {6}approval required .*needs approval/);
-    expect(terminal.printed).toMatch(/write_file {2}danger medium\n[^]*Run it\?[^]*npm start -- run write_file --input '/);
-    expect(existsSync(join(root, 'draft.md'))).toBe(false);
-  });
-
-  it('works outside of a repository, writes nothing, and says the same as JSON', async () => {
-    const terminal = new FakeTerminal();
-    expect(await runCli(['--json'], terminal, folder)).toBe(0);
-    const { calls } = JSON.parse(terminal.printed) as { calls: { batches: unknown; outcomes: { status: string }[] } };
-    expect(calls.batches).toEqual([[0, 1, 2], [3]]);
-    expect(calls.outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'error', 'approval_required']);
-    expect(has('draft.md')).toBe(false);
-  });
-
-  it("does not run the tools of users", async () => {
-    const terminal = new FakeTerminal();
-    await runCli(['--json', '--tools', 'test/fixtures/legacy'], terminal, root);
-    expect(JSON.parse(terminal.printed)).not.toHaveProperty('calls');
   });
 });

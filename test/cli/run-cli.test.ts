@@ -17,19 +17,6 @@ async function runAt(columns: number, ...args: string[]) {
 }
 
 describe('tooldex', () => {
-  it('shows the catalogue, the derived sets and matches for requests when called without a command', async () => {
-    const { code, out } = await run();
-    expect(code).toBe(0);
-    for (const part of ['By axis', 'Derived sets', 'By stage', '“run the tests”', '“show diff”', '“commit changes”', 'git_diff']) expect(out).toContain(part);
-  });
-
-  it('prints the same overview as JSON', async () => {
-    const { summary, sets, requests } = JSON.parse((await run('--json')).out);
-    expect(summary.tools).toBeGreaterThanOrEqual(30);
-    expect(sets.write).toContain('write_file');
-    expect(requests[1].matches[0].toolName).toBe('git_diff');
-  });
-
   it('explains wrong usage and exits with 2', async () => {
     for (const args of [['nonsense'], ['list', '--access', 'read'], ['show'], ['search', 'x', '--limit', '0'], ['list', '--bogus']]) {
       const { code, err } = await run(...args);
@@ -123,6 +110,12 @@ describe('tooldex stats', () => {
     for (const line of out.split('\n')) expect(line).toMatch(/^.{0,60}$/);
     expect(out).toMatch(/^ {11}\w+ \d+/m);
     expect(out).toContain('  files 8  ');
+  });
+
+  it('names the tools of each derived set and stage', async () => {
+    const { out } = await run('stats');
+    expect(out).toMatch(/^Derived sets {2}list --derived[^]*^dangerous +6 {2}delete_file, git_push, run_tests, run_program, run_shell, note_delete$/m);
+    expect(out).toMatch(/^Stages {2}list --stage[^]*^initial +\d+ {2}list_directory, [^]*^completion +3 {2}git_commit, git_push, note_add$/m);
   });
 });
 

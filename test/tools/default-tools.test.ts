@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, DangerLevel, lintTools, ToolMetadataRegistry, type StandardSchema } from '../../src/index.js';
+import { AccessMode, DangerLevel, lintTools, selectTools, ToolMetadataRegistry, type StandardSchema } from '../../src/index.js';
 import { keywordForm } from '../../src/search/keyword-index.js';
 import { touchesOf } from '../../src/tool/touches.js';
 import { createDefaultTools } from '../../tools/index.js';
@@ -137,6 +137,11 @@ describe('the bundled tools', () => {
     const examples = [...registry].flatMap(({ name, examples: own }) => own.map((text) => ({ name, text })));
     const found = examples.filter(({ name, text }) => registry.search(text, { limit: 3 }).some(({ toolName }) => toolName === name));
     expect(found.length / examples.length).toBeGreaterThan(0.9);
+  });
+
+  it.each(['find out why the test of the parser fails and fix it', 'fix the failing test'])('offer reading, searching, running tests and editing among the first five for %j', (text) => {
+    const names = selectTools(registry, { text, maxTools: 4, tokenBudget: 800 }).tools.map(({ toolName }) => toolName);
+    expect(names).toEqual(expect.arrayContaining(['read_file', 'search_text', 'run_tests', 'edit_file']));
   });
 
   it('have a sample call here for every readonly tool', () => {

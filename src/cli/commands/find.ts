@@ -118,7 +118,7 @@ export function printSelection(terminal: Terminal, { tools, dropped, tokens, tok
         { title: 'LEVEL', value: ({ level }) => level },
         { title: 'TOKENS', value: (tool) => String(tool.tokens), align: 'right' },
         { title: 'SCORE', value: ({ score }) => score.toFixed(1), align: 'right' },
-        { title: 'REASON', value: ({ reason, explanation }) => `${reason.replace('_', ' ')}: ${explanation}` },
+        { title: 'REASON', value: ({ reason, explanation }) => `${reason.replace('_', ' ')}: ${explanation}`, narrow: 'wrap' },
       ]),
     );
   }
@@ -132,7 +132,7 @@ export function printSelection(terminal: Terminal, { tools, dropped, tokens, tok
     table(terminal, dropped, [
       { title: 'TOOL', value: ({ toolName }) => toolName },
       { title: 'REASON', value: ({ reason }) => reason.replace('_', ' ') },
-      { title: 'WHY', value: ({ explanation }) => explanation },
+      { title: 'WHY', value: ({ explanation }) => explanation, narrow: 'wrap' },
     ]),
   );
 }

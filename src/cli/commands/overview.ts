@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
-import { Stage } from '../../core/enums.js';
-import { DERIVED_SETS, type DerivedSet } from '../../registry/derived-sets.js';
 import { AXIS_COLUMNS } from '../terminal/axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import type { CommandHost } from '../load/options.js';
 import { plainJson, paint, plainLine, type Terminal, type Style } from '../terminal/terminal.js';
-import { table, wrapList, wrapWords } from '../terminal/table.js';
+import { table, wrapWords } from '../terminal/table.js';
 import { selectTools } from '../../selection/select-tools.js';
-import { keywordTable, printSelection, selectionToJson } from './find.js';
-import { axisBars } from './catalogue.js';
+import type { Selection } from '../../selection/selection.js';
+import { keywordTable, selectionToJson } from './find.js';
+import { axisCounts, namesIn } from './catalogue.js';
 import { scriptedModel } from '../../chat/model-step.js';
 import { Session } from '../../chat/session/session.js';
 import type { ChatMessage, TextPart, ToolCallPart, ToolResultPart } from '../../chat/thread.js';
@@ -16,15 +15,19 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
-import { defineTool } from '../../tool/tool-definition.js';
+import { defineTool, type ToolEntry } from '../../tool/tool-definition.js';
 import { callLines } from '../execute/shown-call.js';
-import { durationText, outcomeToJson, STATUS_STYLES, planToJson, showPlan, type ShownPlan } from '../execute/show-calls.js';
+import { durationText, outcomeToJson, STATUS_STYLES, planToJson, type ShownPlan } from '../execute/show-calls.js';
 import { limitTime } from '../execute/with-executor.js';
 
-const REQUESTS = ['run the tests', 'show diff', 'commit changes', 'search for usages of parseConfig', 'what is 15% of 240?'];
-const SELECTED = 'find out why the test of the parser fails and fix it';
-const TOKEN_BUDGET = 700;
-const MARGIN = 21;
+const REQUEST = 'find out why the test of the parser fails and fix it';
+const MAX_TOOLS = 4;
+const TOKEN_BUDGET = 800;
+/** Rows of a table of examples. */
+const MOST_ROWS = 6;
+const MOST_MATCHES = 3;
+/** The width of the page where no terminal gives one. */
+const USUAL_COLUMNS = 80;
 
 /** Makes the program show the overview, which runs nothing of a user's own tools: those run only when they are asked for. */
 export function defineOverview(program: Command, { terminal, onTools }: CommandHost): void {
@@ -34,80 +37,102 @@ export function defineOverview(program: Command, { terminal, onTools }: CommandH
 }
 
 /**
- * Shows what a registry knows, on real tools: the catalogue, the derived sets, matches for a few requests, a selection, and
- * what becomes of a few calls, and one turn of a chat that waits for a user and goes on.
+ * Shows on one page what tooldex does, on real tools: some of the catalogue and its counts, a request that is matched and
+ * selected for, some calls that are planned and run, one that needs approval, and one that a user answers.
  *
  * @param runs whether the examples are run; they are calls of the bundled tools, and a scripted model.
  */
-async function overview(terminal: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
-  const byName = (names: ReadonlySet<string>) => [...names];
-  const sets = (Object.keys(DERIVED_SETS) as DerivedSet[]).map((set) => [set, registry.filter({ derived: [set] }).map(({ name }) => name)] as const);
-  const stages = inOrder(registry.getAllStages()).map((stage) => [stage, byName(registry.getToolsByStage(stage))] as const);
-  const requests = REQUESTS.map((text) => ({
-    text,
-    matches: registry.getToolsMatchingTextScored(text, { maxResults: 4 }),
-    mandatory: byName(registry.getToolsMatchingMandatoryKeywords(text)),
-    categories: byName(registry.detectCategoriesFromText(text)),
-  }));
-  const selection = selectTools(registry, { text: SELECTED, maxTools: 6, tokenBudget: TOKEN_BUDGET });
+async function overview(given: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
+  const text = runs ? REQUEST : requestFor(registry);
+  const matches = registry.getToolsMatchingTextScored(text, { maxResults: MOST_MATCHES });
+  const request = { text, matches, mandatory: [...registry.getToolsMatchingMandatoryKeywords(text)], categories: [...registry.detectCategoriesFromText(text)] };
+  const selection = selectTools(registry, { text, maxTools: MAX_TOOLS, tokenBudget: TOKEN_BUDGET });
   const calls = runs ? await runExampleCalls(registry) : undefined;
   const turn = runs ? await runExampleTurn() : undefined;
   if (json) {
-    const all = { summary: registry.summary(), sets: Object.fromEntries(sets), stages: Object.fromEntries(stages), requests, selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }), ...(turn && { turn: exampleTurnToJson(turn) }) };
-    return terminal.out(plainJson(all, 2));
+    const all = { summary: registry.summary(), ...namesIn(registry), requests: [request], selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }), ...(turn && { turn: exampleTurnToJson(turn) }) };
+    return given.out(plainJson(all, 2));
   }
 
-  const heading = (title: string, note: string) => {
-    const lines = wrapWords(note, terminal.columns - title.length - 2).map((line) => paint(terminal, 'dim', line));
-    terminal.out(`\n${paint(terminal, 'bold', title)}  ${lines.join(`\n${' '.repeat(title.length + 2)}`)}\n`);
-  };
-  const names = (label: string, list: readonly string[]) =>
-    terminal.out(`${paint(terminal, 'dim', label.padEnd(MARGIN - 4))}${paint(terminal, 'cyan', String(list.length).padStart(2))}  ${wrapList(terminal, list, MARGIN)}`);
-
-  heading(`${registry.size} tools`, 'each declares its metadata once, where it is defined');
-  terminal.out(table(terminal, [...registry], AXIS_COLUMNS));
-  heading('By axis', 'getByPriority, getByAccessMode, getByDangerLevel, …');
-  terminal.out(axisBars(terminal, registry.summary()));
-  heading('Derived sets', 'getWriteTools, getIdempotentTools, …: no list of names is kept by hand');
-  for (const [set, list] of sets) if (set !== 'cacheInvalidating') names(set === 'requiringApproval' ? 'need approval' : set, list);
-  heading('By stage', 'getToolsByStage');
-  for (const [stage, list] of stages) names(stage, list);
-  heading('Requests', 'getToolsMatchingTextScored: matched / declared keywords + specificity + priority');
-  for (const { text, matches, mandatory, categories } of requests) {
-    const notes = [`categories: ${categories.join(', ') || 'none'};`, `always offered: ${mandatory.join(', ') || 'none'}`];
-    terminal.out(wrapList(terminal, [paint(terminal, 'bold', `“${text}”`), ...notes.map((note) => paint(terminal, 'dim', note))], 2, '  '));
-    terminal.out(`${matches.length === 0 ? 'No tool has a keyword in it.' : keywordTable(terminal, matches)}\n`);
-  }
-  heading('Selection', `selectTools: what a model sees for “${SELECTED}” within ${TOKEN_BUDGET} tokens`);
-  printSelection(terminal, selection);
+  const columns = Number.isFinite(given.columns) ? given.columns : USUAL_COLUMNS;
+  const terminal: Terminal = { color: given.color, columns, out: (line) => given.out(line), err: (line) => given.err(line) };
+  terminal.out(`${paint(terminal, 'bold', 'tooldex')}  ${paint(terminal, 'dim', 'a tool declares its metadata once; all of this page follows from that')}`);
+  showCatalogue(terminal, registry);
+  heading(terminal, 'Match', 'getToolsMatchingTextScored(text): the words of a request, no model asked');
+  for (const line of wrapWords(plainLine(`“${text}”`), columns)) terminal.out(line);
+  terminal.out(matches.length === 0 ? 'No tool has a keyword in it.' : keywordTable(terminal, matches));
+  heading(terminal, 'Select', `selectTools(registry, { text, maxTools: ${MAX_TOOLS}, tokenBudget: ${TOKEN_BUDGET} })`);
+  showSelection(terminal, selection, registry, text);
   if (calls !== undefined) {
-    heading('Execution', 'planExecution, ToolExecutor: calls of one turn of a model, planned and really run here');
-    showExamplePlan(terminal, calls);
-    heading('Approval', 'what the user is shown before a call that needs approval runs; nothing was written');
+    heading(terminal, 'Plan', 'ToolExecutor: the calls of one answer of a model, planned and really run');
+    showExampleRun(terminal, calls);
+    heading(terminal, 'Approve', 'SafetyPolicy: what a user is shown first; nothing was written here');
     showPendingCalls(terminal, calls);
   }
   if (turn !== undefined) {
-    heading('Chat', 'Session: a scripted model, and a tool whose calls a user answers; the turn waits as JSON and goes on');
+    heading(terminal, 'Answer', 'Session: a scripted model, and a manual call that a user answers');
     showExampleTurn(terminal, turn);
-    terminal.out(paint(terminal, 'dim', '\nTalk to it:  npm start -- chat'));
   }
-  terminal.out('');
-  const hints = ['Your own request:  npm start -- search "which files mention the parser"', 'Everything else:  npm start -- --help'];
-  terminal.out(wrapList(terminal, hints.map((hint) => paint(terminal, 'dim', hint)), 0, '      '));
+  heading(terminal, 'Go on', 'in a clone: npm start -- <command>; installed: npx tooldex <command>');
+  for (const [command, about] of NEXT) terminal.out(`${paint(terminal, 'cyan', command.padEnd(MARGIN))}${about}`);
 }
 
-/** The usual stages in the order of an agent's work, then all others. */
-function inOrder(stages: ReadonlySet<string>): readonly string[] {
-  const usual: readonly string[] = Object.values(Stage);
-  return [...usual.filter((stage) => stages.has(stage)), ...[...stages].filter((stage) => !usual.includes(stage))];
+/** Returns a request that a tool of the user's own is for: an example of one, or else the words of a name. */
+function requestFor(registry: ToolMetadataRegistry): string {
+  const entries = [...registry];
+  return entries.flatMap(({ examples }) => examples)[0] ?? entries[0]!.name.replace(/[._-]+/g, ' ');
+}
+
+const MARGIN = 16;
+const NEXT: readonly (readonly [command: string, about: string])[] = [
+  ['list, stats', 'all tools; all axes, and which tools are in each set and stage'],
+  ['search, select', 'your own request: select "which files mention the parser"'],
+  ['chat', 'talk to the tools, without a key'],
+  ['--tools <path>', 'every command, on your own tools'],
+  ['--help', 'all commands; README.md and docs/ say more'],
+];
+
+function heading(terminal: Terminal, title: string, note: string): void {
+  const [first, ...rest] = wrapWords(note, terminal.columns - title.length - 2).map((line) => paint(terminal, 'dim', line));
+  terminal.out(['', `${paint(terminal, 'bold', title)}  ${first}`, ...rest.map((line) => ' '.repeat(title.length + 2) + line)].join('\n'));
+}
+
+/** Prints one tool of each kind, and how many there are of every kind. */
+function showCatalogue(terminal: Terminal, registry: ToolMetadataRegistry): void {
+  const kinds = new Map<string, ToolEntry>();
+  for (const entry of registry) {
+    const kind = `${entry.accessMode} ${entry.dangerLevel}`;
+    if (!kinds.has(kind)) kinds.set(kind, entry);
+  }
+  const shown = [...kinds.values()].slice(0, MOST_ROWS);
+  heading(terminal, `${registry.size} tools`, `ToolMetadataRegistry: ${shown.length < registry.size ? `here ${shown.length} ` : ''}of different access and danger`);
+  terminal.out(table(terminal, shown, AXIS_COLUMNS));
+  if (shown.some(({ inferred }) => inferred.length > 0)) terminal.out(paint(terminal, 'dim', '* inferred, not declared'));
+  terminal.out(`\n${axisCounts(terminal, registry.summary(), ['byPriority', 'byAccessMode', 'byDangerLevel', 'derived'])}`);
+}
+
+/** Prints the chosen tools; those that the request's words hit with these words, as their explanation names every field too. */
+function showSelection(terminal: Terminal, { tools, tokens, tokenBudget, dropped }: Selection, registry: ToolMetadataRegistry, text: string): void {
+  if (tools.length === 0) return terminal.out('No tool fits.');
+  const names = new Set(tools.map(({ toolName }) => toolName));
+  const words = new Map(registry.search(text, { limit: names.size, filter: ({ name }) => names.has(name) }).map(({ toolName, matches }) => [toolName, matches.map(({ word }) => word).join(', ')]));
+  terminal.out(
+    table(terminal, tools, [
+      { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
+      { title: 'LEVEL', value: ({ level }) => level },
+      { title: 'TOKENS', value: (tool) => String(tool.tokens), align: 'right' },
+      { title: 'SCORE', value: ({ score }) => score.toFixed(1), align: 'right' },
+      { title: 'REASON', value: ({ toolName, reason, explanation }) => `${reason.replace('_', ' ')}: ${(reason === 'search' ? words.get(toolName) : undefined) ?? explanation}` },
+    ]),
+  );
+  terminal.out(paint(terminal, 'dim', `${tools.length} of ${registry.size} tools, ${tokens} of ${tokenBudget} tokens; ${dropped.length} others were considered (select says why)`));
 }
 
 /** Reads run together; the write waits for them, and then for approval. */
 const CALLS: readonly ToolCall[] = [
   { id: 'call-0', name: 'list_directory', input: {} },
   { id: 'call-1', name: 'search_text', input: { query: 'approval', include: '*.md', maxResults: 20 } },
-  { id: 'call-2', name: 'git_status', input: {} },
-  { id: 'call-3', name: 'write_file', input: { path: 'draft.md', content: '# Draft\nNothing yet.\n' } },
+  { id: 'call-2', name: 'write_file', input: { path: 'draft.md', content: '# Draft' } },
 ];
 /** The page should be there soon, also in a folder with a million files. */
 const TIMEOUT_MS = 3_000;
@@ -127,16 +152,16 @@ async function runExampleCalls(registry: ToolMetadataRegistry): Promise<ExampleR
   }
 }
 
-/** Prints the plan and the outcomes. */
-function showExamplePlan(terminal: Terminal, run: ExampleRun): void {
-  showPlan(terminal, run);
-  terminal.out('');
+/** Prints the batches of the plan, and what became of each call. */
+function showExampleRun(terminal: Terminal, { plan, outcomes }: ExampleRun): void {
+  const rows = plan.batches.flatMap((batch, index) => batch.map((position) => ({ batch: index + 1, after: plan.calls[position]!.after, outcome: outcomes[position]! })));
   terminal.out(
-    table(terminal, run.outcomes, [
-      { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
-      { title: 'STATUS', value: ({ status }) => status.replace('_', ' '), style: ({ status }) => STATUS_STYLES[status] },
-      { title: 'TIME', value: ({ durationMs }) => durationText(durationMs), align: 'right' },
-      { title: 'ANSWER', value: (outcome) => shortAnswer(outcome) },
+    table(terminal, rows, [
+      { title: 'BATCH', value: ({ batch }) => String(batch), align: 'right' },
+      { title: 'TOOL', value: ({ outcome }) => outcome.toolName, style: () => 'bold' },
+      { title: 'STATUS', value: ({ outcome: { status } }) => (status === 'approval_required' ? 'needs approval' : status.replace('_', ' ')), style: ({ outcome }) => STATUS_STYLES[outcome.status] },
+      { title: 'TIME', value: ({ outcome }) => durationText(outcome.durationMs), align: 'right' },
+      { title: 'ANSWER', value: ({ outcome, after }) => (after === undefined ? shortAnswer(outcome) : `waits: ${after.reason.slice(after.reason.indexOf(': ') + 2)}`) },
     ]),
   );
 }
@@ -148,7 +173,7 @@ function showPendingCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): 
     for (const line of callLines(terminal, outcome.pending)) terminal.out(line);
     terminal.out(`Run it? [y/N/e]  ${paint(terminal, 'dim', '(e changes the arguments first)')}`);
     const { name, input } = calls[position]!;
-    terminal.out(paint(terminal, 'dim', `\nAsks, then runs it:  npm start -- run ${name} --input '${JSON.stringify(input)}'`));
+    terminal.out(paint(terminal, 'dim', `Try it: tooldex run ${name} --input '${JSON.stringify(input)}'`));
   }
 }
 
@@ -158,13 +183,9 @@ function exampleRunToJson(run: ExampleRun): object {
 
 /** Returns how much an answer holds, rather than its first lines. */
 function shortAnswer(outcome: ToolOutcome): string {
-  if (outcome.status === 'approval_required') return 'needs approval';
   if (outcome.status === 'error') return outcome.message;
   if (outcome.status !== 'ok' || !isPlainObject(outcome.value)) return '';
-  return Object.entries(outcome.value)
-    .filter(([, value]) => value !== null && value !== false)
-    .map(([name, value]) => (Array.isArray(value) ? `${value.length} ${name}` : `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`))
-    .join(', ');
+  return Object.entries(outcome.value).flatMap(([name, value]) => (Array.isArray(value) ? [`${value.length} ${name}`] : [])).join(', ');
 }
 
 const QUESTION = 'What did order 17 cost? Refund it.';
@@ -198,15 +219,8 @@ async function runExampleTurn(): Promise<ExampleTurn> {
 /** Prints the turn as a dialogue. */
 function showExampleTurn(terminal: Terminal, { held, snapshotLength, resumed }: ExampleTurn): void {
   const line = (style: Style, who: string, text: string) => terminal.out(`${paint(terminal, style, who.padEnd(10))}${plainLine(text)}`);
-  const note = (text: string) => {
-    for (const each of wrapWords(text, Math.min(terminal.columns, 100) - 10)) terminal.out(paint(terminal, 'dim', `${' '.repeat(10)}${each}`));
-  };
   for (const [who, text] of resumed.messages.flatMap(spoken)) {
-    const isResult = text.startsWith('refund →');
-    if (isResult) {
-      note(`${held.status}: ${held.pending.map(({ toolName }) => toolName).join(', ')} is answered by a user; the session is ${snapshotLength} characters of JSON`);
-      note(`… what follows has nothing but that text: fromJSON, submitToolResult('${REFUND.id}', …), continue`);
-    }
+    if (text.startsWith('refund →')) line('dim', '', `${held.status}: ${snapshotLength} characters of JSON, then submitToolResult`);
     line(who === 'user' ? 'bold' : who === 'assistant' ? 'cyan' : 'green', who, text);
   }
 }

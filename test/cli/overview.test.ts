@@ -1,0 +1,82 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.js';
+import { cli } from './command-line.js';
+import { FakeTerminal } from './fake-terminal.js';
+
+const root = resolve(import.meta.dirname, '../..');
+/** Lines of the page, where npm prints five of its own and no more than 70 are shown. */
+const MOST_LINES = 65;
+
+async function overview(options: { readonly columns?: number; readonly args?: readonly string[]; readonly cwd?: string; readonly answers?: readonly string[] } = {}) {
+  const { columns = 80, args = [], cwd = root, answers } = options;
+  const terminal = new FakeTerminal({ columns, ...(answers && { answers }) });
+  const code = await runCli(args, terminal, cwd);
+  return { code, out: terminal.printed, lines: terminal.printed.trimEnd().split('\n'), asked: terminal.asked };
+}
+
+const widest = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length));
+
+describe('the overview', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tooldex-overview-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is a page of 65 lines and 80 columns, on a terminal of 80, of unknown width and without a terminal', async () => {
+    for (const columns of [80, Infinity]) {
+      const { code, lines } = await overview({ columns });
+      expect([code, lines.length <= MOST_LINES, widest(lines) <= 80, lines.some((line) => line.includes('…'))]).toEqual([0, true, true, false]);
+    }
+    const piped = await cli.run([]);
+    const lines = piped.out.trimEnd().split('\n');
+    expect([piped.code, piped.err, lines.length <= MOST_LINES, widest(lines) <= 80]).toEqual([0, '', true, true]);
+  });
+
+  it('names in each section the API that it shows, and ends with the commands that show more', async () => {
+    const { out } = await overview();
+    for (const heading of [/^48 tools {2}ToolMetadataRegistry/m, /^Match {2}getToolsMatchingTextScored/m, /^Select {2}selectTools/m, /^Plan {2}ToolExecutor/m, /^Approve {2}SafetyPolicy/m, /^Answer {2}Session/m]) expect(out).toMatch(heading);
+    expect(out.slice(out.indexOf('\nGo on'))).toMatch(/list, stats[^]*search, select[^]*chat[^]*--tools[^]*--help/);
+  });
+
+  it('selects for a failing test the tools to search, read, run and edit', async () => {
+    const { selection } = JSON.parse((await overview({ args: ['--json'] })).out) as { selection: { tools: { toolName: string }[]; error: unknown } };
+    expect(selection.error).toBeNull();
+    expect(selection.tools.map(({ toolName }) => toolName)).toEqual(expect.arrayContaining(['search_text', 'read_file', 'run_tests', 'edit_file']));
+    expect(selection.tools.length).toBeLessThanOrEqual(5);
+    expect((await overview()).out).toMatch(/^search_text +\w+ +\d+ +\d+\.\d {2}search: find, test, parser, fails$/m);
+  });
+
+  it('plans and runs reads of the folder side by side; a write waits for approval, nobody is asked, and nothing is written', async () => {
+    const { out, asked } = await overview({ answers: ['y', 'y'] });
+    expect(asked).toEqual([]);
+    expect(out).toMatch(/^ +1 {2}list_directory +ok .*\d+ entries\n +1 {2}search_text +ok .*\d+ matches\n +2 {2}write_file +needs approval .*waits: both touch file:draft\.md$/m);
+    expect(out).toMatch(/write_file {2}danger medium\n[^]*Run it\?[^]*tooldex run write_file --input '/);
+    expect(existsSync(join(root, 'draft.md'))).toBe(false);
+  });
+
+  it('works in an empty folder, and says the same as JSON', async () => {
+    const { code, out } = await overview({ cwd: folder, args: ['--json'] });
+    const { calls, summary, sets, stages, requests } = JSON.parse(out) as Record<string, any>;
+    expect([code, calls.batches, calls.outcomes.map(({ status }: { status: string }) => status)]).toEqual([0, [[0, 1], [2]], ['ok', 'ok', 'approval_required']]);
+    expect([summary.tools, sets.write.includes('write_file'), stages.verification.includes('run_tests'), requests[0].matches[0].toolName]).toEqual([48, true, true, 'run_tests']);
+    expect(existsSync(join(folder, 'draft.md'))).toBe(false);
+  });
+
+  it('shows one turn whose manual call is pending, kept as JSON and resumed', async () => {
+    expect((await overview()).out).toMatch(/\nuser +What did order 17 cost[^]*order_price → 12\.50 €\n +awaiting_tools: \d+ characters of JSON, then submitToolResult\n[^]*refund → \{"refunded":true[^]*assistant Order 17 cost/);
+    const { turn } = JSON.parse((await overview({ args: ['--json'] })).out) as { turn: unknown };
+    expect(turn).toMatchObject({ held: { status: 'awaiting_tools', haltedReason: 'manual_tool_calls', pending: [{ kind: 'manual', callId: 'call-2' }] }, resumed: { status: 'completed' } });
+  });
+
+  it("asks of a user's own tools for what one of them is for, and runs none of them", async () => {
+    const { out, lines } = await overview({ args: ['--tools', 'test/fixtures/legacy'] });
+    expect(out).toMatch(/\* inferred, not declared\n[^]*“first”\n[^]*\nfirst +full +\d+ +\d+\.\d {2}search: first$/m);
+    expect(widest(lines)).toBeLessThanOrEqual(80);
+    const json = JSON.parse((await overview({ args: ['--json', '--tools', 'test/fixtures/legacy'] })).out) as object;
+    expect([Object.hasOwn(json, 'calls'), Object.hasOwn(json, 'turn')]).toEqual([false, false]);
+  });
+});
