@@ -60,9 +60,9 @@ describe('the overview', () => {
 
   it('works in an empty folder, and says the same as JSON', async () => {
     const { code, out } = await overview({ cwd: folder, args: ['--json'] });
-    const { calls, summary, sets, stages, requests } = JSON.parse(out) as Record<string, any>;
-    expect([code, calls.batches, calls.outcomes.map(({ status }: { status: string }) => status)]).toEqual([0, [[0, 1], [2]], ['ok', 'ok', 'approval_required']]);
-    expect([summary.tools, sets.write.includes('write_file'), stages.verification.includes('run_tests'), requests[0].matches[0].toolName]).toEqual([48, true, true, 'run_tests']);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { summary: { tools: 48 }, calls: { batches: [[0, 1], [2]], outcomes: [{ status: 'ok' }, { status: 'ok' }, { status: 'approval_required' }] }, requests: [{ matches: [{ toolName: 'run_tests' }, {}, {}] }] }]);
+    const { sets, stages } = JSON.parse(out) as Record<'sets' | 'stages', Readonly<Record<string, readonly string[]>>>;
+    expect([sets['write'], stages['verification']]).toEqual([expect.arrayContaining(['write_file']), expect.arrayContaining(['run_tests'])]);
     expect(existsSync(join(folder, 'draft.md'))).toBe(false);
   });
 
