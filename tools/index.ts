@@ -28,6 +28,7 @@ export { FileWall } from './walls/file-wall.js';
 export { ProgramWall } from './walls/program-wall.js';
 export { UrlWall } from './walls/url-wall.js';
 
+/** The options of `createDefaultTools`. */
 export interface DefaultToolsOptions {
   /** The folder that files, programs and the repository are kept to. @default the process's working directory */
   readonly root?: string;

@@ -18,6 +18,7 @@ export const PUBLIC = new Map(Object.entries((await import(`data:text/javascript
 
 export const shortName = (module) => module.name.replace(/^tooldex\//, '');
 export const moduleOf = (reflection) => (reflection.kind === ReflectionKind.Module ? reflection : moduleOf(reflection.parent));
+export const pageOf = (reflection) => (reflection.parent.kind === ReflectionKind.Module ? reflection : pageOf(reflection.parent));
 export const isExported = (reflection) => PUBLIC.get(moduleOf(reflection).name).has(reflection.name);
 
 export const textOf = (parts) => (parts ?? []).map(({ text }) => text).join('').trim();
@@ -25,7 +26,7 @@ export const summaryOf = (reflection) => textOf(reflection.comment?.summary ?? r
 
 /** Returns the text of a default, without the code block into which TypeDoc puts it. */
 export function defaultOf(reflection) {
-  const tag = reflection.comment?.blockTags?.find(({ tag }) => tag === '@default' || tag === '@defaultValue');
+  const tag = (reflection.comment ?? reflection.signatures?.[0]?.comment)?.blockTags?.find(({ tag }) => tag === '@default' || tag === '@defaultValue');
   return tag === undefined ? undefined : textOf(tag.content).replace(/^```ts\n([\s\S]*)\n```$/, '$1');
 }
 

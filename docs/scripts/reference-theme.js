@@ -1,6 +1,7 @@
 import { ReflectionKind } from 'typedoc';
 import { MarkdownTheme, MarkdownThemeContext, MemberRouter } from 'typedoc-plugin-markdown';
-import { defaultOf, isExported, moduleOf, shortName, summaryOf } from './reference-model.js';
+import { OPTIONS } from './check-reference.js';
+import { defaultOf, isExported, moduleOf, pageOf, shortName, summaryOf } from './reference-model.js';
 
 /** Puts each entry point into a folder of its short name, and each name on a page in it. */
 class Router extends MemberRouter {
@@ -52,7 +53,19 @@ class Context extends MarkdownThemeContext {
     const module = moduleOf(member);
     const isTypeOnly = [ReflectionKind.Interface, ReflectionKind.TypeAlias].includes(member.kind);
     const origin = isExported(member) ? `\`\`\`ts\nimport ${isTypeOnly ? 'type ' : ''}{ ${member.name} } from '${module.name}';\n\`\`\`` : `*Named by signatures of [${module.name}](index.md); not exported.*`;
-    return [`# ${member.name}${member.signatures === undefined ? '' : '()'} {#api-${member.name.toLowerCase()}}`, '', origin, ...rest.filter((line) => line !== '***')].join('\n');
+    const takers = OPTIONS.test(member.name) ? this.#takers(member) : [];
+    return [`# ${member.name}${member.signatures === undefined ? '' : '()'} {#api-${member.name.toLowerCase()}}`, '', origin, ...rest.filter((line) => line !== '***'), ...(takers.length === 0 ? [] : ['', '## Taken by', '', ...takers])].join('\n');
+  }
+
+  /** Returns the functions that take such an object, with what each refuses. */
+  #takers(type) {
+    const signatures = type.project.getReflectionsByKind(ReflectionKind.CallSignature | ReflectionKind.ConstructorSignature);
+    return signatures.filter(({ parent, parameters }) => isExported(pageOf(parent)) && parameters?.some((parameter) => parameter.type?.reflection === type)).map((signature) => {
+      const page = pageOf(signature);
+      const name = signature.kind === ReflectionKind.ConstructorSignature ? `new ${page.name}` : page === signature.parent ? page.name : `${page.name}.${signature.name}`;
+      const refused = signature.comment?.getTags('@throws').map((tag) => ` Throws ${this.helpers.getCommentParts(tag.content).replaceAll('\n', ' ')}`).join('') ?? '';
+      return `- [${name}()](${this.urlTo(page)})${refused === '' ? '' : `.${refused}`}`;
+    });
   }
 
   /** Returns the first sentence of a comment. */

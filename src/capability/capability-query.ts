@@ -10,7 +10,7 @@ import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** The conditions that every query of items with health may have. */
+/** The conditions that every query of items with health may have; one left out holds for all. */
 interface HealthQuery {
   /** The least share of the last calls that succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
@@ -18,7 +18,7 @@ interface HealthQuery {
   readonly requireCalls?: boolean;
 }
 
-/** A query of tools: every given condition must hold. Texts are compared in any case. */
+/** A query of tools: every given condition must hold, and one left out holds for all. Texts are compared in any case. */
 export interface ToolQuery extends HealthQuery {
   /**
    * The owners, as `parsePersonas` reads them: `'Atlas'` for Atlas and the shared tools, `['Atlas', '-shared']` for
@@ -41,6 +41,7 @@ export interface ToolQuery extends HealthQuery {
   readonly filter?: ToolFilter;
 }
 
+/** The conditions that queries of skills, tasks and jobs share; one left out holds for all. */
 interface WorkQuery {
   /** The owners, as `parsePersonas` reads them. */
   readonly personas?: OneOrMore;
@@ -50,7 +51,7 @@ interface WorkQuery {
   readonly available?: boolean;
 }
 
-/** A query of skills: every given condition must hold. */
+/** A query of skills: every given condition must hold, and one left out holds for all. */
 export interface SkillQuery extends WorkQuery {
   /** The capability tags of the skill; all of them. */
   readonly capability?: OneOrMore;
@@ -58,7 +59,7 @@ export interface SkillQuery extends WorkQuery {
   readonly requiredCapability?: OneOrMore;
 }
 
-/** A query of tasks: every given condition must hold. */
+/** A query of tasks: every given condition must hold, and one left out holds for all. */
 export interface TaskQuery extends WorkQuery {
   /** The names of skills that it needs; all of them. */
   readonly skill?: OneOrMore;
@@ -66,7 +67,7 @@ export interface TaskQuery extends WorkQuery {
   readonly tag?: OneOrMore;
 }
 
-/** A query of jobs: every given condition must hold; one of the `personas` must also be allowed to schedule the job. */
+/** A query of jobs: every given condition must hold, one left out holds for all, and one of the `personas` must also be allowed to schedule the job. */
 export interface JobQuery extends WorkQuery, HealthQuery {
   /** The names of skills that it needs; all of them. */
   readonly skill?: OneOrMore;

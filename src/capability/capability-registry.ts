@@ -340,7 +340,10 @@ const REFRESH_OPTIONS = z.strictObject({ force: z.boolean().default(false) });
 const WATCH_OPTIONS = z.strictObject({ intervalMs: z.number().min(10).default(1_000) });
 const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").nullish() });
 
-type SearchOptions = Persona & { readonly limit?: number; readonly accepts?: (tool: CapabilityTool) => boolean };
+type SearchOptions = Persona & {
+  /** The maximum number of tools. @default 10 */ readonly limit?: number;
+  /** Leaves out the tools for which it returns `false`. @default none */ readonly accepts?: (tool: CapabilityTool) => boolean;
+};
 
 const SEARCH_OPTIONS = PERSONA_OPTIONS.extend({
   limit: z.number().min(0).default(10),

@@ -31,17 +31,17 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
   readonly model: LanguageModel | ModelStep;
   /** Runs the tools. Without one they run under the default policy, and which calls of sessions ran is remembered for as long as `tools` is the same object; no answers are. */
   readonly executor?: ToolExecutor;
-  /** The tools, when no executor is given: a registry, or what can be registered in one. */
+  /** The tools, when no executor is given: a registry, or what can be registered in one. @default those of the executor */
   readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
-  /** The instructions that the model reads before the messages. */
+  /** The instructions that the model reads before the messages. @default none */
   readonly system?: string;
   /** `manual` runs no tool: every call is left to the program. @default 'auto' */
   readonly mode?: 'auto' | 'manual';
-  /** The policy's mode, see `CallContext`; a chat has a mode of its own. */
+  /** The policy's mode, see `CallContext`; a chat has a mode of its own. @default the policy's own */
   readonly policyMode?: CallContext['mode'];
   /** The number of times that the model is asked in one run. @default 8 */
   readonly maxTurns?: number;
-  /** Ends the run after a turn whose calls are settled; what it throws, the chat throws. */
+  /** Ends the run after a turn whose calls are settled; what it throws, the chat throws. @default never */
   readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
   /** The tools that the model sees: what is asked of `selectTools` beside the text, or a function. @default all that are available */
   readonly selectTools?: Omit<SelectionRequest, 'text' | 'previous'> | SelectTools;
@@ -50,29 +50,30 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
    * be called. @default when tools are shown in short, or not all of them; not when a function selects
    */
   readonly toolSearch?: boolean;
-  /** @default 'auto' */
+  /** Says if the model must call a tool, may, must not, or must call a certain one. @default 'auto' */
   readonly toolChoice?: ModelRequest['toolChoice'];
   /** Decides over a call that failed. @default 'continue' */
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
   /** Makes what the model reads of a result; it throws for values it cannot make text or data of. @default text as it is, all else as JSON */
   readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
-  /** Handed to the tools' work as `context.context`. */
+  /** Handed to the tools' work as `context.context`. @default none */
   readonly context?: unknown;
-  /** Options of the AI SDK's own calls: temperature, maxOutputTokens, maxRetries, providerOptions, headers… */
+  /** Options of the AI SDK's own calls: temperature, maxOutputTokens, maxRetries, providerOptions, headers… @default none */
   readonly modelOptions?: Readonly<Record<string, unknown>>;
-  /** Hears everything as it happens. What it throws is ignored. */
+  /** Hears everything as it happens. What it throws is ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
-  readonly clock?: Clock;
+  /** The clock. @default the system's */ readonly clock?: Clock;
 }
 
 /** A thread, and what to run it on. */
 export interface ChatOptions extends ChatEngine {
-  /** The thread so far, in the AI SDK's shape. Every call in it needs a result, or an approval in `approvals`. */
+  /** The thread so far, in the AI SDK's shape. Every call in it needs a result, or an approval in `approvals`. @default none */
   readonly messages?: readonly ChatMessage[];
-  /** The user's next message, after `messages`. */
+  /** The user's next message, after `messages`. @default none */
   readonly prompt?: string;
-  /** Approvals of calls that the thread leaves open, made with the executor's `approve`: these run first. */
+  /** Approvals of calls that the thread leaves open, made with the executor's `approve`: these run first. @default none */
   readonly approvals?: readonly Approval[];
+  /** Ends the run, and gives up the calls that run, when it aborts. @default none */
   readonly signal?: AbortSignal;
 }
 

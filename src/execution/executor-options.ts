@@ -21,6 +21,7 @@ export interface Telemetry {
 
 /** The options of an executor. */
 export interface ToolExecutorOptions {
+  /** The tools that can be called. */
   readonly registry: ToolMetadataRegistry;
   /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
@@ -34,9 +35,9 @@ export interface ToolExecutorOptions {
   readonly budgets?: readonly Budget[];
   /** The store of what processes share: approvals, budgets, cached answers, provider health. @default this process's memory */
   readonly store?: StateStore;
-  /** The services behind tools that name providers, by provider name. */
+  /** The services behind tools that name providers, by provider name. @default none */
   readonly providers?: Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
-  /** Options of the calls of providers: credentials, time limits, backoff. */
+  /** Options of the calls of providers: credentials, time limits, backoff. @default the router's */
   readonly routing?: RoutingOptions;
   /** The log of the health of tools and providers. @default shared through `store`, or else kept in this process */
   readonly health?: HealthLog;
@@ -65,44 +66,44 @@ export interface ToolExecutorOptions {
   readonly exposeErrors?: 'none' | 'public' | 'full';
   /** Bytes of text that models read of a result, for tools that do not say: beyond it the beginning, the end and the size. @default 65,536 (64 KiB) */
   readonly maxResultBytes?: number;
-  /** Wraps calls in spans and counts them; see `openTelemetry`. */
+  /** Wraps calls in spans and counts them; see `openTelemetry`. @default none */
   readonly telemetry?: Telemetry;
-  readonly clock?: Clock;
+  /** The clock. @default the system's */ readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The environment of policy and providers. @default process.env */ readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** The options of `check`: who calls, and a signal that gives the call up. */
 export interface CheckOptions extends CallContext {
-  /** A policy that is asked beside the executor's own; the stricter of both decides. */
+  /** A policy that is asked beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
-  readonly signal?: AbortSignal;
-  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen, anything else is handed on as the object it is. */
+  /** Gives the call up when it aborts. @default none */ readonly signal?: AbortSignal;
+  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen, anything else is handed on as the object it is. @default none */
   readonly context?: unknown;
 }
 
 /** The options of one call. */
 export interface ExecuteOptions extends CheckOptions {
-  /** The user's approval of exactly this call. */
+  /** The user's approval of exactly this call. @default none */
   readonly approval?: Approval;
-  /** The function that asks instead of the executor's own, which is asked when this one says `later`. */
+  /** The function that asks instead of the executor's own, which is asked when this one says `later`. @default the executor's */
   readonly confirm?: Confirm;
   /** A key for writing tools, the same for the same deed. @default derived from conversation, call and arguments */
   readonly idempotencyKey?: string;
   /**
    * Hears of the call right before the tool is started, when nothing can forbid the call any more but that its approval is used up
    * elsewhere at the same time. When it throws, the tool is not started, and an approval still counts. Not called for answers
-   * from the cache, and calls that a user answers.
+   * from the cache, and calls that a user answers. @default none
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }
 
 /** The options of several calls. */
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
-  /** Approvals of some of the calls; each finds its call by `callId`. */
+  /** Approvals of some of the calls; each finds its call by `callId`. @default none */
   readonly approvals?: readonly Approval[];
-  /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. */
+  /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. @default none */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;
 }
 

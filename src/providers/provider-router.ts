@@ -12,6 +12,7 @@ import { checkRouterOptions, type CheckedRouterOptions, type ProviderRouterOptio
 import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
 import { RouterSync } from './shared-backoff.js';
 
+/** The options of one call through a router. */
 export interface CallOptions {
   /**
    * Allows the call to be made twice: it is readonly, or idempotent by its key.
@@ -27,9 +28,9 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Counts the call as one of the tool's in `health`; a caller that judges the answer counts it itself. @default true */
   readonly counted?: boolean;
-  /** Reports the start of a provider: at most once for each of the tool's. */
+  /** Reports the start of a provider: at most once for each of the tool's. @default none */
   readonly onStart?: (provider: string) => void;
-  /** Reports that the provider's work has really ended: long after the call was answered, if it does not stop in time. */
+  /** Reports that the provider's work has really ended: long after the call was answered, if it does not stop in time. @default none */
   readonly onEnd?: (provider: string) => void;
 }
 
@@ -40,6 +41,7 @@ const TURNS = 10;
 
 type Work = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
 
+/** A provider's answer, and the way to it. */
 export interface Routed {
   /** The value that the provider returned: a plain value or a result of the outcome helpers. */
   readonly value: unknown;

@@ -30,7 +30,7 @@ const filterSchema = once(() => z.strictObject({
 } satisfies FieldsOf<ToolFilter>));
 
 /**
- * A filter of tools: every given condition must hold, and a list holds when one of its values does.
+ * A filter of tools: every given condition must hold, and each of these is one value or a list of which one must fit. A condition left out holds for all tools.
  *
  * The same object serves wherever tools are narrowed down.
  */

@@ -21,15 +21,17 @@ import { NameTable } from './name-table.js';
 import { summarize, type RegistrySummary } from './registry-summary.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 
+/** The options of `register`. */
 export interface RegisterOptions {
   /** Replaces tools of the same name instead of throwing. @default false */
   readonly replace?: boolean;
 }
 
+/** The options of `search`. */
 export interface SearchOptions {
   /** The maximum number of results. @default 10 */
   readonly limit?: number;
-  /** The tools that may be in the results: a filter object, or a function of the entry. */
+  /** The tools that may be in the results: a filter object, or a function of the entry. @default all */
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
 }
 
@@ -61,7 +63,7 @@ export interface RegistryChange {
 export interface RegistryOptions {
   /** The clock of `metrics`, in milliseconds from any start. @default performance.now */
   readonly now?: () => number;
-  /** Words of your trade, added to the built-in tables. */
+  /** Words of your trade, added to the built-in tables. @default the built-in tables alone */
   readonly relatedWords?: {
     /** Lists of words that mean about the same. */
     readonly synonyms?: readonly (readonly string[])[];

@@ -21,7 +21,7 @@ export interface ApprovalsOptions {
   readonly key?: Uint8Array;
   /** Milliseconds after the question in which an approval may be given and used; up to 2³¹−1. @default 600,000 (ten minutes) */
   readonly ttlMs?: number;
-  /** Measures how long an answer of the store is waited for. */
+  /** Measures how long an answer of the store is waited for. @default the system's */
   readonly clock?: Clock;
 }
 

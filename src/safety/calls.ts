@@ -16,7 +16,7 @@ export interface ToolCall {
   readonly input?: unknown;
 }
 
-/** The caller of a call and its frame; given by the program, never by the model. */
+/** The caller of a call and its frame; given by the program, never by the model. What is left out is unknown, and allows nothing. */
 export interface CallContext {
   /** The user for whom the call is made: approvals, budgets and cached answers belong to them. */
   readonly principal?: string;
@@ -26,6 +26,7 @@ export interface CallContext {
   readonly flags?: readonly string[];
   /** The persona under which the agent acts; compared with `personaAllowlist`. */
   readonly persona?: string;
+  /** The conversation to which the call belongs: repetitions, budgets and cached answers are counted by it. */
   readonly conversationId?: string;
   /** Narrows the policy's own mode for this call; both hold. */
   readonly mode?: PolicyMode;

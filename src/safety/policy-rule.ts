@@ -14,13 +14,14 @@ import { canonicalPattern, expectedPattern, matchesPattern, matchKey } from './n
 import type { CallContext, ToolCall } from './calls.js';
 
 /**
- * One line of a policy. All conditions given must hold; without any the rule meets every call.
+ * One line of a policy. All conditions given must hold, and one left out meets every call.
  *
  * An empty list holds for nothing. A condition that is there but `undefined` is refused: dropped, it would widen the rule.
  */
 export interface PolicyRule {
   /** The name of the rule in decisions. @default "rule 1", "rule 2", … */
   readonly name?: string;
+  /** The decision about calls that the rule meets. */
   readonly verdict: Verdict;
   /**
    * Names of tools, with `*` for any characters; one must match.

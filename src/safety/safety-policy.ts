@@ -13,16 +13,17 @@ import { type CallContext, type Decision, type Policy, POLICY_MODES, type Policy
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
 
+/** The options of a policy. */
 export interface SafetyPolicyOptions {
   /** The registry in which tools are looked up: what is not in it is denied. */
   readonly registry: ToolMetadataRegistry;
-  /** @default 'default' */
+  /** The way in which calls are treated that no rule decides: ask, refuse what can change something, refuse what needs approval, or refuse all but `allow`. @default 'default' */
   readonly mode?: PolicyMode;
-  /** Rules that are asked in order after the built-in checks; the first that meets a call decides. */
+  /** Rules that are asked in order after the built-in checks; the first that meets a call decides. @default none */
   readonly rules?: readonly PolicyRule[];
   /** The tools of the mode `allow-list`, with `*` for any characters: they run without a question up to their own danger level. */
   readonly allow?: readonly string[];
-  /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. */
+  /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. @default none */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
   /** The variables in which those are looked up that a tool's `auth` requires. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;

@@ -9,6 +9,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
 import type { Ranking } from './selection-request.js';
 
+/** The options of `rankHybrid`. */
 export interface HybridOptions {
   /** The embedder; pass the same object every time, as the vectors of tools are kept with it. */
   readonly embedder: Embedder;
@@ -16,14 +17,15 @@ export interface HybridOptions {
   readonly limit?: number;
   /** The time that the embedder may take in all, in milliseconds. @default 1000 */
   readonly timeoutMs?: number;
-  /** The tools that are embedded and ranked. */
+  /** The tools that are embedded and ranked. @default all */
   readonly filter?: SearchOptions['filter'];
-  /** A signal that fires when the answer is no longer wanted. */
+  /** A signal that fires when the answer is no longer wanted. @default none */
   readonly signal?: AbortSignal;
   /** Calls back after so many milliseconds, unless the returned function is called before. @default setTimeout */
   readonly startTimer?: (callback: () => void, milliseconds: number) => () => void;
 }
 
+/** A ranking by words and meaning together. */
 export interface HybridRanking {
   /** The ranking, best first, for `selectTools({ranking})`. */
   readonly ranking: Ranking;

@@ -13,14 +13,17 @@ import type { Selection } from './selection.js';
 /** A ranking made elsewhere, best first, such as that of `rankHybrid`. */
 export type Ranking = readonly { readonly toolName: string; readonly score: number; readonly explanation?: string }[];
 
-/** The limits of what may be offered: these conditions win over everything else. */
+/** The limits of what may be offered: they win over everything else, and one left out forbids nothing. */
 export interface SelectionLimits {
-  /** The names or aliases of tools that must not be offered. */
+  /** The names or aliases of tools that must not be offered. @default none */
   readonly exclude?: readonly string[];
+  /** The maximum danger level. @default all */
   readonly maxDanger?: DangerLevel;
+  /** The maximum cost tier. @default all */
   readonly maxCostTier?: CostTier;
+  /** The access modes that are allowed. @default all */
   readonly accessModes?: readonly AccessMode[];
-  /** Any other condition, as the registry's own filter. */
+  /** Any other condition, as the registry's own filter. @default none */
   readonly filter?: ToolFilter;
 }
 
@@ -28,9 +31,9 @@ export interface SelectionLimits {
 export interface SelectionRequest extends SelectionLimits {
   /** The user's request, in their words. */
   readonly text: string;
-  /** The stage: only its tools, and those that name none, are offered beside the guaranteed ones. */
+  /** The stage: only its tools, and those that name none, are offered beside the guaranteed ones. @default any */
   readonly stage?: string;
-  /** The task type: only its tools, and those that name none, are offered beside the guaranteed ones. */
+  /** The task type: only its tools, and those that name none, are offered beside the guaranteed ones. @default any */
   readonly taskType?: string;
   /** The maximum number of tools, CRITICAL ones not counted unless `criticalOutsideLimit` is `false`. @default 12 */
   readonly maxTools?: number;
@@ -38,11 +41,11 @@ export interface SelectionRequest extends SelectionLimits {
   readonly criticalOutsideLimit?: boolean;
   /** The tokens that all tools together may take in the prompt. @default no limit */
   readonly tokenBudget?: number;
-  /** Names or aliases of tools that are offered in any case, unless a limit forbids them. */
+  /** Names or aliases of tools that are offered in any case, unless a limit forbids them. @default none */
   readonly include?: readonly string[];
-  /** The selection of the turn before: its tools keep their place, level and bytes. */
+  /** The selection of the turn before: its tools keep their place, level and bytes. @default none */
   readonly previous?: Selection;
-  /** A ranking to use instead of the registry's own search. */
+  /** A ranking to use instead of the registry's own search. @default the registry's search */
   readonly ranking?: Ranking;
   /** Counts the tokens of a text as the model does. @default a quarter of its characters */
   readonly countTokens?: (text: string) => number;

@@ -109,40 +109,43 @@ export interface StoreMoment {
   readonly identity: string;
 }
 
+/** The options of writing a text. */
 export interface LifetimeOptions {
   /** The lifetime of the new text; `'keep'` leaves an existing key the lifetime that it has. @default for good */
   readonly ttlMs?: number | 'keep';
-  /** Writes only while the store still has this identity; otherwise rejects with `STATE_UNAVAILABLE`, `details.reason: 'restarted'` and `details.sent: false`. */
+  /** Writes only while the store still has this identity; otherwise rejects with `STATE_UNAVAILABLE`, `details.reason: 'restarted'` and `details.sent: false`. @default any */
   readonly identity?: string;
 }
 
+/** The options of adding to a number. */
 export interface IncrementOptions {
-  /** The largest sum allowed; a larger one is not written. */
+  /** The largest sum allowed; a larger one is not written. @default no limit */
   readonly max?: number;
-  /** The lifetime of a key that this operation creates. A key that exists keeps its own. */
+  /** The lifetime of a key that this operation creates, in milliseconds. A key that exists keeps its own. @default for good */
   readonly ttlMs?: number;
-  /** Refuses (`applied: false`, `value: undefined`) if there is no such key, instead of starting at 0. */
+  /** Refuses (`applied: false`, `value: undefined`) if there is no such key, instead of starting at 0. @default false */
   readonly mustExist?: boolean;
-  /** The identity, as for `compareAndSet`. */
+  /** The identity, as for `compareAndSet`. @default any */
   readonly identity?: string;
   /**
    * Counts the additions of the last `windowMs` milliseconds of the store's clock, instead of `ttlMs`: both together
    * are an `INVALID_ARGUMENT`, and so is a key that holds a text or a list.
    *
    * The window slides in steps of an eighth, and counts up to an eighth more than its length: rounded towards refusal.
-   * The key lives as long as anything counts. All operations on the key need the same `windowMs`.
+   * The key lives as long as anything counts. All operations on the key need the same `windowMs`. @default no window
    */
   readonly windowMs?: number;
 }
 
+/** The options of appending to a list. */
 export interface AppendOptions {
-  /** Appends only if the list holds exactly so many items. */
+  /** Appends only if the list holds exactly so many items. @default any number */
   readonly at?: number;
   /** Appends only if the list then holds at most so many items; 1 to 10,000. */
   readonly max: number;
-  /** The lifetime of the whole list from now on; without it, the list keeps the lifetime it has. */
+  /** The lifetime of the whole list from now on, in milliseconds; without it, the list keeps the lifetime it has. */
   readonly ttlMs?: number;
-  /** The identity, as for `compareAndSet`. */
+  /** The identity, as for `compareAndSet`. @default any */
   readonly identity?: string;
 }
 
@@ -153,6 +156,7 @@ export interface ReadOptions {
   readonly limit?: number;
 }
 
+/** The outcome of adding to a number. */
 export interface Increment {
   readonly applied: boolean;
   /** The number now under the key; `undefined` when there is none. */

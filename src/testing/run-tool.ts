@@ -15,7 +15,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** The options of `runTool`: those of a call, and what users and other programs would do about it. */
 export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confirm' | 'onStart'> {
-  /** The tool that is run, of a toolkit that has several. */
+  /** The tool that is run, of a toolkit that has several. @default the only one */
   readonly name?: string;
   /**
    * Answers a question of the tool, or does the work of a manual call: a list of which the first answer is taken, as it is the
@@ -24,7 +24,7 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
   readonly answers?: readonly unknown[] | ((pending: PendingQuestion | PendingManualCall) => unknown);
   /** Approves or denies a call that needs approval. Without it the outcome is `approval_required`. */
   readonly approve?: boolean | Confirm;
-  /** Options of the executor, such as `providers`, `policy`, `env` or a `clock`. */
+  /** Options of the executor, such as `providers`, `policy`, `env` or a `clock`. @default those of `ToolExecutor` */
   readonly executor?: Omit<ToolExecutorOptions, 'registry' | 'confirm'>;
 }
 

@@ -26,7 +26,7 @@ export interface Question {
 
 /** The options of `askUser`. */
 export interface AskUserOptions {
-  /** The answers that are offered: texts, or values with their labels. */
+  /** The answers that are offered: texts, or values with their labels. @default any text is an answer */
   readonly choices?: readonly (string | { readonly value: string; readonly label?: string | undefined })[];
   /** Accepts several choices; the answer is then a list of values. @default false */
   readonly multiple?: boolean;

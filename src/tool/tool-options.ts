@@ -59,12 +59,13 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly description: string;
   /** The schema of an object: zod, another Standard Schema that carries JSON Schema, or plain JSON Schema. */
   readonly inputSchema: In;
+  /** The schema of what `execute` returns; a result that does not fit is an `error`. @default unchecked */
   readonly outputSchema?: Out;
-  readonly version?: string;
-  /** The other names under which the tool is found. */
+  /** The version, such as `1.2.0`. @default none */ readonly version?: string;
+  /** The other names under which the tool is found. @default none */
   readonly aliases?: readonly string[];
 
-  /** @default Priority.MEDIUM */
+  /** The eagerness with which the tool is offered to a model. @default Priority.MEDIUM */
   readonly priority?: Priority;
   /** The effect that a call may have; inferred from `sideEffects` when missing, otherwise `mixed`. */
   readonly accessMode?: AccessMode;
@@ -77,24 +78,24 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly executionCategory?: ExecutionCategory;
   /** The cost of a call; inferred from `costPerCall: 0`, the category and the side effects when missing, otherwise `high`. */
   readonly costTier?: CostTier;
-  /** The effects of a call. `none` declares that there are none; an empty list declares nothing. */
+  /** The effects of a call. `none` declares that there are none; an empty list declares nothing. @default unknown */
   readonly sideEffects?: SideEffect | readonly SideEffect[];
 
-  readonly category?: string;
-  /** Words and phrases of requests that this tool answers. */
+  /** The subject, such as `text` or `git`; any word. @default none */ readonly category?: string;
+  /** Words and phrases of requests that this tool answers. @default none */
   readonly keywords?: readonly string[];
-  /** Words and phrases that guarantee the tool's place when a request contains them. */
+  /** Words and phrases that guarantee the tool's place when a request contains them. @default none */
   readonly mandatoryKeywords?: readonly string[];
-  readonly stages?: readonly Open<Stage>[];
-  readonly taskTypes?: readonly string[];
-  /** Requests as a user would put them. */
+  /** The phases of work in which the tool is offered. @default all */ readonly stages?: readonly Open<Stage>[];
+  /** The kinds of task for which the tool is offered. @default all */ readonly taskTypes?: readonly string[];
+  /** Requests as a user would put them. @default none */
   readonly examples?: readonly string[];
-  /** Input fields whose change between two calls is progress; equal ones are a loop. */
+  /** Input fields whose change between two calls is progress; equal ones are a loop. @default the whole input */
   readonly progressParams?: readonly string[];
 
-  /** The time limit of a call: 1 to 2³¹−1 milliseconds. */
+  /** The time limit of a call: 1 to 2³¹−1 milliseconds. @default the executor's, 30,000 */
   readonly timeoutMs?: number;
-  readonly auth?: {
+  /** The credentials without which calls are denied. @default none */ readonly auth?: {
     readonly required: boolean;
     readonly type?: string;
     readonly scopes?: readonly string[];
@@ -107,26 +108,26 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly allowParallel?: boolean;
   /** Requires approval of every call. @default false */
   readonly requiresConsent?: boolean;
-  /** The danger of one call; it can raise `dangerLevel`, never lower it. */
+  /** The danger of one call; it can raise `dangerLevel`, never lower it. @default none */
   readonly dangerFor?: (input: InputOf<In>) => DangerLevel;
   /**
    * Returns the keys of what one call touches: calls that share nothing may run at the same time, and a policy's rules
    * match them (`touches`).
    *
    * In a tool that is a class, `this` is the instance. One resource should have one key: keys are read as paths
-   * (`FILE:./src//a` is `file:src/a`), but only the tool knows what they are relative to.
+   * (`FILE:./src//a` is `file:src/a`), but only the tool knows what they are relative to. @default by the axes alone
    */
   readonly conflictKeys?: (input: InputOf<In>) => ConflictKeys;
   /**
    * Returns the one form of an input that the schema accepted, before policy, plan and tool read it. An exception, or a
    * result that is no object, refuses the input.
    *
-   * It is meant for what the schema cannot know: in a tool that is a class, `this` is the instance.
+   * It is meant for what the schema cannot know: in a tool that is a class, `this` is the instance. @default the input as it is
    */
   readonly canonicalInput?: (input: InputOf<In>) => InputOf<In>;
-  /** Tools and categories whose cached results a call makes stale. */
+  /** Tools and categories whose cached results a call makes stale. @default none */
   readonly invalidates?: readonly string[];
-  /** The time for which an answer may be reused, in milliseconds; only for tools declared `readonly`. */
+  /** The time for which an answer may be reused, in milliseconds; only for tools declared `readonly`. @default not reused */
   readonly cacheTtlMs?: number;
   /**
    * Returns the part of the call's context that an answer depends on, as plain data: answers are reused for equal
@@ -136,24 +137,24 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly cacheKey?: (input: InputOf<In>, context: ToolContext<Context>) => unknown;
   /** Bytes of text that models read of a result, from 1,024; beyond it they read the beginning, the end and the size. @default the executor's */
   readonly maxResultBytes?: number;
-  readonly costPerCall?: number;
-  /** Promises that several calls with the same idempotency key have the effect of one. */
+  /** The cost of one call, in the unit of the `cost` of budgets. @default the rank (0–3) of `costTier` */ readonly costPerCall?: number;
+  /** Promises that several calls with the same idempotency key have the effect of one. @default false */
   readonly idempotencyKey?: boolean;
-  readonly capabilities?: readonly string[];
+  /** The abilities that skills and filters ask for by name. @default none */ readonly capabilities?: readonly string[];
   /** The only personas that may call the tool; without it all may. */
   readonly personaAllowlist?: readonly string[];
-  readonly providers?: readonly ToolProvider[];
+  /** The services that can do the work, see `ProviderRouter`. @default none */ readonly providers?: readonly ToolProvider[];
   /** Leaves the calls to a user or another program instead of `execute`. @default false */
   readonly manual?: boolean;
   /** Shows the model one line of the tool, and the rest on demand. @default false */
   readonly compact?: boolean;
-  /** The one line shown of a compact tool. */
+  /** The one line shown of a compact tool. @default the first sentence of `description` */
   readonly summary?: string;
-  /** The name under which a handler is attached to a tool that was stored as data. */
+  /** The name under which a handler is attached to a tool that was stored as data. @default the name */
   readonly handlerRef?: string;
-  /** Returns true if the tool can be used now; an error counts as false. */
+  /** Returns true if the tool can be used now; an error counts as false. @default always */
   readonly available?: () => boolean;
-  /** The author's own plain data; tooldex only carries it. */
+  /** The author's own plain data; tooldex only carries it. @default none */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 

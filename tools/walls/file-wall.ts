@@ -18,10 +18,15 @@ const MAX_WALK_DEPTH = 64;
 /** Folders that a walk leaves out: not the project's own text. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
+/** The options of a file wall. */
 export interface FileWallOptions {
+  /** The bytes of the largest file that is read. @default 1,048,576 */
   readonly maxReadBytes?: number;
+  /** The bytes of the largest text that is written. @default 1,048,576 */
   readonly maxWriteBytes?: number;
+  /** The entries of a folder that are listed. @default 1,000 */
   readonly maxEntries?: number;
+  /** The entries that a search goes through. @default 50,000 */
   readonly maxWalkEntries?: number;
   /** Lets `.env` files, private keys and the like through; the folder of git never. @default false */
   readonly allowSecrets?: boolean;

@@ -27,23 +27,25 @@ export const DEFAULT_PROGRAMS: readonly string[] = Object.freeze(['node', 'npm']
 export interface ProgramWallOptions {
   /** The folder programs run in. @default the process's working directory */
   readonly root?: string;
-  /** Bare names of the programs that may be run. */
+  /** Bare names of the programs that may be run. @default node and npm */
   readonly allowedPrograms?: readonly string[];
-  /** Names of the environment variables that programs see. */
+  /** Names of the environment variables that programs see. @default a short list of harmless ones */
   readonly env?: readonly string[];
+  /** The bytes of each output that are kept. @default 262,144 */
   readonly maxOutputBytes?: number;
+  /** The milliseconds after which a program is stopped. @default 30,000 */
   readonly timeoutMs?: number;
 }
 
 export interface RunOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** The working directory: the root or a folder below it. */
+  /** Stops the program when it aborts. @default none */ readonly signal?: AbortSignal | undefined;
+  /** The working directory: the root or a folder below it. @default the root */
   readonly cwd?: string | undefined;
   /** Text for standard input, which is closed after it; without it there is none. */
   readonly input?: string | undefined;
-  /** Variables that a tool itself sets; never taken from a model's input. */
+  /** Variables that a tool itself sets; never taken from a model's input. @default none */
   readonly env?: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number | undefined;
+  /** The milliseconds after which the program is stopped. @default the wall's */ readonly timeoutMs?: number | undefined;
   /** The part of too long an output that is kept. @default 'head' */
   readonly keep?: 'head' | 'tail';
 }

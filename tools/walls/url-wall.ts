@@ -9,9 +9,9 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>;
 export interface UrlWallOptions {
   /** Lets through one's own machine and network, on any port. Metadata services stay refused. @default false */
   readonly allowPrivate?: boolean;
-  /** The ports that may be called, unless `allowPrivate` opens all. */
+  /** The ports that may be called, unless `allowPrivate` opens all. @default 80, 443, 8080, 8443 */
   readonly ports?: readonly number[];
-  /** The resolver, asked once per URL; its answer is checked, and only that is connected to. */
+  /** The resolver, asked once per URL; its answer is checked, and only that is connected to. @default the system's */
   readonly resolve?: Resolve;
 }
 

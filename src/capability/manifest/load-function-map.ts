@@ -23,20 +23,22 @@ export interface MappedFunction {
   };
 }
 
+/** The options of `loadFunctionMap`. */
 export interface LoadFunctionMapOptions {
-  /** A folder with manifests; either this or `files`. */
+  /** A folder with manifests; either this or `files`. @default none */
   readonly root?: string | URL;
+  /** Manifest files; either these or `root`. @default none */
   readonly files?: string | URL | readonly (string | URL)[];
   /** The persona that uses the map; without it the map has only shared tools that every persona may use. */
   readonly persona?: string;
-  /** The work of the tools, by name or `handler_ref`. */
+  /** The work of the tools, by name or `handler_ref`. @default none */
   readonly handlers?: Handlers;
   /**
    * The imported modules: their exported functions and tools are the work of the tools of the same name. Handlers win
-   * over them.
+   * over them. @default none
    */
   readonly modules?: object | readonly object[];
-  /** Tools from code: the work of the entries of the same name. Those without an entry are in the map as well. */
+  /** Tools from code: the work of the entries of the same name. Those without an entry are in the map as well. @default none */
   readonly definitions?: Iterable<ToolDefinition>;
   /** The treatment of wrong manifests. @default 'throw' */
   readonly onInvalid?: 'throw' | 'quarantine';

@@ -53,6 +53,7 @@ interface Work<Kind extends WorkKind> {
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
+/** A skill of a manifest, with its references resolved. */
 export interface CapabilitySkill extends Work<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
@@ -61,6 +62,7 @@ export interface CapabilitySkill extends Work<'skill'> {
   readonly available: boolean;
 }
 
+/** A task of a manifest, with its references resolved. */
 export interface CapabilityTask extends Work<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
@@ -68,6 +70,7 @@ export interface CapabilityTask extends Work<'task'> {
   readonly available: boolean;
 }
 
+/** A job of a manifest, with its references resolved. */
 export interface CapabilityJob extends Work<'job'> {
   /** The personas that may schedule it. */
   readonly personas: readonly string[];

@@ -98,9 +98,11 @@ const taskSchema = z.strictObject({
   priority: z.string().optional(),
 });
 
-/** A skill, job or task as written in its file, in snake_case, with `extends` merged. */
+/** A skill as written in its file, in snake_case, with `extends` merged. */
 export type SkillManifest = Readonly<z.input<typeof skillSchema>>;
+/** A job as written in its file, in snake_case, with `extends` merged. */
 export type JobManifest = Readonly<z.input<typeof jobSchema>>;
+/** A task as written in its file, in snake_case, with `extends` merged. */
 export type TaskManifest = Readonly<z.input<typeof taskSchema>>;
 
 export type WorkManifests = { readonly skill: SkillManifest; readonly job: JobManifest; readonly task: TaskManifest };

@@ -31,7 +31,9 @@ export interface RunResult {
   readonly refused?: ToolError;
 }
 
+/** The options of one run of a session. */
 export interface RunSessionOptions {
+  /** Ends the run when it aborts. @default none */
   readonly signal?: AbortSignal;
   /** Tells events of text piece by piece. @default false */
   readonly stream?: boolean;
@@ -39,7 +41,7 @@ export interface RunSessionOptions {
   readonly acceptChangedTools?: boolean;
   /**
    * Hears the session at every step of the run, and the run waits for it: no call begins before it was heard as begun.
-   * An exception of it ends the run. For programs that keep sessions in files of their own; a `SessionStore` needs none.
+   * An exception of it ends the run. For programs that keep sessions in files of their own; a `SessionStore` needs none. @default none
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }

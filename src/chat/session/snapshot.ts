@@ -29,9 +29,9 @@ export interface SessionSnapshot {
 type Fields = Readonly<Record<string, unknown>>;
 
 export type ReadSnapshotOptions = {
-  /** A key of at least 32 bytes: reading the snapshot with the same key shows any change of it. */
+  /** A key of at least 32 bytes: reading the snapshot with the same key shows any change of it. @default unsigned snapshots are read */
   readonly key?: Uint8Array;
-  /** Makes snapshots of the next version of older ones, by the version that they take. */
+  /** Makes snapshots of the next version of older ones, by the version that they take. @default none */
   readonly migrations?: Readonly<Record<number, (snapshot: Fields) => unknown>>;
 };
 

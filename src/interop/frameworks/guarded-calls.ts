@@ -12,11 +12,11 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import { levelShape, type ExportOptions } from '../export/exported-tools.js';
 
 interface CallOptions extends CallContext {
-  readonly signal?: AbortSignal;
-  readonly confirm?: Confirm;
-  /** A policy beside the executor's own; the stricter of both decides. */
+  /** Gives the call up when it aborts. @default none */ readonly signal?: AbortSignal;
+  /** Asks the user. @default the executor's */ readonly confirm?: Confirm;
+  /** A policy beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
-  /** Handed to the tool's work as `context.context`. */
+  /** Handed to the tool's work as `context.context`. @default none */
   readonly context?: unknown;
 }
 
@@ -34,11 +34,11 @@ export interface CallExecutor {
 export interface FrameworkOptions extends ExportOptions, CallContext {
   /** Makes the calls: a `ToolExecutor`. */
   readonly executor: CallExecutor;
-  /** A policy beside the executor's own; the stricter of both decides. */
+  /** A policy beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
   /** Remembers for 24 days which calls users were asked about, and which approvals ran their call. Tools of other requests and processes need the same. @default memory of these tools alone */
   readonly store?: StateStore;
-  /** Handed to the tools' work as `context.context` where the framework gives a call no context of its own. */
+  /** Handed to the tools' work as `context.context` where the framework gives a call no context of its own. @default none */
   readonly context?: unknown;
   /** Returns who makes a call, from the context of the call, where one set of tools serves many users; what it returns replaces the options of the same name. @default the options, for all calls */
   caller?(context: unknown): CallContext | Promise<CallContext>;

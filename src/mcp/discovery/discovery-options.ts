@@ -61,6 +61,7 @@ export interface PinGuard {
 }
 export type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
+/** The options of discovery. */
 export interface McpDiscoveryOptions {
   /** Withholds tools whose definitions have changed: a `DefinitionPins`. @default every definition is used */
   readonly pins?: PinGuard;
@@ -68,13 +69,13 @@ export interface McpDiscoveryOptions {
   readonly patternEngine?: PatternEngine;
   /** The name under which this program presents itself to servers. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
-  /** Hears of everything that happens while servers are asked; its errors are ignored. */
+  /** Hears of everything that happens while servers are asked; its errors are ignored. @default none */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;
   /** The variables in which `${NAME}` in the settings is looked up. Servers get of it only what their settings name. @default process.env */
   readonly env?: Environment;
-  readonly clock?: Clock;
+  /** The clock. @default the system's */ readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
   /** Loads the optional packages, as modules: the SDK's client, its part for stdio, and `ws`. @default import */

@@ -8,6 +8,7 @@ import { diffDefinitions, findingsOf, type DefinitionChange, type PinFinding, ty
 import { changeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
 import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTable } from './pin.js';
 
+/** The options of pins. */
 export interface DefinitionPinsOptions {
   /**
    * Says what happens to a tool that has no pin: `quarantine` withholds it until it is approved, `trust` pins what is
@@ -16,7 +17,7 @@ export interface DefinitionPinsOptions {
    * @default 'quarantine' with a lock file or its text; 'trust' for pins that begin empty, which otherwise let nothing pass
    */
   readonly onNew?: 'trust' | 'quarantine';
-  /** The clock for the wait while another process writes. */
+  /** The clock for the wait while another process writes. @default the system's */
   readonly clock?: Clock;
 }
 

@@ -34,12 +34,13 @@ export interface McpRequestInfo {
 /** The caller of a request, and what the tools' work gets as `context.context`. */
 export type RequestContext = CallContext & { readonly context?: unknown };
 
+/** The options of a server. */
 export interface McpServerOptions {
   /** Runs the calls. @default one over the registry, with `policy`, `store` and `approvalKey` */
   readonly executor?: ToolExecutor;
   /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
-  /** The state that processes share; see `ToolExecutor`. */
+  /** The state that processes share; see `ToolExecutor`. @default this process's memory */
   readonly store?: StateStore;
   /** Signs what travels through clients between a question and its answer: at least 32 bytes, the same in all processes that serve one client. @default random */
   readonly approvalKey?: Uint8Array;
@@ -50,9 +51,9 @@ export interface McpServerOptions {
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /** The name under which the server presents itself. @default 'tooldex' */
   readonly name?: string;
-  /** @default '1.0.0' */
+  /** The version that the server reports. @default '1.0.0' */
   readonly version?: string;
-  /** The text that clients may give to their models about this server. */
+  /** The text that clients may give to their models about this server. @default none */
   readonly instructions?: string;
   /** The tools that are served; others are neither listed nor callable. @default all */
   readonly filter?: ToolFilter;
@@ -74,7 +75,7 @@ export interface McpServerOptions {
   readonly sessionIdleMs?: number;
   /** Hears of errors that no client is told of. @default they are dropped */
   readonly onError?: (error: unknown) => void;
-  readonly clock?: Clock;
+  /** The clock. @default the system's */ readonly clock?: Clock;
 }
 
 /** The options of `serveHttp`: where to listen. */

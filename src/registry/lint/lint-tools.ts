@@ -28,12 +28,13 @@ interface NamedTools {
   readonly allow?: readonly string[];
 }
 
+/** The options of `lintTools`. */
 export interface LintOptions {
-  /** The rules that are switched off or have another severity, by their names. */
+  /** The rules that are switched off or have another severity, by their names. @default all as they are */
   readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**
    * The rules and allow-list of a `SafetyPolicy`, for findings also about the names in them that no tool has. The policy
-   * itself accepts them, as tools may come later. A pattern with `*` may match nothing.
+   * itself accepts them, as tools may come later. A pattern with `*` may match nothing. @default none
    */
   readonly policy?: NamedTools;
 }
