@@ -1,1 +1,2 @@
+/** Tools from the files that define them. @module */
 export { loadTools, type LoadedTools, type LoadOptions, type LoadProblem } from './load/load-tools.js';

@@ -1,3 +1,4 @@
+/** The bundled tools: files, programs, git, tests, web, data, time, notes and the system, each behind its wall. @module */
 import type { ToolSource } from '../src/index.js';
 import { createCodeTools } from './code/index.js';
 import { createComputeTools } from './compute/index.js';

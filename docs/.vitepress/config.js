@@ -94,7 +94,8 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: { anchor: { slugify }, config: linksAsOnGitHub, theme: { light: 'github-light', dark: 'github-dark' } },
   themeConfig: {
-    search: { provider: 'local' },
+    // A guide before the names that it explains, unless a name is what was typed.
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: (id) => (id.startsWith('/reference/') ? 0.5 : id.startsWith('/decisions/') ? 0.2 : 1) } } } },
     nav: [
       { text: 'Start', link: '/first-tools' },
       { text: 'Guides', link: '/writing-tools' },

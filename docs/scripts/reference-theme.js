@@ -3,6 +3,9 @@ import { MarkdownTheme, MarkdownThemeContext, MemberRouter } from 'typedoc-plugi
 import { OPTIONS } from './check-reference.js';
 import { defaultOf, isExported, moduleOf, pageOf, shortName, summaryOf } from './reference-model.js';
 
+/** Tells values (`'auto'`, `1,000`, `new X()`, `process.env`) from words about them. */
+const isCode = (text) => /^(['"\d[{(]|new |true$|false$|undefined$|[a-z]+[.(]|[a-z]+[A-Z]\w*$|[A-Z]\w*\.)/.test(text) && !text.includes('`') && !/^\d[\d,]* \(|, /.test(text);
+
 /** Puts each entry point into a folder of its short name, and each name on a page in it. */
 class Router extends MemberRouter {
   getIdealBaseName(reflection) {
@@ -10,6 +13,8 @@ class Router extends MemberRouter {
     return `${shortName(moduleOf(reflection))}/${reflection.name}`;
   }
 }
+
+const FRONT = '---\npageClass: reference\n---\n\n';
 
 class Theme extends MarkdownTheme {
   getRenderContext(page) {
@@ -31,17 +36,17 @@ class Context extends MarkdownThemeContext {
   }
 
   #project(project) {
-    return ['# API reference', 'Every name that can be imported from the package, by entry point.', ...project.children.flatMap((module) => [`## [${module.name}](${shortName(module)}/index.md)`, this.#summary(module)])].join('\n\n');
+    return [`${FRONT}# API reference`, 'Every name that can be imported from the package, by entry point.', ...project.children.flatMap((module) => [`## [${module.name}](${shortName(module)}/index.md)`, this.#summary(module)])].join('\n\n');
   }
 
   #module(module) {
     const exported = module.children.filter(isExported);
     const isType = ({ kind }) => kind === ReflectionKind.Interface || kind === ReflectionKind.TypeAlias || kind === ReflectionKind.Reference;
     const rows = (members) => members.map((member) => `| [${member.name}](${this.urlTo(member.isReference() ? member.getTargetReflectionDeep() : member)}) | ${this.#summary(member.isReference() ? member.getTargetReflectionDeep() : member).replaceAll('|', '\\|').replaceAll('\n', ' ')} |`);
-    const table = (title, members) => (members.length === 0 ? [] : [`## ${title}`, ['| name | |', '| --- | --- |', ...rows(members)].join('\n')]);
+    const table = (title, members) => (members.length === 0 ? [] : [`## ${title}`, ['| Name | Meaning |', '| --- | --- |', ...rows(members)].join('\n')]);
     const byName = (one, other) => one.name.localeCompare(other.name, 'en');
     return [
-      `# ${module.name}`,
+      `${FRONT}# ${module.name}`,
       this.#summary(module),
       ...table('Functions, classes and constants', exported.filter((member) => !isType(member)).sort(byName)),
       ...table('Types', exported.filter(isType).sort(byName)),
@@ -54,7 +59,7 @@ class Context extends MarkdownThemeContext {
     const isTypeOnly = [ReflectionKind.Interface, ReflectionKind.TypeAlias].includes(member.kind);
     const origin = isExported(member) ? `\`\`\`ts\nimport ${isTypeOnly ? 'type ' : ''}{ ${member.name} } from '${module.name}';\n\`\`\`` : `*Named by signatures of [${module.name}](index.md); not exported.*`;
     const takers = OPTIONS.test(member.name) ? this.#takers(member) : [];
-    return [`# ${member.name}${member.signatures === undefined ? '' : '()'} {#api-${member.name.toLowerCase()}}`, '', origin, ...rest.filter((line) => line !== '***'), ...(takers.length === 0 ? [] : ['', '## Taken by', '', ...takers])].join('\n');
+    return [FRONT, `# ${member.name}${member.signatures === undefined ? '' : '()'} {#api-${member.name.toLowerCase()}}`, '', origin, ...rest.filter((line) => line !== '***'), ...(takers.length === 0 ? [] : ['', '## Taken by', '', ...takers])].join('\n');
   }
 
   /** Returns the functions that take such an object, with what each refuses. */
@@ -82,7 +87,7 @@ class Context extends MarkdownThemeContext {
     const type = this.helpers.getDeclarationType(model);
     const fallback = defaultOf(model);
     const shown = type === undefined ? '`object`' : this.partials.someType(type);
-    return `> ${shown}${fallback === undefined ? '' : ` · default ${/[`]|\w \w/.test(fallback) ? fallback : `\`${fallback}\``}`}`;
+    return `> ${shown}${fallback === undefined ? '' : ` · default ${isCode(fallback) ? `\`${fallback}\`` : fallback}`}`;
   }
 
   #signature(model, { hideTitle, accessor, multipleSignatures }) {
