@@ -73,8 +73,7 @@ export interface ChatOptions extends ChatEngine {
   readonly prompt?: string;
   /** Approvals of calls that the thread leaves open, made with the executor's `approve`: these run first. @default none */
   readonly approvals?: readonly Approval[];
-  /** Ends the run, and gives up the calls that run, when it aborts. @default none */
-  readonly signal?: AbortSignal;
+  /** Ends the run, and gives up the calls that run, when it aborts. @default none */ readonly signal?: AbortSignal;
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';

@@ -54,8 +54,7 @@ export interface Issue {
 export interface ToolErrorOptions {
   /** Facts for programs; plain data, without secrets or absolute paths. @default none */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The error behind it. @default none */
-  readonly cause?: unknown;
+  /** The error behind it. @default none */ readonly cause?: unknown;
 }
 
 /** Two loaded copies of the package must know each other's errors, so the mark is a shared symbol and not the class. */

@@ -21,8 +21,7 @@ export interface Telemetry {
 
 /** The options of an executor. */
 export interface ToolExecutorOptions {
-  /** The tools that can be called. */
-  readonly registry: ToolMetadataRegistry;
+  /** The tools that can be called. */ readonly registry: ToolMetadataRegistry;
   /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /** Asks the user when the policy says `confirm`. Without it such calls end as `approval_required`. */

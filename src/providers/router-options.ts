@@ -14,8 +14,7 @@ type Environment = Parameters<ProviderFactory>[1];
 
 /** The options of a router. */
 export interface ProviderRouterOptions {
-  /** The tool whose calls are counted in `health` and named in events. */
-  readonly toolName: string;
+  /** The tool whose calls are counted in `health` and named in events. */ readonly toolName: string;
   /** The providers as declared with the tool; two of the same name and configuration are one. */
   readonly providers: readonly ToolProvider[];
   /** The factories of the providers, by name. */

@@ -12,8 +12,7 @@ import { PROVIDER_CHANNEL, providerKey, readProviderState } from './shared-backo
 
 /** The options of a shared health log. */
 export interface SharedHealthOptions extends RollingHealthOptions {
-  /** The store of all processes that share the log. */
-  readonly store: StateStore;
+  /** The store of all processes that share the log. */ readonly store: StateStore;
   /** A name for what this process writes, for operators who read the store; several processes may have the same. @default none */
   readonly writer?: string;
 }

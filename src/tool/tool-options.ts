@@ -59,8 +59,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly description: string;
   /** The schema of an object: zod, another Standard Schema that carries JSON Schema, or plain JSON Schema. */
   readonly inputSchema: In;
-  /** The schema of what `execute` returns; a result that does not fit is an `error`. @default unchecked */
-  readonly outputSchema?: Out;
+  /** The schema of what `execute` returns; a result that does not fit is an `error`. @default unchecked */ readonly outputSchema?: Out;
   /** The version, such as `1.2.0`. @default none */ readonly version?: string;
   /** The other names under which the tool is found. @default none */
   readonly aliases?: readonly string[];

@@ -20,14 +20,10 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 /** The options of a file wall. */
 export interface FileWallOptions {
-  /** The bytes of the largest file that is read. @default 1,048,576 */
-  readonly maxReadBytes?: number;
-  /** The bytes of the largest text that is written. @default 1,048,576 */
-  readonly maxWriteBytes?: number;
-  /** The entries of a folder that are listed. @default 1,000 */
-  readonly maxEntries?: number;
-  /** The entries that a search goes through. @default 50,000 */
-  readonly maxWalkEntries?: number;
+  /** The bytes of the largest file that is read. @default 1,048,576 */ readonly maxReadBytes?: number;
+  /** The bytes of the largest text that is written. @default 1,048,576 */ readonly maxWriteBytes?: number;
+  /** The entries of a folder that are listed. @default 1,000 */ readonly maxEntries?: number;
+  /** The entries that a search goes through. @default 50,000 */ readonly maxWalkEntries?: number;
   /** Lets `.env` files, private keys and the like through; the folder of git never. @default false */
   readonly allowSecrets?: boolean;
   /** Says that the file system takes `A.txt` and `a.txt` for one file. @default looked up when a key is first asked for */

@@ -31,10 +31,8 @@ export interface ProgramWallOptions {
   readonly allowedPrograms?: readonly string[];
   /** Names of the environment variables that programs see. @default a short list of harmless ones */
   readonly env?: readonly string[];
-  /** The bytes of each output that are kept. @default 262,144 */
-  readonly maxOutputBytes?: number;
-  /** The milliseconds after which a program is stopped. @default 30,000 */
-  readonly timeoutMs?: number;
+  /** The bytes of each output that are kept. @default 262,144 */ readonly maxOutputBytes?: number;
+  /** The milliseconds after which a program is stopped. @default 30,000 */ readonly timeoutMs?: number;
 }
 
 export interface RunOptions {

@@ -33,8 +33,7 @@ export interface RunResult {
 
 /** The options of one run of a session. */
 export interface RunSessionOptions {
-  /** Ends the run when it aborts. @default none */
-  readonly signal?: AbortSignal;
+  /** Ends the run when it aborts. @default none */ readonly signal?: AbortSignal;
   /** Tells events of text piece by piece. @default false */
   readonly stream?: boolean;
   /** Runs calls although their tools are declared otherwise than when the model made them; they need approval again. @default false */
