@@ -10,7 +10,8 @@ type Json = Readonly<Record<string, unknown>>;
  * Returns the JSON Schema of a zod schema.
  *
  * As input it describes what JSON can carry: `z.coerce.date()` and `z.coerce.bigint()` are the texts that they read,
- * branches of a union that no JSON meets are left out, and nothing is demanded of what a `z.preprocess` makes itself.
+ * branches of a union that no JSON meets are left out, with the optional fields of its other branches that none meets,
+ * and nothing is demanded of what a `z.preprocess` makes itself.
  *
  * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value meets, with the way out.
  */
@@ -18,8 +19,7 @@ export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target
   const override = ({ zodSchema, jsonSchema }: { readonly zodSchema: $ZodType; readonly jsonSchema: object }) => mark(zodSchema._zod.def, jsonSchema as Record<string, unknown>);
   const json = toJSONSchema(schema, { target, io: side, unrepresentable: 'any', ...(side === 'input' && { override }) }) as Json;
   if (side === 'output') return json;
-  const issues: Issue[] = [];
-  const met = withoutMarks(json, [], issues) as Json;
+  const { json: met, issues } = new MarkedSchema(json).read();
   if (issues.length > 0) throw new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
   return met;
 }
@@ -30,6 +30,7 @@ interface Definition {
   readonly coerce?: boolean;
   readonly values?: readonly unknown[];
   readonly in?: $ZodType;
+  readonly defaultValue?: unknown;
 }
 
 /** The keyword that marks, while a schema is converted, what no JSON meets: the type that came. */
@@ -51,48 +52,174 @@ const WAY_OUT: Readonly<Record<string, string>> = {
   undefined: 'Use .optional() on the type that may be left out.',
   void: 'Use .optional() on the type that may be left out.',
   literal: 'Use a text, a number, true, false or null.',
+  never: 'Leave the field out, or use .optional().',
 };
 
 /** The texts that coercion reads. */
 const COERCED: Readonly<Record<string, Json>> = { date: { type: 'string', format: 'date-time' }, bigint: { type: 'string', pattern: '^-?[0-9]+$' } };
 
 /** The keywords that say nothing of which values are meant. */
-const REMARKS: ReadonlySet<string> = new Set(['title', 'description', 'examples', 'default', 'deprecated', 'id', '$comment', UNMET]);
+const REMARKS: ReadonlySet<string> = new Set(['title', 'description', 'examples', 'default', 'deprecated', 'readOnly', 'writeOnly', 'id', '$comment', UNMET]);
 
-function mark({ type, coerce, values = [], in: from }: Definition, json: Record<string, unknown>): void {
-  const isDescribed = Object.keys(json).some((keyword) => !REMARKS.has(keyword));
+function isDescribed(json: Json): boolean {
+  return Object.keys(json).some((keyword) => !REMARKS.has(keyword));
+}
+
+function mark({ type, coerce, values = [], in: from, defaultValue }: Definition, json: Record<string, unknown>): void {
   if (type === 'pipe' && from?._zod.def.type === 'transform') json[MADE] = true;
-  else if (coerce === true && type in COERCED) Object.assign(json, isDescribed ? {} : COERCED[type]);
-  else if (type === 'literal' ? values.length > 0 && values.every((value) => typeof value === 'bigint' || value === undefined) : type in WAY_OUT && !(type === 'custom' && isDescribed)) json[UNMET] = type;
+  else if (type === 'literal') markLiteral(values, json);
+  else if (coerce === true && type in COERCED) Object.assign(json, isDescribed(json) ? {} : COERCED[type]);
+  else if (type in WAY_OUT) json[UNMET] = type;
+  else if (defaultValue instanceof Date) delete json['default']; // Mostly the time of the definition, which no two processes share.
 }
 
-/** Returns a copy without marks; the places that no JSON meets are added to the issues. */
-function withoutMarks(node: unknown, path: Issue['path'], issues: Issue[]): unknown {
-  if (Array.isArray(node)) return node.map((each, index) => withoutMarks(each, [...path, index], issues));
-  if (!isPlainObject(node)) return node;
-  const { [UNMET]: unmet, [MADE]: isMade, ...rest } = meetable(node);
-  if (isMade === true) return withoutMarks(rest, path, []);
-  if (typeof unmet === 'string') issues.push({ path, message: expectedGot('a schema of values that JSON can carry', unmet === 'custom' ? 'z.custom() or z.instanceof()' : unmet === 'literal' ? 'z.literal() of another value' : `z.${unmet}()`, WAY_OUT[unmet]) });
-  return Object.fromEntries(
-    Object.entries(rest).map(([keyword, value]) => {
-      if (BRANCHES.has(keyword) && Array.isArray(value)) return [keyword, value.map((branch) => withoutMarks(branch, path, issues))];
-      return [keyword, withoutMarks(value, keyword === 'properties' ? path : [...path, keyword], issues)];
-    }),
-  );
+/** Leaves out the values of a literal that JSON cannot carry: zod would show a bigint as a number, which it refuses. */
+function markLiteral(values: readonly unknown[], json: Record<string, unknown>): void {
+  const carried = values.filter((value) => typeof value !== 'bigint' && value !== undefined);
+  if (carried.length === 0) json[UNMET] = 'literal';
+  else if (carried.length < values.length) Object.assign(json, { enum: carried, type: undefined });
 }
 
-/** The keywords that an issue's path leaves out, as it does `properties`: zod writes them, not the schema's author. */
-const BRANCHES: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
-
-/** Leaves out the branches of a union that no JSON meets, unless only null is left. */
-function meetable(node: Json): Json {
-  const { anyOf, ...rest } = node;
-  if (!Array.isArray(anyOf) || !anyOf.some(isUnmet)) return node;
-  const branches = (anyOf as readonly Record<string, unknown>[]).filter((branch) => !isUnmet(branch));
-  if (branches.every(({ type }) => type === 'null')) return node;
-  return branches.length === 1 ? { ...branches[0], ...rest } : { ...rest, anyOf: branches };
+/** A schema without its marks, and the places of it that no JSON meets. */
+interface Read<Value = unknown> {
+  readonly json: Value;
+  readonly issues: readonly Issue[];
 }
 
-function isUnmet(branch: unknown): boolean {
-  return isPlainObject(branch) && UNMET in branch && !(MADE in branch);
+/** The way in which a place counts: as itself, as a part of one of several branches, or as the result of a transform. */
+type Mode = 'alone' | 'branch' | 'made';
+
+// The path of an issue has neither these, `allOf` and `properties` nor the name of a definition: zod writes them, not the schema's author.
+const UNIONS: ReadonlySet<string> = new Set(['anyOf', 'oneOf']);
+const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
+const PARTS: ReadonlySet<string> = new Set(['allOf', 'prefixItems', 'items', 'additionalItems', 'additionalProperties', 'propertyNames', 'not']);
+
+/** A converted schema with its marks. */
+class MarkedSchema {
+  readonly #root: Json;
+  readonly #definitions: Json;
+  readonly #read = new Map<string, Read | 'open'>();
+
+  constructor({ $defs, definitions, ...root }: Json) {
+    this.#root = root;
+    this.#definitions = { ...($defs as Json | undefined), ...(definitions as Json | undefined) };
+  }
+
+  /** Returns the schema with the definitions that it still uses. */
+  read(): Read<Json> {
+    const { json, issues } = this.#node(this.#root, 'alone') as Read<Json>;
+    const used: Record<string, unknown> = {};
+    let place = '$defs';
+    const use = (node: unknown): void => {
+      if (typeof node !== 'object' || node === null) return;
+      const [, keyword, name] = referenceOf(node as Json);
+      if (name !== undefined && name in this.#definitions && !(name in used)) {
+        place = keyword!;
+        use((used[name] = this.#definition((node as Json)['$ref'] as string, name, 'branch').json));
+      }
+      Object.values(node).forEach(use);
+    };
+    use(json);
+    return { json: Object.keys(used).length === 0 ? json : { ...json, [place]: used }, issues };
+  }
+
+  #node(node: unknown, mode: Mode): Read {
+    if (!isPlainObject(node)) return { json: node, issues: [] };
+    const { [UNMET]: unmet, [MADE]: isMade, ...schema } = node;
+    if (isMade === true && mode !== 'made') return { json: this.#node(node, 'made').json, issues: [] };
+    const [reference, , name] = referenceOf(schema);
+    if (name !== undefined && name in this.#definitions) return this.#reference(schema, reference!, name, mode);
+    const issues: Issue[] = [];
+    if (typeof unmet === 'string' && unmet !== 'never' && !(unmet === 'custom' && isDescribed(schema))) issues.push(issueOf(unmet));
+    const json: Record<string, unknown> = {};
+    let only: Json = {};
+    for (const [keyword, value] of Object.entries(schema)) {
+      const read = this.#keyword(schema, keyword, value, mode);
+      issues.push(...read.issues);
+      if (UNIONS.has(keyword) && !Array.isArray(read.json)) only = read.json as Json;
+      else if (read.json !== undefined) json[keyword] = read.json;
+    }
+    return { json: { ...only, ...json }, issues };
+  }
+
+  #keyword(schema: Json, keyword: string, value: unknown, mode: Mode): Read {
+    if (UNIONS.has(keyword) && Array.isArray(value)) return this.#union(value, mode);
+    if (MAPS.has(keyword) && isPlainObject(value)) return this.#fields(schema, keyword, value, mode);
+    if (!PARTS.has(keyword)) return { json: value, issues: [] };
+    if (!Array.isArray(value)) return below([keyword], this.#node(value, mode));
+    const parts = value.map((each, index) => below(keyword === 'allOf' ? [] : [keyword, index], this.#node(each, mode)));
+    return { json: parts.map(({ json }) => json), issues: parts.flatMap(({ issues }) => issues) };
+  }
+
+  /** Reads the fields of an object; of a branch, those that may be left out and no JSON meets are left out. */
+  #fields({ required = [] }: Json, keyword: string, fields: Json, mode: Mode): Read {
+    const json: Record<string, unknown> = {};
+    const issues: Issue[] = [];
+    for (const [name, field] of Object.entries(fields)) {
+      const isRequired = keyword === 'properties' && (required as readonly string[]).includes(name);
+      const read = below(keyword === 'properties' ? [name] : [keyword, name], isRequired && isNever(field) ? { json: field, issues: [issueOf('never')] } : this.#node(field, mode));
+      if (read.issues.length > 0 && mode === 'branch' && !isRequired) continue;
+      json[name] = read.json;
+      issues.push(...read.issues);
+    }
+    return { json, issues };
+  }
+
+  /** Leaves out the branches that no JSON meets, unless only null is left. One branch alone takes the place of the list. */
+  #union(branches: readonly unknown[], mode: Mode): Read {
+    const isChoice = branches.filter((branch) => !isNull(branch)).length > 1;
+    const inside = mode === 'alone' && isChoice ? 'branch' : mode;
+    const read = (all: readonly unknown[]) => all.map((branch) => (isNever(branch) ? { json: branch, issues: [issueOf('never')] } : this.#node(branch, inside)));
+    const asWritten = read(branches);
+    const all = asWritten.every(({ issues }) => issues.length === 0) ? asWritten : read(branches.flatMap(flat));
+    const met = all.filter(({ issues }) => issues.length === 0);
+    const json = (met.every(({ json: branch }) => isNull(branch)) ? all : met).map((branch) => branch.json);
+    if (json.length < all.length) return { json: json.length === 1 ? json[0] : json, issues: [] };
+    return { json, issues: all.flatMap(({ issues }) => issues) };
+  }
+
+  /** Reads a reference as what it names. What a transform makes of a definition that no JSON meets has its own copy. */
+  #reference(schema: Json, reference: string, name: string, mode: Mode): Read {
+    if (mode !== 'made') return { json: schema, issues: this.#definition(reference, name, mode).issues };
+    if (this.#definition(reference, name, 'alone').issues.length === 0) return { json: schema, issues: [] };
+    const { $ref, ...remarks } = schema;
+    const { json, issues } = this.#definition(reference, name, mode);
+    return { json: { ...(json as Json), ...remarks }, issues };
+  }
+
+  #definition(reference: string, name: string, mode: Mode): Read {
+    const key = `${mode} ${reference}`;
+    const known = this.#read.get(key);
+    if (known !== undefined) return known === 'open' ? { json: {}, issues: [] } : known;
+    this.#read.set(key, 'open');
+    const read = this.#node(this.#definitions[name], mode);
+    this.#read.set(key, read);
+    return read;
+  }
+}
+
+function referenceOf({ $ref }: Json): readonly (string | undefined)[] {
+  return (typeof $ref === 'string' ? /^#\/(\$defs|definitions)\/(.+)$/.exec($ref) : null) ?? [];
+}
+
+function issueOf(type: string): Issue {
+  const got = type === 'custom' ? 'z.custom() or z.instanceof()' : type === 'literal' ? 'z.literal() of another value' : `z.${type}()`;
+  return { path: [], message: expectedGot('a schema of values that JSON can carry', got, WAY_OUT[type]) };
+}
+
+function below(path: Issue['path'], { json, issues }: Read): Read {
+  return { json, issues: issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] })) };
+}
+
+/** Returns the branches of a branch that is a union itself and nothing else. */
+function flat(branch: unknown): readonly unknown[] {
+  return isPlainObject(branch) && Object.keys(branch).length === 1 && Array.isArray(branch['anyOf']) ? branch['anyOf'].flatMap(flat) : [branch];
+}
+
+function isNull(branch: unknown): boolean {
+  return isPlainObject(branch) && branch['type'] === 'null';
+}
+
+function isNever(branch: unknown): boolean {
+  return isPlainObject(branch) && branch[UNMET] === 'never';
 }

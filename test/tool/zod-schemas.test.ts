@@ -26,6 +26,64 @@ const UNMET: readonly (readonly [got: string, schema: z.ZodType, wayOut: string]
   ['z.literal() of another value', z.literal(1n), 'a number, true'],
 ];
 
+const dated = (id: string) => z.date().meta({ id });
+const text = { type: 'string' };
+const fields = (properties: object, ...required: string[]) => ({ type: 'object', properties, ...(required.length > 0 && { required }) });
+
+/** Schemas that some JSON value meets, and what of them is shown. */
+const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[] = [
+  ['a union with a date that has an id', z.union([z.string(), dated('a')]), text],
+  ['a union of unions', z.union([z.union([z.date(), z.bigint()]), z.string()]), text],
+  ['a union with null and a date', z.union([z.date().nullable(), z.string()]), { anyOf: [{ type: 'null' }, text] }],
+  ['a union with an optional date', z.union([z.date().optional(), z.string()]), text],
+  ['a union with a default of a date', z.union([z.date().default(new Date(0)), z.string()]), text],
+  ['a union with a caught, a readonly and a branded date', z.union([z.date().catch(new Date(0)), z.date().readonly(), z.date().brand('Date'), z.string()]), text],
+  ['a union with a transformed and a lazy date', z.union([z.date().transform(String), z.lazy(() => z.date()), z.string()]), text],
+  ['a union with an object that needs a date', z.union([z.object({ at: z.date() }), z.object({ b: z.string() })]), fields({ b: text }, 'b')],
+  ['a union with an object that may have a date', z.union([z.object({ at: z.date().optional(), b: z.string() }), z.string()]), { anyOf: [fields({ b: text }, 'b'), text] }],
+  ['a union with a list of dates', z.union([z.array(z.date()), z.string()]), text],
+  ['a union with an intersection that needs a date', z.union([z.intersection(z.object({ at: z.date() }), z.object({ b: z.string() })), z.string()]), text],
+  ['a union with undefined, void, never, a symbol, a map and a custom type', z.union([z.undefined(), z.void(), z.never(), z.symbol(), z.map(z.string(), z.string()), z.instanceof(URL), z.string()]), text],
+  ['a set beside its list', z.union([z.set(z.string()), z.array(z.string())]), { type: 'array', items: text }],
+  ['an exclusive union with a date', z.xor([z.date(), z.string()]), text],
+  ['a discriminated union with a date in one branch', z.discriminatedUnion('k', [z.object({ k: z.literal('a'), at: z.date() }), z.object({ k: z.literal('b') })]), fields({ k: { type: 'string', const: 'b' } }, 'k')],
+  ['a list of such unions', z.array(z.union([z.date(), z.string()])), { type: 'array', items: text }],
+  ['a preprocessed date that has an id', z.preprocess(String, dated('b')), {}],
+  ['a preprocessed union with a branch that has an id', z.preprocess(String, z.union([z.string(), dated('c')])), text],
+  ['an optional date that is preprocessed', z.preprocess(String, z.date().optional()), {}],
+  ['a preprocessed object with an id and dates', z.preprocess((value) => value, z.object({ at: z.date().optional(), b: z.string() }).meta({ id: 'd' })), fields({ at: {}, b: text }, 'b')],
+  ['a custom type whose wrapper says its JSON Schema', z.instanceof(URL).optional().meta({ type: 'string' }), text],
+  ['a literal of a text or a bigint', z.literal(['a', 1n]), { enum: ['a'] }],
+  ['a field that must not be given', z.never().optional(), { not: {} }],
+  ['an object without fields', z.record(z.string(), z.never()), { type: 'object', propertyNames: text, additionalProperties: { not: {} } }],
+  ['a number and a boolean of any value', z.object({ n: z.coerce.number(), b: z.coerce.boolean() }), fields({ n: { type: 'number' }, b: { type: 'boolean' } }, 'n', 'b')],
+  ['a coerced date or bigint with a default', z.object({ at: z.coerce.date().default(new Date(0)), id: z.coerce.bigint().default(1n) }), fields({ at: { type: 'string', format: 'date-time' }, id: { type: 'string', pattern: '^-?[0-9]+$' } })],
+  ['a text of a template', z.templateLiteral(['v', z.number()]), { type: 'string', pattern: '^v-?\\d+(?:\\.\\d+)?$' }],
+  ['a text that is transformed to a date', z.string().transform((value) => new Date(value)).pipe(z.date()), text],
+  ['a promise of a text', z.promise(z.string()), text],
+  ['a text that is a boolean', z.stringbool(), text],
+  ['any value', z.unknown(), {}],
+];
+
+/** Schemas that no JSON value meets, with the place within the field and what came. */
+const NOT_MET: readonly (readonly [title: string, schema: z.ZodType, path: string, got: string])[] = [
+  ['a date that has an id', dated('e'), '', 'z.date()'],
+  ['a date or null', z.union([z.date(), z.null()]), '', 'z.date()'],
+  ['an optional date of an object that may be null', z.object({ at: z.date().optional() }).nullable(), 'at', 'z.date()'],
+  ['a record of dates', z.record(z.string(), z.date()), 'additionalProperties', 'z.date()'],
+  ['a record of dates by matching names', z.looseRecord(z.string().regex(/^a/), z.date()), 'patternProperties.^a', 'z.date()'],
+  ['a record by symbols', z.record(z.symbol(), z.string()), 'propertyNames', 'z.symbol()'],
+  ['a tuple with a date', z.tuple([z.string(), z.date()]), 'prefixItems.1', 'z.date()'],
+  ['a tuple with dates as its rest', z.tuple([z.string()], z.date()), 'items', 'z.date()'],
+  ['an object with other fields that are dates', z.object({}).catchall(z.date()), 'additionalProperties', 'z.date()'],
+  ['a codec that reads dates', z.codec(z.date(), z.string(), { decode: String, encode: (value) => new Date(value) }), '', 'z.date()'],
+  ['a date with a value for its absence', z.date().prefault(() => new Date()), '', 'z.date()'],
+  ['a date that must not be left out', z.date().optional().nonoptional(), '', 'z.date()'],
+  ['a promise of a date', z.promise(z.date()), '', 'z.date()'],
+  ['a field that nothing meets', z.never(), '', 'z.never()'],
+  ['an intersection with a date', z.intersection(z.object({ at: z.date() }), z.object({ b: z.string() })), 'at', 'z.date()'],
+];
+
 describe('an input schema that no model can meet', () => {
   it.each(UNMET)('%s is refused when the tool is defined, with the way out', (got, schema, wayOut) => {
     const [issue, ...others] = refused(z.object({ when: schema }));
@@ -63,7 +121,20 @@ describe('an input schema that no model can meet', () => {
 
   it('names the place within lists and objects', () => {
     expect(refused(z.object({ trips: z.array(z.object({ start: z.date() })) }))[0]?.path).toEqual(['inputSchema', 'trips', 'items', 'start']);
-    expect(refused(z.object({ trip: z.union([z.string(), z.object({ start: z.date() })]) }))[0]?.path).toEqual(['inputSchema', 'trip', 'start']);
+    expect(refused(z.object({ trip: z.union([z.bigint(), z.object({ start: z.date() })]) })).map(({ path }) => path)).toEqual([['inputSchema', 'trip'], ['inputSchema', 'trip', 'start']]);
+  });
+
+  it('names the field of the user where zod writes a definition: at each use of a schema with an id, and in one that holds itself', () => {
+    const trip = z.object({ start: z.date() }).meta({ id: 'Trip' });
+    expect(refused(z.object({ first: trip, others: z.array(trip) })).map(({ path }) => path.slice(1))).toEqual([['first', 'start'], ['others', 'items', 'start']]);
+    const node = z.object({ at: z.date(), get children() { return z.array(node); } });
+    expect(refused(z.object({ tree: node })).map(({ path }) => path.slice(1))).toEqual([['tree', 'at']]);
+    expect(refused(node).map(({ path }) => path.slice(1))).toEqual([['at']]);
+  });
+
+  it('names fields that are called like keywords', () => {
+    const issues = refused(z.object({ properties: z.date(), anyOf: z.date(), default: z.object({ $defs: z.date() }) }));
+    expect(issues.map(({ path }) => path.slice(1))).toEqual([['properties'], ['anyOf'], ['default', '$defs']]);
   });
 
   it('of zod 3 is refused with the version to install, as a schema and as the shape of one', () => {
@@ -92,6 +163,33 @@ describe('an input schema of zod', () => {
       b: { anyOf: [{ type: 'string' }, { type: 'integer', minimum: -2147483648, maximum: 2147483647 }] },
       c: {},
     });
+  });
+
+  it.each(MET)('takes %s and shows what a model can give', (_, schema, json) => {
+    expect(sampleEntry({ inputSchema: z.object({ it: schema }) }).inputJsonSchema['properties']).toEqual({ it: json });
+  });
+
+  it.each(NOT_MET)('is refused for %s', (_, schema, path, got) => {
+    expect(refused(z.object({ it: schema })).map((issue) => [issue.path.slice(2).join('.'), /, got ([^ ]*)\. /.exec(issue.message)?.[1]])).toEqual([[path, got]]);
+  });
+
+  it('shows the definitions that what is left uses, and no others', () => {
+    const fine = z.object({ b: z.string() }).meta({ id: 'Fine' });
+    const json = sampleEntry({ inputSchema: z.object({ it: z.union([z.object({ a: z.date() }).meta({ id: 'Dated' }), fine, z.string()]) }) }).inputJsonSchema;
+    expect(json['properties']).toEqual({ it: { anyOf: [{ $ref: '#/$defs/Fine' }, { type: 'string' }] } });
+    expect(json['$defs']).toEqual({ Fine: { type: 'object', properties: { b: { type: 'string' } }, required: ['b'] } });
+  });
+
+  it('holds itself where a model can end it', () => {
+    const tree: z.ZodType = z.lazy(() => z.object({ at: z.union([z.date(), z.iso.date()]), children: z.array(tree) }));
+    const entry = sampleEntry({ inputSchema: z.object({ tree }) });
+    expect(checkInput(entry, { tree: { at: '2024-05-01', children: [{ at: '2024-05-02', children: [] }] } })).toMatchObject({ ok: true });
+    expect(checkInput(entry, { tree: { at: 5, children: [] } })).toMatchObject({ ok: false });
+  });
+
+  it('is the same in every process where a date has the time of the definition as its default', () => {
+    const digests = [1, 2].map((day) => sampleEntry({ inputSchema: z.object({ at: z.coerce.date().default(() => new Date(day)) }) }).digest);
+    expect(digests[0]).toBe(digests[1]);
   });
 
   it('may answer with what JSON cannot carry: only inputs come from a model', () => {
