@@ -27,7 +27,7 @@ const policy = new SafetyPolicy({
 });
 const executor = new ToolExecutor({ registry, policy, providers: { mcp: provider } });
 executor.on((event) => {
-  if (event.type === 'call-settled') console.error(`${event.toolName}: ${event.status}, ${event.durationMs} ms`);
+  if (event.type === 'call-settled') console.error(`${event.toolName}: ${event.status}, ${Math.round(event.durationMs)} ms`);
 });
 
 const server = createMcpServer(registry, { name: 'gateway', executor });

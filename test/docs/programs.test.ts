@@ -11,7 +11,7 @@ import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/r
 
 const root = resolve(import.meta.dirname, '../..');
 const examples = join(root, 'docs/examples');
-const tsc = join(root, 'node_modules/typescript/bin/tsc');
+const tsc = join(root, 'node_modules/typescript7/bin/tsc');
 const consumer = new Consumer('@hono', '@langchain', '@modelcontextprotocol', '@nestjs', 'ai', 'hono', 'langchain', 'redis', 'reflect-metadata', 'rxjs', 'tsx', 'vitest');
 cpSync(examples, consumer.folder, { recursive: true });
 writeFileSync(consumer.path('package.json'), '{ "private": true, "type": "module" }');
@@ -103,7 +103,7 @@ describe('the example programs', () => {
   it('type-check as in the project of a user', () => {
     const compilerOptions = { target: 'es2022', module: 'nodenext', strict: true, skipLibCheck: true, noEmit: true, types: ['node'] };
     writeFileSync(consumer.path('tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts', 'unit-tests', 'manifests'] }));
-    const { stdout } = spawnSync(process.execPath, [join(root, 'node_modules/typescript7/bin/tsc'), '-p', consumer.folder], { encoding: 'utf8', timeout: DEADLINE_MS });
+    const { stdout } = spawnSync(process.execPath, [tsc, '-p', consumer.folder], { encoding: 'utf8', timeout: DEADLINE_MS });
     expect(stdout).toBe('');
   });
 });

@@ -1,7 +1,8 @@
 // A toolkit whose client is injected: a provider of NestJS like any other, with legacy decorators, compiled to CommonJS.
 // Run it:  npm i tooldex zod @nestjs/common @nestjs/core rxjs reflect-metadata && npm i -D typescript @types/node
 //          npx tsc && node dist/main.js
-// Its package.json has no "type": "module"; its tsconfig.json has experimentalDecorators and emitDecoratorMetadata.
+// Its package.json has no "type": "module"; its tsconfig.json has experimentalDecorators and emitDecoratorMetadata, and
+// "module": "node20", with which CommonJS may require the ES modules that NestJS is made of since version 12.
 import 'reflect-metadata';
 import { Inject, Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
