@@ -1,4 +1,3 @@
-/** Manifests of tools, skills, jobs and tasks, and a registry that knows their health and personas. @module */
 export { CapabilityRegistry, type ExecutionEvents } from './capability/capability-registry.js';
 export type { CapabilityHits } from './capability/catalogue-search.js';
 export type { CapabilityChange } from './capability/state/build-state.js';

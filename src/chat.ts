@@ -1,4 +1,3 @@
-/** The loop of model and tools: one run, a stream, or a session that is stored between runs. @module */
 export { chat, streamChat } from './chat/chat.js';
 export type { ChatEngine, ChatOptions, SelectTools } from './chat/chat-engine.js';
 export type { ChatEvent, ChatResult, ChatTurn } from './chat/chat-result.js';

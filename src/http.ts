@@ -1,4 +1,3 @@
-/** The catalogue over HTTP: an app for your server, or a server of its own. @module */
 export { createDiscoveryApp, type DiscoveryApp, type DiscoveryOptions } from './http/create-discovery-app.js';
 export { serve, type ServeOptions } from './http/serve.js';
 export type { RunningServer as RunningCatalogue } from './host/listen.js';

@@ -1,4 +1,3 @@
-/** Tools and what is known of them: definitions, the registry, selection, policy, plans and the executor. @module */
 export { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from './core/enums.js';
 export { isToolError, ToolError, type Issue, type ToolErrorCode } from './core/errors.js';
 export { askUser, fail, halt, ok, type ToolResult } from './tool/outcome.js';

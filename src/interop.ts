@@ -1,4 +1,3 @@
-/** Tools in the form of other frameworks and model APIs, and theirs in ours. @module */
 export { toOpenAITools, type OpenAIChatTool, type OpenAIResponsesTool } from './interop/export/to-openai-tools.js';
 export { toAnthropicTools, type AnthropicTool } from './interop/export/to-anthropic-tools.js';
 export { toGeminiTools, type GeminiTool } from './interop/export/to-gemini-tools.js';

@@ -1,2 +1,1 @@
-/** Tools from the files that define them. @module */
 export { loadTools, type LoadedTools, type LoadOptions, type LoadProblem } from './load/load-tools.js';

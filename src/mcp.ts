@@ -1,4 +1,3 @@
-/** MCP in both directions: tools of servers with pinned definitions, and a server for your tools. @module */
 export { discoverMcpTools, McpDiscovery, McpProvider, type DiscoveredMcpTools } from './mcp/discovery/mcp-discovery.js';
 export type { OnElicit } from './mcp/connection/mcp-connection.js';
 export type { McpChange, McpDiscoveryEvent, McpDiscoveryOptions, McpServerStatus, PinGuard } from './mcp/discovery/discovery-options.js';

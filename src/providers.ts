@@ -1,4 +1,3 @@
-/** Services behind a tool: a router that falls back, backoff, and the health of each. @module */
 export { exponentialBackoff } from './providers/exponential-backoff.js';
 export type { Attempt, Provider, ProviderFactory, ProviderSnapshot } from './providers/provider.js';
 export { ProviderRouter, type CallOptions, type Routed } from './providers/provider-router.js';

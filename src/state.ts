@@ -1,4 +1,3 @@
-/** Stores of what processes share, such as approvals and budgets: in memory or in Redis. @module */
 export type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, StateStore, StoreMoment } from './state/state-store.js';
 export { MemoryStateStore } from './state/memory-state-store.js';
 export { RedisStateStore } from './state/redis/redis-state-store.js';

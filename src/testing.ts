@@ -1,4 +1,3 @@
-/** Helpers for tests: one tool run as the executor would, a manual clock, seeded randomness, a fake provider, the cases of a store. @module */
 export { FakeProvider, type FakeAnswer } from './testing/fake-provider.js';
 export { ManualClock } from './testing/manual-clock.js';
 export { runTool, type RunToolOptions, type ToolRun } from './testing/run-tool.js';

@@ -1,4 +1,3 @@
-/** The bundled tools: files, programs, git, tests, web, data, time, notes and the system, each behind its wall. @module */
 import type { ToolSource } from '../src/index.js';
 import { createCodeTools } from './code/index.js';
 import { createComputeTools } from './compute/index.js';

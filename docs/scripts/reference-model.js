@@ -11,6 +11,28 @@ export const ENTRIES = Object.entries(exports)
   .filter(([, targets]) => targets.import !== undefined)
   .map(([path, targets]) => ({ name: join(name, path), file: targets.import.types.replace(/^\.\/dist\/types\//, '').replace(/\.d\.ts$/, '.ts') }));
 
+/** What each entry point holds. */
+const CONTENTS = {
+  tooldex: 'Tools and what is known of them: definitions, the registry, selection, policy, plans and the executor.',
+  'tooldex/tools': 'The bundled tools: files, programs, git, tests, web, data, time, notes and the system, each behind its wall.',
+  'tooldex/providers': 'Services behind a tool: a router that falls back, backoff, and the health of each.',
+  'tooldex/state': 'Stores of what processes share, such as approvals and budgets: in memory or in Redis.',
+  'tooldex/testing': 'Helpers for tests: one tool run as the executor would, a manual clock, seeded randomness, a fake provider, the cases of a store.',
+  'tooldex/capability': 'Manifests of tools, skills, jobs and tasks, and a registry that knows their health and personas.',
+  'tooldex/http': 'The catalogue over HTTP: an app for your server, or a server of its own.',
+  'tooldex/mcp': 'MCP in both directions: tools of servers with pinned definitions, and a server for your tools.',
+  'tooldex/interop': 'Tools in the form of other frameworks and model APIs, and theirs in ours.',
+  'tooldex/chat': 'The loop of model and tools: one run, a stream, or a session that is stored between runs.',
+  'tooldex/load': 'Tools from the files that define them.',
+};
+
+/** Returns what an entry point holds. @throws an Error for one that has no sentence here. */
+export function contentsOf(module) {
+  const contents = CONTENTS[module.name];
+  if (contents === undefined) throw new Error(`Expected a sentence about ${module.name} in reference-model.js, got none.`);
+  return contents;
+}
+
 const surface = ts.transpileModule(readFileSync(join(ROOT, 'test/package/surface.ts'), 'utf8'), { compilerOptions: { module: ts.ModuleKind.ESNext } }).outputText;
 
 /** The public names by entry point, as the tests pin them. */

@@ -1,7 +1,7 @@
 import { ReflectionKind } from 'typedoc';
 import { MarkdownTheme, MarkdownThemeContext, MemberRouter } from 'typedoc-plugin-markdown';
 import { OPTIONS } from './check-reference.js';
-import { defaultOf, isExported, moduleOf, pageOf, shortName, summaryOf } from './reference-model.js';
+import { contentsOf, defaultOf, isExported, moduleOf, pageOf, shortName, summaryOf } from './reference-model.js';
 
 /** Tells values (`'auto'`, `1,000`, `new X()`, `process.env`) from words about them. */
 const isCode = (text) => /^(['"\d[{(]|new |true$|false$|undefined$|[a-z]+[.(]|[a-z]+[A-Z]\w*$|[A-Z]\w*\.)/.test(text) && !text.includes('`') && !/^\d[\d,]* \(|, /.test(text);
@@ -36,7 +36,7 @@ class Context extends MarkdownThemeContext {
   }
 
   #project(project) {
-    return [`${FRONT}# API reference`, 'Every name that can be imported from the package, by entry point.', ...project.children.flatMap((module) => [`## [${module.name}](${shortName(module)}/index.md)`, this.#summary(module)])].join('\n\n');
+    return [`${FRONT}# API reference`, 'Every name that can be imported from the package, by entry point.', ...project.children.flatMap((module) => [`## [${module.name}](${shortName(module)}/index.md)`, contentsOf(module)])].join('\n\n');
   }
 
   #module(module) {
@@ -47,7 +47,7 @@ class Context extends MarkdownThemeContext {
     const byName = (one, other) => one.name.localeCompare(other.name, 'en');
     return [
       `${FRONT}# ${module.name}`,
-      this.#summary(module),
+      contentsOf(module),
       ...table('Functions, classes and constants', exported.filter((member) => !isType(member)).sort(byName)),
       ...table('Types', exported.filter(isType).sort(byName)),
     ].join('\n\n');

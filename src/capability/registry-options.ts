@@ -11,8 +11,7 @@ import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
 import type { ExecuteOf } from './manifest/read-manifest.js';
 
-/** The options of a capability registry. */
-export interface CapabilityOptions {
+/** The options of a capability registry. */ export interface CapabilityOptions {
   /** The folder with manifests; see `findManifestFiles` for the places in it. @default no manifests */
   readonly root?: string;
   /** The tools of the program itself, shared by all personas: definitions, decorated classes, instances. @default none */

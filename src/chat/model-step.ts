@@ -29,8 +29,7 @@ export interface ModelRequest {
   /** Aborts when the answer is no longer wanted. */ readonly signal: AbortSignal;
 }
 
-/** The tokens that one answer took, as the service counts them. */
-export interface ModelUsage {
+/** The tokens that one answer took, as the service counts them. */ export interface ModelUsage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
   readonly totalTokens?: number;

@@ -40,8 +40,7 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'MODEL_FAILED',
   'ABANDONED_RUNNING',
 ] as const);
-/** The code of a `ToolError`: stable, for programs to tell errors apart. */
-export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
+/** The code of a `ToolError`: stable, for programs to tell errors apart. */ export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
 /** One thing that is wrong: its place, what was expected there, and what came instead. */
 export interface Issue {

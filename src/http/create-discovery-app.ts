@@ -23,8 +23,7 @@ import { NO_PARAMETERS, type Route } from './routes/route.js';
 import { searchRoute } from './routes/search-route.js';
 import { toolRoute, toolsRoute } from './routes/tool-routes.js';
 
-/** The options of the catalogue app. */
-export interface DiscoveryOptions {
+/** The options of the catalogue app. */ export interface DiscoveryOptions {
   /**
    * The credentials of clients: they send `Authorization: Bearer <token>`. The page itself, which has no data in it, is
    * open. @default open to all

@@ -12,8 +12,7 @@ import type { HealthLog } from './rolling-health.js';
 type Table<T> = ReadonlyMap<string, T> | Readonly<Record<string, T>>;
 type Environment = Parameters<ProviderFactory>[1];
 
-/** The options of a router. */
-export interface ProviderRouterOptions {
+/** The options of a router. */ export interface ProviderRouterOptions {
   /** The tool whose calls are counted in `health` and named in events. */ readonly toolName: string;
   /** The providers as declared with the tool; two of the same name and configuration are one. */
   readonly providers: readonly ToolProvider[];

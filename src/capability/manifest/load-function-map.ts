@@ -23,8 +23,7 @@ export interface MappedFunction {
   };
 }
 
-/** The options of `loadFunctionMap`. */
-export interface LoadFunctionMapOptions {
+/** The options of `loadFunctionMap`. */ export interface LoadFunctionMapOptions {
   /** A folder with manifests; either this or `files`. @default none */
   readonly root?: string | URL;
   /** Manifest files; either these or `root`. @default none */ readonly files?: string | URL | readonly (string | URL)[];

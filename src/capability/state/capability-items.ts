@@ -53,8 +53,7 @@ interface Work<Kind extends WorkKind> {
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
-/** A skill of a manifest, with its references resolved. */
-export interface CapabilitySkill extends Work<'skill'> {
+/** A skill of a manifest, with its references resolved. */ export interface CapabilitySkill extends Work<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
   readonly requiredCapabilities: readonly string[];
@@ -62,16 +61,14 @@ export interface CapabilitySkill extends Work<'skill'> {
   readonly available: boolean;
 }
 
-/** A task of a manifest, with its references resolved. */
-export interface CapabilityTask extends Work<'task'> {
+/** A task of a manifest, with its references resolved. */ export interface CapabilityTask extends Work<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
   /** Says that all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** A job of a manifest, with its references resolved. */
-export interface CapabilityJob extends Work<'job'> {
+/** A job of a manifest, with its references resolved. */ export interface CapabilityJob extends Work<'job'> {
   /** The personas that may schedule it. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];

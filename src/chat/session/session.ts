@@ -31,8 +31,7 @@ export interface RunResult {
   readonly refused?: ToolError;
 }
 
-/** The options of one run of a session. */
-export interface RunSessionOptions {
+/** The options of one run of a session. */ export interface RunSessionOptions {
   /** Ends the run when it aborts. @default none */ readonly signal?: AbortSignal;
   /** Tells events of text piece by piece. @default false */
   readonly stream?: boolean;

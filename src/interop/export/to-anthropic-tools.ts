@@ -10,8 +10,7 @@ import { anthropicContent, type AnthropicContent } from './result-content.js';
 
 type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
-/** A tool as Anthropic's Messages API takes it. */
-export interface AnthropicTool {
+/** A tool as Anthropic's Messages API takes it. */ export interface AnthropicTool {
   name: string;
   description: string;
   input_schema: ObjectSchema;

@@ -61,8 +61,7 @@ export interface PinGuard {
 }
 export type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** The options of discovery. */
-export interface McpDiscoveryOptions {
+/** The options of discovery. */ export interface McpDiscoveryOptions {
   /** Withholds tools whose definitions have changed: a `DefinitionPins`. @default every definition is used */
   readonly pins?: PinGuard;
   /** Checks the patterns in the schemas of servers, as `(pattern) => new RE2(pattern, 'u')`; it must take linear time. @default they are left to the servers */

@@ -34,8 +34,7 @@ export interface McpRequestInfo {
 /** The caller of a request, and what the tools' work gets as `context.context`. */
 export type RequestContext = CallContext & { readonly context?: unknown };
 
-/** The options of a server. */
-export interface McpServerOptions {
+/** The options of a server. */ export interface McpServerOptions {
   /** Runs the calls. @default one over the registry, with `policy`, `store` and `approvalKey` */
   readonly executor?: ToolExecutor;
   /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
