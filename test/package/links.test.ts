@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../programs.js';
@@ -31,6 +31,19 @@ describe('the package page', () => {
       expect(isThere, `${link} in ${page}`).toBe(true);
       if (anchor !== undefined) expect(anchorsOf(target), `${link} in ${page}`).toContain(anchor);
     }
+  });
+
+  it('Compared has a source for each answer, and each source is used', () => {
+    const page = read('docs/compared.md');
+    const answers = [...page.matchAll(/^\| (?!project|---)(.+?) \| (.+) \|$/gm)].slice(6);
+    expect(answers.length % 6).toBe(0);
+    expect(answers.length).toBeGreaterThan(6 * 20);
+    for (const [row] of answers) expect(row).toMatch(/\[[^\]]+\](?:\[[\w-]+\]|\([^)]+\))/);
+    const used = new Set([...page.matchAll(/\]\[([\w-]+)\]/g)].map(([, name]) => name));
+    expect([...used].sort()).toEqual([...page.matchAll(/^\[([\w-]+)\]: https:\/\//gm)].map(([, name]) => name).sort());
+    const ours = [...page.matchAll(/https:\/\/github\.com\/tooldex\/tooldex\/blob\/main\/(\S+?)\)?$/gm)].map(([, path]) => path!);
+    expect(ours.length).toBeGreaterThan(5);
+    for (const path of ours) expect(existsSync(`${ROOT}/${path}`), path).toBe(true);
   });
 
   it('has links to check', () => expect(linksOf('README.md').length).toBeGreaterThan(10));
