@@ -12,7 +12,7 @@ import type { ProviderSnapshot } from '../providers/provider.js';
 import { isAvailable } from '../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
-import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolCall, ToolOutcome } from '../safety/calls.js';
+import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolOutcome } from '../safety/calls.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';

@@ -7,7 +7,7 @@ import { expectedGot, formatIssues, invalidArgument, refusal } from '../core/iss
 import { foreignSchema, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './tool-schema.js';
 import { isStandardSchema, type JsonSchema } from './tool-schema.js';
-import { definitionOf, defineTool, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
+import { definitionOf, entryOf, isToolDefinition, type Execute, type ToolDefinition, type ToolEntry } from './tool-definition.js';
 
 const FORMAT = 'tooldex.tool/1';
 const FUNCTIONS = ['execute', ...FUNCTION_OPTIONS] as const;

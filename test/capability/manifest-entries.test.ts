@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../src/index.js';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/define-entry.js';
 import { manifestJsonSchema } from '../../src/capability/manifest/manifest-entry.js';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
-import { defineTool } from '../../src/index.js';
 import { atlas, ManifestTree, owned, present, toolEntry, warnIfAbsent } from './manifest-tree.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
-import { defineTool } from '../../src/index.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 // Every look at the clock takes a millisecond, so that a slice is ten steps however fast the machine is.

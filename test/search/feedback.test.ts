@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defineTool } from '../../src/index.js';
 import { LEAST, refusal } from '../tool/sample-tools.js';
 import { manyTools, ranking, SUBJECTS, use } from './feedback-catalogue.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { defineTool } from '../../src/index.js';
 import { LEAST, registryOf } from '../tool/sample-tools.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 

@@ -5,7 +5,7 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { foreignSchema } from '../../json-schema/compile-json-schema.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSchema, type ToolSchema } from '../../tool/tool-schema.js';
-import { definitionOf, defineTool, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
+import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
 /** The options of importing tools of another framework. */ export interface ImportOptions {
@@ -57,7 +57,7 @@ export function importTools<T>(tools: readonly (readonly [name: string, tool: T]
   return Object.freeze(definitions);
 }
 
-function optionsOf(name: string, { title, description, metadata, inputSchema, outputSchema, requiresConsent, execute }: ForeignTool, trusted: boolean): Parameters<typeof defineTool>[0] {
+function optionsOf(name: string, { title, description, metadata, inputSchema, outputSchema, requiresConsent, execute }: ForeignTool, trusted: boolean): Parameters<typeof definitionOf>[0] {
   const hints = isPlainObject(metadata) ? (metadata['annotations'] ?? metadata) : undefined;
   return {
     name,
