@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { CommandFamily } from '../load/options.js';
@@ -17,12 +17,18 @@ export const INIT_COMMANDS: CommandFamily = {
 
 /** The facts of a project that decide what its first tool looks like. */
 interface Project {
+  /** Says that there is a package.json. */
+  readonly exists: boolean;
   readonly typescript: boolean;
-  /** Marks JavaScript that is loaded with `require`; TypeScript is written with `import` everywhere. */
-  readonly commonjs: boolean;
+  /** Says that its `.js` and `.ts` files are ES modules. */
+  readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
+  /** Says that nothing there translates TypeScript for Jest, which reads none by itself. */
+  readonly jestIsBare: boolean;
   /** The packages that the files need and package.json does not name. */
   readonly missing: readonly string[];
+  /** Those of them that only tests and commands need. */
+  readonly missingDev: readonly string[];
 }
 
 interface NewFile {
@@ -63,13 +69,22 @@ async function projectAt(cwd: string): Promise<Project> {
   } catch {
     // A damaged package.json says nothing of the project.
   }
-  const { type, dependencies, devDependencies } = isPlainObject(manifest) ? manifest : {};
+  const { type, dependencies, devDependencies, jest } = isPlainObject(manifest) ? manifest : {};
   const packages = new Set([dependencies, devDependencies].flatMap((each) => (isPlainObject(each) ? Object.keys(each) : [])));
   const typescript = packages.has('typescript') || (await textAt(join(cwd, 'tsconfig.json'))) !== undefined;
   const runner = packages.has('vitest') ? 'vitest' : packages.has('jest') ? 'jest' : 'node:test';
-  const needed = ['tooldex', 'zod', ...(typescript && runner === 'node:test' ? ['tsx'] : [])];
-  return { typescript, commonjs: !typescript && type !== 'module', runner, missing: needed.filter((name) => !packages.has(name)) };
+  const hasConfig = jest !== undefined || TRANSLATORS.some((name) => packages.has(name)) || (await readdir(cwd)).some((name) => /^jest\.config\.[cm]?[jt]s$/.test(name));
+  const jestIsBare = typescript && runner === 'jest' && !hasConfig;
+  const lacking = (...names: readonly string[]) => names.filter((name) => !packages.has(name));
+  const missingDev = [...(typescript ? ['tsx'] : []), ...(typescript && runner === 'jest' ? ['@jest/globals'] : []), ...(jestIsBare ? ['@swc/core', '@swc/jest'] : [])];
+  return { exists: text !== undefined, typescript, modules: type === 'module', runner, jestIsBare, missing: lacking('tooldex', 'zod'), missingDev: lacking(...missingDev) };
 }
+
+/** The packages with which Jest reads TypeScript. */
+const TRANSLATORS = ['ts-jest', '@swc/jest', '@babel/preset-typescript', 'esbuild-jest'];
+
+/** Marks JavaScript that is loaded with `require`; TypeScript is written with `import` everywhere. */
+const isCommonJs = ({ typescript, modules }: Project) => !typescript && !modules;
 
 function filesFor(project: Project): readonly NewFile[] {
   const extension = project.typescript ? 'ts' : 'js';
@@ -77,16 +92,24 @@ function filesFor(project: Project): readonly NewFile[] {
     { path: `tools/word-count.${extension}`, text: toolFor(project) },
     { path: `tools/word-count.test.${extension}`, text: testFor(project) },
     { path: 'tooldex.config.json', text: '{\n  // The severity of single rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n' },
+    ...(project.jestIsBare ? [{ path: 'jest.config.json', text: jestConfigFor(project) }] : []),
   ];
 }
 
-const importOf = ({ commonjs }: Project, names: string, from: string) => (commonjs ? `const { ${names} } = require('${from}');` : `import { ${names} } from '${from}';`);
+/** Returns a configuration with which Jest reads TypeScript, with decorators too. */
+function jestConfigFor({ modules }: Project): string {
+  const swc = { jsc: { parser: { syntax: 'typescript', decorators: true }, transform: { decoratorVersion: '2022-03' }, target: 'es2022' } };
+  const ofModules = { extensionsToTreatAsEsm: ['.ts'], moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' } };
+  return `${JSON.stringify({ transform: { '^.+\\.ts$': ['@swc/jest', swc] }, ...(modules && ofModules) }, null, 2)}\n`;
+}
+
+const importOf = (project: Project, names: string, from: string) => (isCommonJs(project) ? `const { ${names} } = require('${from}');` : `import { ${names} } from '${from}';`);
 
 function toolFor(project: Project): string {
   return `${importOf(project, 'AccessMode, defineTool, ExecutionCategory', 'tooldex')}
 ${importOf(project, 'z', 'zod')}
 
-${project.commonjs ? 'exports.wordCount =' : 'export const wordCount ='} defineTool({
+${isCommonJs(project) ? 'exports.wordCount =' : 'export const wordCount ='} defineTool({
   name: 'word_count',
   description: 'Counts the words of a text',
   inputSchema: z.object({ text: z.string().describe('The text whose words are counted') }),
@@ -100,10 +123,10 @@ ${project.commonjs ? 'exports.wordCount =' : 'export const wordCount ='} defineT
 }
 
 function testFor(project: Project): string {
-  const { runner, typescript } = project;
-  // Jest finds TypeScript under its own name only.
-  const tool = importOf(project, 'wordCount', `./word-count${typescript && runner === 'jest' ? '' : '.js'}`);
-  const frame = { vitest: importOf(project, 'expect, test', 'vitest'), jest: undefined, 'node:test': `${importOf(project, 'test', 'node:test')}\n${project.commonjs ? "const assert = require('node:assert/strict');" : "import assert from 'node:assert/strict';"}` }[runner];
+  const { runner, typescript, modules } = project;
+  // Jest finds TypeScript under its own name, unless its configuration maps the one that ES modules have to name.
+  const tool = importOf(project, 'wordCount', `./word-count${typescript && runner === 'jest' && !modules ? '' : '.js'}`);
+  const frame = { vitest: importOf(project, 'expect, test', 'vitest'), jest: typescript ? importOf(project, 'expect, test', '@jest/globals') : undefined, 'node:test': `${importOf(project, 'test', 'node:test')}\n${isCommonJs(project) ? "const assert = require('node:assert/strict');" : "import assert from 'node:assert/strict';"}` }[runner];
   const check = runner === 'node:test' ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });" : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
   return `${[frame, importOf(project, 'runTool', 'tooldex/testing'), tool].filter((line) => line !== undefined).join('\n')}
 
@@ -114,10 +137,13 @@ test('counts the words of a text', async () => {
 `;
 }
 
-function nextSteps({ typescript, runner, missing }: Project): readonly string[] {
-  const test = `tools/word-count.test.${typescript ? 'ts' : 'js'}`;
-  const run = { vitest: `npx vitest run ${test}`, jest: `npx jest ${test}`, 'node:test': `node ${typescript ? '--import tsx ' : ''}--test ${test}` }[runner];
-  return [...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []), run, 'npx tooldex list --tools "tools/*.{js,ts}"', 'npx tooldex lint --tools "tools/*.{js,ts}"'];
+function nextSteps({ exists, typescript, modules, runner, missing, missingDev }: Project): readonly string[] {
+  const extension = typescript ? 'ts' : 'js';
+  const test = `tools/word-count.test.${extension}`;
+  const jest = modules ? 'node --experimental-vm-modules node_modules/jest/bin/jest.js' : 'npx jest';
+  const run = { vitest: `npx vitest run ${test}`, jest: `${jest} ${test}`, 'node:test': `node ${typescript ? '--import tsx ' : ''}--test ${test}` }[runner];
+  const installed = [...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []), ...(missingDev.length > 0 ? [`npm install --save-dev ${missingDev.join(' ')}`] : [])];
+  return [...(exists ? [] : ['npm init -y']), ...installed, run, `npx tooldex list --tools tools/word-count.${extension}`, `npx tooldex lint --tools tools/word-count.${extension}`];
 }
 
 async function textAt(path: string): Promise<string | undefined> {
