@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { NEWER_PACKAGES } from '../programs.js';
 import { Consumer } from './consumer.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -34,6 +35,35 @@ describe('tooldex init', () => {
     expect(Array.isArray(listed) ? listed : listed.findings).toEqual([]);
   });
 
+  it.skipIf(!existsSync(join(NEWER_PACKAGES, 'jest'))).each([
+    ['CommonJS', { devDependencies: { jest: '*' } }, 'npx jest'],
+    ['ES modules', { type: 'module', devDependencies: { jest: '*' } }, 'node --experimental-vm-modules node_modules/jest/bin/jest.js'],
+    ['TypeScript in CommonJS', { devDependencies: { jest: '*', typescript: '*' } }, 'npx jest'],
+    ['TypeScript in ES modules', { type: 'module', devDependencies: { jest: '*', typescript: '*' } }, 'node --experimental-vm-modules node_modules/jest/bin/jest.js'],
+  ])('writes a tool and a test that Jest runs in a project of %s (skipped without npm ci --prefix test/node22)', (_, manifest, run) => {
+    const consumer = project(manifest);
+    for (const name of ['jest', '@jest', '@swc']) symlinkSync(join(NEWER_PACKAGES, name), consumer.path(`node_modules/${name}`), 'junction');
+    const { status, stdout } = init(consumer);
+    const test = `tools/word-count.test.${'typescript' in manifest.devDependencies ? 'ts' : 'js'}`;
+    expect([status, stdout]).toEqual([0, expect.stringContaining(`  ${run} ${test}\n`)]);
+    const flags = run.includes('--experimental-vm-modules') ? ['--experimental-vm-modules'] : [];
+    const { stderr } = spawnSync(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', test], { cwd: consumer.folder, encoding: 'utf8' });
+    expect(stderr).toMatch(/Tests: +1 passed, 1 total/);
+  });
+
+  it('leaves the configuration of Jest to a project that has one', () => {
+    const consumer = project({ devDependencies: { jest: '*', typescript: '*' } });
+    writeFileSync(consumer.path('jest.config.ts'), 'export default {};');
+    init(consumer);
+    expect(existsSync(consumer.path('jest.config.json'))).toBe(false);
+  });
+
+  it('begins in a folder without package.json with the step that makes one', () => {
+    const consumer = new Consumer();
+    consumers.push(consumer);
+    expect(init(consumer).stdout).toContain('\nNext:\n  npm init -y\n  npm install tooldex zod\n  node --test tools/word-count.test.js\n');
+  });
+
   it('keeps what exists when nobody agrees to replace it, and replaces it with --yes', () => {
     const consumer = project({ type: 'module' });
     mkdirSync(consumer.path('tools'));
@@ -56,11 +86,11 @@ describe('tooldex init', () => {
   it('says as JSON what it wrote, what it kept and what comes next', () => {
     const { stdout } = init(project({ devDependencies: { vitest: '*', typescript: '*' } }), '--json');
     expect(JSON.parse(stdout)).toEqual({
-      project: { typescript: true, commonjs: false, runner: 'vitest', missing: ['tooldex', 'zod'] },
+      project: { exists: true, typescript: true, modules: false, runner: 'vitest', jestIsBare: false, missing: ['tooldex', 'zod'], missingDev: ['tsx'] },
       written: ['tools/word-count.ts', 'tools/word-count.test.ts', 'tooldex.config.json'],
       kept: [],
       dry_run: false,
-      next: ['npm install tooldex zod', 'npx vitest run tools/word-count.test.ts', 'npx tooldex list --tools "tools/*.{js,ts}"', 'npx tooldex lint --tools "tools/*.{js,ts}"'],
+      next: ['npm install tooldex zod', 'npm install --save-dev tsx', 'npx vitest run tools/word-count.test.ts', 'npx tooldex list --tools tools/word-count.ts', 'npx tooldex lint --tools tools/word-count.ts'],
     });
   });
 });
