@@ -48,12 +48,13 @@ export const CHECK_COMMANDS: CommandFamily = {
     alone(formatted(command, 'problems'), ['validate functions.json', 'validate ./manifests --format github'], (options, places) => validate(terminal, places, formatOf(options), cwd)),
 };
 
-/** A finding and its place: the file relative to the working directory; `null` where it is not known. */
-interface Located extends LintFinding {
-  readonly file: string | null;
+/** The place of a finding: the file relative to the working directory; `null` where it is not known. */
+interface FindingPlace<File = string | null> {
+  readonly file: File;
   readonly line: number | null;
   readonly column: number | null;
 }
+type Located = LintFinding & FindingPlace;
 
 /** Prints what to fix in the tools' metadata; returns 0 for nothing, 1 for findings. */
 async function lint(terminal: Terminal, cwd: string, loaded: LoadedRegistry, options: CommandOptions): Promise<number> {
@@ -162,7 +163,7 @@ interface Validated {
   readonly flags: readonly { readonly file: string; readonly entryName: string; readonly requires_flags: RequiredFlags }[];
 }
 
-type Issue = Omit<ManifestIssue, 'line' | 'column'> & { readonly line: number | null; readonly column: number | null };
+type Issue = Omit<ManifestIssue, keyof FindingPlace> & FindingPlace<string>;
 
 /** Prints everything that is wrong in manifest files, one line each that editors can follow, and the flags that calls need; returns 0, or 1 when there is an error. */
 async function validate(terminal: Terminal, places: readonly string[], format: Format, cwd: string): Promise<number> {
@@ -227,10 +228,9 @@ function textOf({ entryName, path, message }: Issue): string {
 }
 
 /** Returns a workflow command of GitHub Actions, which other CI services read too. */
-function annotation(severity: 'error' | 'warning', title: string, message: string, place?: { readonly file: string | null; readonly line: number | null; readonly column: number | null }): string {
-  const { file = null, line = null, column = null } = place ?? {};
+function annotation(severity: 'error' | 'warning', title: string, message: string, { file, line, column }: Partial<FindingPlace> = {}): string {
   const properties = { file, line, col: column, title };
-  return `::${severity} ${Object.entries(properties).flatMap(([name, value]) => (value === null ? [] : [`${name}=${escapeProperty(String(value))}`])).join(',')}::${escapeData(message)}`;
+  return `::${severity} ${Object.entries(properties).flatMap(([name, value]) => (value == null ? [] : [`${name}=${escapeProperty(String(value))}`])).join(',')}::${escapeData(message)}`;
 }
 
 function escapeData(text: string): string {

@@ -137,16 +137,11 @@ export function repeated(value: string, before: readonly string[] = []): readonl
   return [...before, value];
 }
 
-/** Returns a whole number, 0 included. */
-export function wholeNumber(text: string): number {
+function numberFrom(least: 0 | 1, text: string): number {
   const number = Number(text);
-  if (text.trim() === '' || !Number.isInteger(number) || number < 0) throw unexpected('a whole number', text);
+  if (text.trim() === '' || !Number.isInteger(number) || number < least) throw unexpected(`a whole number of at least ${least}`, text);
   return number;
 }
 
-/** Returns a whole number of at least 1. */
-export function positiveInteger(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw unexpected('a whole number of at least 1', text);
-  return number;
-}
+export const wholeNumber = (text: string): number => numberFrom(0, text);
+export const positiveInteger = (text: string): number => numberFrom(1, text);
