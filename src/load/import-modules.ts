@@ -108,7 +108,7 @@ const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withVariable(TSCONFIG_VARIABLE, tsconfig, () => cjs.register({ namespace }));
-  const imported = esm.register({ namespace, tsconfig: tsconfig ?? false });
+  const imported = registered(() => esm.register({ namespace, tsconfig: tsconfig ?? false }));
   return {
     async import(path: string): Promise<object> {
       const url = pathToFileURL(path).href;
@@ -120,6 +120,15 @@ function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namesp
       await imported.unregister();
     },
   };
+}
+
+/** Returns what registers tsx. It looks for files of its own beside itself, and a bundle has none. */
+function registered<T>(register: () => T): T {
+  try {
+    return register();
+  } catch (error) {
+    return missingPackage('tsx', "Where it is part of a bundle, leave it out of it: external: ['tsx'].")(error);
+  }
 }
 
 /** Returns whether Node takes a file for CommonJS: by its extension, or by the nearest package.json. */

@@ -46,6 +46,19 @@ function folderWith(...names: readonly string[]): string {
 }
 const bare = folderWith();
 
+it('a bundle with tsx in it says how TypeScript loads, and one without does load it', async () => {
+  const folder = folderWith('tsx');
+  writeFileSync(join(folder, 'tools.ts'), "import { defineTool } from 'tooldex'; export const one = defineTool({ name: 'one', description: 'One', inputSchema: {}, execute: (input: unknown) => input });");
+  writeFileSync(join(folder, 'program.mjs'), "import { loadTools } from 'tooldex/load'; loadTools('tools.ts').then(({ tools, problems }) => console.log(JSON.stringify([tools.map(({ name }) => name), problems.map(({ reason }) => reason)])));");
+  const run = async (external: string[]) => {
+    const outfile = join(folder, `bundle-${external.length}.mjs`);
+    await esbuild({ entryPoints: [join(folder, 'program.mjs')], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20', banner, logLevel: 'silent', external });
+    return JSON.parse(execFileSync(process.execPath, [outfile], { cwd: folder, encoding: 'utf8' })) as unknown;
+  };
+  expect(await run([])).toEqual([[], ["Expected the package tsx to be installed, got none that loads. Where it is part of a bundle, leave it out of it: external: ['tsx']."]]);
+  expect(await run(['tsx'])).toEqual([['one'], []]);
+});
+
 /** The calls of each entry point that need optional packages, and the packages. */
 const NEEDS: Readonly<Record<string, readonly (readonly [call: string, ...packages: string[]])[]>> = {
   'tooldex/state': [["RedisStateStore.connect({ url: 'redis://127.0.0.1:1' }).then((store) => store.close())", 'redis']],
