@@ -81,7 +81,7 @@ describe('/findings', () => {
     const capabilities = await CapabilityRegistry.load({ root });
     const shown = async (lintRules?: DiscoveryOptions['lintRules']) => {
       const { findings, severities } = (await (await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('/findings')).json()) as Findings;
-      return [findings.filter(({ rule }) => ['inferred-safety', 'unmatchable-keyword'].includes(rule as string)).map(({ severity, rule }) => `${severity} ${rule}`), severities['error']];
+      return [findings.filter(({ rule }) => ['inferred-safety', 'unmatchable-keyword'].includes(rule as string)).map(({ severity, rule }) => `${String(severity)} ${String(rule)}`), severities['error']];
     };
     expect(await shown()).toEqual([['error unmatchable-keyword', 'warning inferred-safety'], 1]);
     expect(await shown({ 'unmatchable-keyword': 'off', 'inferred-safety': 'error' })).toEqual([['error inferred-safety'], 1]);

@@ -55,7 +55,7 @@ describe('tooldex serve', () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('open', { side_effects: 'network' })], 'tooldex.config.json': { lint: { rules: { 'inferred-safety': 'error', 'no-handler': 'off' } } } });
     await running({ manifests: '.' }, {}, async (url) => {
       const { findings } = (await (await fetch(`${url}/findings`)).json()) as Json;
-      expect(findings.map(({ severity, rule }) => `${severity} ${rule}`)).toEqual(['error inferred-safety']);
+      expect(findings.map(({ severity, rule }) => `${String(severity)} ${String(rule)}`)).toEqual(['error inferred-safety']);
     }, tree.root);
     tree.write('tooldex.config.json', { lint: { rules: { 'no-handlers': 'off' } } });
     await expect(running({ manifests: '.' }, {}, async () => {}, tree.root)).rejects.toThrow('tooldex.config.json: ');

@@ -27,7 +27,7 @@ interface Project {
   readonly jestIsBare: boolean;
   /** The packages that the files need and package.json does not name. */
   readonly missing: readonly string[];
-  /** Those of them that only tests and commands need. */
+  /** The packages that only tests and commands need. */
   readonly missingDev: readonly string[];
 }
 
