@@ -59,7 +59,7 @@ const OPTIONS = {
   metadata: { strict: true, cost_unit: 'mark-costUnit', safety_level: 'high', requires_flags: ['flag'], policy_flags: 1, quota_hints: 1, returns: 1, skill_bindings: 1, idempotency_guidance: 1, notes: 1, other: 'secret-of-metadata' },
 } as const satisfies Required<ToolOptions>;
 
-const tool = definitionOf(OPTIONS as ToolOptions);
+const tool = definitionOf(OPTIONS);
 const rows = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];
 const optionRows = rows.filter(([, { from }]) => from === undefined);
 const wires = (...targets: readonly FieldTarget[]) => rows.filter(([, { on }]) => targets.some((target) => on.includes(target))).map(([, { wire }]) => wire).sort();
