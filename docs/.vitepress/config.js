@@ -79,6 +79,13 @@ function linksAsOnGitHub(md) {
   });
 }
 
+/** Appends the list of records to their page; on GitHub the folder itself shows it. */
+const listOfDecisions = {
+  name: 'list-of-decisions',
+  enforce: 'pre',
+  transform: (code, id) => (id.endsWith('/decisions/README.md') ? `${code}\n${decisions().map(({ text, link }) => `- [${text.replace(/^\d+\. /, '')}](${link})`).join('\n')}\n` : undefined),
+};
+
 /** Names headings as GitHub does, so that one link serves both. */
 const slugify = (heading) => heading.trim().toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-');
 
@@ -91,11 +98,12 @@ export default defineConfig({
   rewrites: REWRITES,
   srcExclude: ['node_modules/**', 'examples/**/node_modules/**'],
   ignoreDeadLinks: true,
+  vite: { plugins: [listOfDecisions] },
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: { anchor: { slugify }, config: linksAsOnGitHub, theme: { light: 'github-light', dark: 'github-dark' } },
   themeConfig: {
     // A guide before the names that it explains, unless a name is what was typed.
-    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: (id) => (id.startsWith('/reference/') ? 0.5 : id.startsWith('/decisions/') ? 0.2 : 1) } } } },
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: (id) => (id.startsWith('/reference/') ? 0.5 : /^\/(decisions\/|architecture)/.test(id) ? 0.2 : 1) } } } },
     nav: [
       { text: 'Start', link: '/first-tools' },
       { text: 'Guides', link: '/writing-tools' },

@@ -1,6 +1,6 @@
 import console from 'node:console';
 import { ReflectionKind } from 'typedoc';
-import { defaultOf, isExported, PUBLIC, summaryOf } from './reference-model.js';
+import { defaultOf, PUBLIC, summaryOf } from './reference-model.js';
 
 /** What a user hands in, but for what others hand to tooldex or it hands to itself. */
 export const OPTIONS = /^(?!McpConnectionOptions|McpTransportSettings|AISDKCallOptions|CallRequest).*(Options|Request|Query|Filter|Settings|Rule|Budget|Engine|Overrides|Limits|CallContext)$/;

@@ -34,6 +34,7 @@ export async function makeReference() {
       entryFileName: 'index.md',
       hidePageHeader: true,
       hideBreadcrumbs: true,
+      parametersFormat: 'none',
       expandParameters: true,
       expandObjects: true,
       sanitizeComments: true,

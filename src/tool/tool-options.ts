@@ -48,10 +48,7 @@ export type ToolContext<Context = unknown> = CallFacts & (unknown extends Contex
  */
 export type ConflictKeys = readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
 
-/**
- * The metadata that a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. Each
- * has a row in `TOOL_FIELDS`.
- */
+/** The metadata that a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */
 export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema, Context = unknown> {
   /** The name: 1 to 128 letters, digits, dots, underscores and hyphens; unique in a registry. */
   readonly name: string;

@@ -19,9 +19,9 @@ import { standardSchema } from './import-tools.js';
 
 /** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
-  /** Handed to the tools' work where the call has no context of its own; its type is that of `toolsContext` of the AI SDK 7. */
+  /** Handed to the tools' work where the call has no context of its own; its type is that of `toolsContext` of the AI SDK 7. @default none */
   readonly context?: Context;
-  /** Returns who makes a call, from the context of the call, see `FrameworkOptions`. */
+  /** Returns who makes a call, from the context of the call, see `FrameworkOptions`. @default the options, for all calls */
   caller?(context: Context): ReturnType<NonNullable<FrameworkOptions['caller']>>;
   /** Shows what tools report while they run as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
