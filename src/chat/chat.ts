@@ -56,7 +56,7 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
   });
 }
 
-type Work = (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
+type StreamedWork = (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
 
 /**
  * Returns the events of some work, in the order in which they are told.
@@ -64,7 +64,7 @@ type Work = (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<v
  * The work begins when the first event is asked for, and does not wait for its reader. When the reader leaves, the
  * work's signal fires, and the generator ends when the work has.
  */
-function eventStream(signal: AbortSignal | undefined, work: Work): AsyncGenerator<ChatEvent, void> {
+function eventStream(signal: AbortSignal | undefined, work: StreamedWork): AsyncGenerator<ChatEvent, void> {
   const reader = new AbortController();
   const events = readEvents(signal, reader, work);
   // A generator itself hears of it at its next event, which a model that hangs never tells; a web stream leaves in between.
@@ -77,7 +77,7 @@ function eventStream(signal: AbortSignal | undefined, work: Work): AsyncGenerato
   });
 }
 
-async function* readEvents(signal: AbortSignal | undefined, reader: AbortController, work: Work): AsyncGenerator<ChatEvent, void> {
+async function* readEvents(signal: AbortSignal | undefined, reader: AbortController, work: StreamedWork): AsyncGenerator<ChatEvent, void> {
   const told: ChatEvent[] = [];
   const stopListening = onAbort(signal, () => reader.abort());
   if (signal?.aborted === true) reader.abort();

@@ -38,6 +38,14 @@ export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promis
   });
 }
 
+/** Turns of the queue of promises in which work that hears its signal may end. */
+const TURNS = 20;
+
+/** Waits until nothing runs, for some turns of the queue of promises: work that ends as soon as it hears its signal ends with its call. */
+export async function untilQuiet(running: () => number): Promise<void> {
+  for (let turn = 0; turn < TURNS && running() > 0; turn++) await Promise.resolve();
+}
+
 /** Work that may pause at every `yield`. */
 export type Work<T> = Generator<undefined, T, undefined>;
 

@@ -1,4 +1,4 @@
-import { pauseFor } from '../core/clock.js';
+import { pauseFor, untilQuiet } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { isWriting } from '../core/enum-order.js';
 import { AccessMode } from '../core/enums.js';
@@ -27,8 +27,6 @@ import { aroundFailure, failure, readResult, thrownFailure } from './read-result
 import type { RunningCall } from './running-call.js';
 import { aborted, assertWanted, withDeadline, type Settled } from './with-deadline.js';
 
-/** Turns of the queue of promises in which work may end that hears its signal. */
-const TURNS = 20;
 /** Shorter than a provider's backoff: a user is waiting for this call. */
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
@@ -54,7 +52,7 @@ export interface RunnableCall extends AcceptedInput {
 }
 
 /** The work of one call: how many handlers and providers run, and what is told of their end after the answer. */
-interface Work {
+interface CallWork {
   running: number;
   answered: boolean;
   ended: (() => void) | undefined;
@@ -92,7 +90,7 @@ export class CallWorker {
     places.assertIdle(entry);
     const free = places.tryEnter(entry);
     const place = free ?? (await places.enter(entry, running.options.signal));
-    const work: Work = { running: 0, answered: false, ended: undefined };
+    const work: CallWork = { running: 0, answered: false, ended: undefined };
     try {
       const result = (await this.#prepare(running, call, free === undefined)) ?? (await this.#start(running, call, work));
       const keep = result.status === 'ok' ? { value: result.value, ...(result.content && { content: result.content }) } : undefined;
@@ -157,7 +155,7 @@ export class CallWorker {
     if (told.kind === 'timeout') throw new ToolError('TIMEOUT', `Expected onStart of ${name} to end within ${timeoutMs} ms, got no end of it. The tool was not started.`, { details: { timeoutMs } });
   }
 
-  async #start(running: RunningCall, call: RunnableCall, work: Work): Promise<OutcomeBody> {
+  async #start(running: RunningCall, call: RunnableCall, work: CallWork): Promise<OutcomeBody> {
     const { clock, exposeErrors, health } = this.#frame;
     const { entry, raw } = call;
     const startedAt = clock.elapsed();
@@ -189,13 +187,12 @@ export class CallWorker {
   }
 
   /** Returns what the tool returned or threw. @throws ToolError `TIMEOUT` or `ABORTED`. */
-  async #runInTime(running: RunningCall, call: RunnableCall, work: Work): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
+  async #runInTime(running: RunningCall, call: RunnableCall, work: CallWork): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
     const { entry } = call;
     const { timeoutMs = this.#frame.timeoutMs } = entry;
     const leftMs = Math.max(1, timeoutMs - running.watchedMs);
     const settled = await withDeadline<unknown>((signal) => this.#run(running, call, work, signal, leftMs), { clock: this.#frame.clock, timeoutMs: leftMs, signal: running.options.signal });
-    // Work that ends as soon as it hears its signal has ended with the call.
-    for (let turn = 0; turn < TURNS && work.running > 0; turn++) await Promise.resolve();
+    await untilQuiet(() => work.running);
     work.answered = true;
     running.abandoned = work.running > 0;
     if (settled.kind === 'threw' && isAroundError(settled.error)) throw settled.error;
@@ -204,7 +201,7 @@ export class CallWorker {
     return settled;
   }
 
-  #run(running: RunningCall, call: RunnableCall, work: Work, signal: AbortSignal, timeoutMs: number): unknown {
+  #run(running: RunningCall, call: RunnableCall, work: CallWork, signal: AbortSignal, timeoutMs: number): unknown {
     const { entry, input, raw, approval } = call;
     const { execute } = entry.definition;
     const writes = isWriting(entry.accessMode);
@@ -235,7 +232,7 @@ export class CallWorker {
   }
 
   /** Does the work inside of the functions around it, and stops work that one of them does not wait for. */
-  async #runInside(running: RunningCall, { entry, raw, arounds }: RunnableCall, work: Work, { context, signal, timeoutMs, start }: { readonly context: ToolContext; readonly signal: AbortSignal; readonly timeoutMs: number; readonly start: (stop: AbortSignal, leftMs: number) => Promise<unknown> }): Promise<unknown> {
+  async #runInside(running: RunningCall, { entry, raw, arounds }: RunnableCall, work: CallWork, { context, signal, timeoutMs, start }: { readonly context: ToolContext; readonly signal: AbortSignal; readonly timeoutMs: number; readonly start: (stop: AbortSignal, leftMs: number) => Promise<unknown> }): Promise<unknown> {
     const { clock } = this.#frame;
     const begunAt = clock.elapsed();
     const stop = new AbortController();
@@ -265,7 +262,7 @@ export class CallWorker {
   }
 
   /** One provider may still hang when another was asked and ended. */
-  #endLate(running: RunningCall, entry: ToolEntry, work: Work): void {
+  #endLate(running: RunningCall, entry: ToolEntry, work: CallWork): void {
     running.tell({ type: 'late-result' });
     void this.#parts.cache.dropAfter(entry);
     if (work.running === 0) work.ended?.();
@@ -315,7 +312,7 @@ export class CallWorker {
 }
 
 /** Returns whether the tool did its work, as far as that is known of a call in which a function around it may have answered in its place. */
-function hasSucceeded({ inner }: Work, { status }: OutcomeBody, isAroundsOwn: boolean): boolean | undefined {
+function hasSucceeded({ inner }: CallWork, { status }: OutcomeBody, isAroundsOwn: boolean): boolean | undefined {
   if (inner?.state === 'failed') return false;
   if (inner === undefined || inner.state === 'done') return isAroundsOwn || status !== 'error';
   return inner.state === 'running' && status === 'error' && !isAroundsOwn ? false : undefined;

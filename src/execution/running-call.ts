@@ -211,18 +211,18 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, Kind>> = {
  * @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options: a misspelt `principal` would make a call nobody's.
  */
 export function copyOptions(options: unknown): ExecuteOptions {
+  if (typeof options !== 'object' || options === null) throw invalidArgument('the options of a call as an object', options);
   const read: Record<string, unknown> = {};
   try {
-    for (const [option, value] of Object.entries(options as object)) {
+    for (const [option, value] of Object.entries(options)) {
       if (!Object.hasOwn(OPTIONS, option)) throw new ToolError('INVALID_ARGUMENT', unknownOption(option, Object.keys(OPTIONS)));
       if (value === undefined) continue;
       const [what, fits] = OPTIONS[option as keyof ExecuteOptions];
       if (!fits(value)) throw invalidArgument(`${option} as ${what}`, value);
       read[option] = option === 'approval' ? copyApproval(value) : option === 'context' ? copyContext(value) : value;
     }
-    if (typeof options !== 'object' || options === null) throw new TypeError();
   } catch (error) {
-    throw error instanceof ToolError ? error : refused('the options of a call as an object', 'something else');
+    throw error instanceof ToolError ? error : refused('the options of a call as plain data', 'an object that cannot be read');
   }
   return read;
 }

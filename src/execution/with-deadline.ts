@@ -14,18 +14,16 @@ export interface Deadline {
   readonly timeoutMs: number;
   /** The caller's own signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears of the end of work for which nobody waits any more. */
-  readonly onLate?: () => void;
 }
 
 /**
  * Runs work and answers in time, whatever the work does.
  *
  * At the deadline, or when the caller aborts, the work's signal fires (at the deadline with a `TimeoutError` as its
- * reason) and the answer is given at once; what the work still
- * returns or throws is dropped. No timer or listener is left behind. Work that blocks the thread cannot be interrupted.
+ * reason) and the answer is given at once; what the work still returns or throws is dropped. No timer or listener is
+ * left behind. Work that blocks the thread cannot be interrupted.
  */
-export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, { clock, timeoutMs, signal, onLate }: Deadline): Promise<Settled<T>> {
+export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, { clock, timeoutMs, signal }: Deadline): Promise<Settled<T>> {
   if (signal?.aborted === true) return Promise.resolve({ kind: 'aborted' });
   return new Promise((resolve) => {
     const controller = new AbortController();
@@ -43,16 +41,12 @@ export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, {
     };
     const cancelTimer = clock.after(timeoutMs, () => giveUp('timeout', new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError')));
     const stopListening = onAbort(signal, () => giveUp('aborted', signal?.reason));
-    const done = (settled: Settled<T>) => {
-      if (waiting) settle(settled);
-      else onLate?.();
-    };
     try {
       const returned = work(controller.signal);
-      if (returned instanceof Promise) returned.then((value) => done({ kind: 'returned', value }), (error: unknown) => done({ kind: 'threw', error }));
-      else Promise.resolve(returned).then((value) => done({ kind: 'returned', value }), (error: unknown) => done({ kind: 'threw', error }));
+      if (returned instanceof Promise) returned.then((value) => settle({ kind: 'returned', value }), (error: unknown) => settle({ kind: 'threw', error }));
+      else Promise.resolve(returned).then((value) => settle({ kind: 'returned', value }), (error: unknown) => settle({ kind: 'threw', error }));
     } catch (error) {
-      done({ kind: 'threw', error });
+      settle({ kind: 'threw', error });
     }
   });
 }

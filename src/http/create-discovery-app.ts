@@ -85,8 +85,8 @@ export interface DiscoveryApp {
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
 export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): DiscoveryApp {
-  const isRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
-  if (!isRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
+  const isCapabilityRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
+  if (!isCapabilityRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
   const { auth, allowedHosts, allowedOrigins, page, maxListeners, lintRules, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth && bearerToken(auth.token) });
   const tools = new ToolJson();

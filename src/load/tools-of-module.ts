@@ -1,5 +1,6 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
+import { isRegistry } from '../registry/is-registry.js';
 import { findDefinitions } from '../tool/find-definitions.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 
@@ -140,11 +141,6 @@ function partsOf(value: object): Iterable<unknown> | undefined {
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
   if (Object.hasOwn(value, '__esModule') || Object.prototype.toString.call(value) === '[object Module]') return Object.values(value) as unknown[];
   return Object.values(Object.getOwnPropertyDescriptors(value)).map((each) => each.value as unknown);
-}
-
-/** Returns whether a value is a registry of this or another copy of the package: a file may import its own. No getter is run. */
-function isRegistry(value: object): boolean {
-  return typeof value === 'object' && Symbol.iterator in value && ['registerAll', 'require', 'getWriteTools'].every((method) => method in value);
 }
 
 function isPlainObject(value: unknown): value is object {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Clock } from '../core/clock.js';
+import { untilQuiet, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
 import { aFunction, checkOptions, milliseconds, once, type FieldsOf } from '../core/options.js';
@@ -35,10 +35,7 @@ import { RouterSync } from './shared-backoff.js';
 
 const callSchema = once(() => z.strictObject({ repeatable: z.boolean(), counted: z.boolean().default(true), timeoutMs: milliseconds().default(Infinity), onStart: aFunction<(provider: string) => void>().optional(), onEnd: aFunction<(provider: string) => void>().optional() } satisfies FieldsOf<CallOptions>));
 
-/** Turns of the promise queue in which a provider that hears its signal may end. */
-const TURNS = 10;
-
-type Work = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
+type StartAndEnd = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
 
 /** A provider's answer, and the way to it. */ export interface Routed {
   /** The value that the provider returned: a plain value or a result of the outcome helpers. */
@@ -100,7 +97,7 @@ export class ProviderRouter {
     if (signal?.aborted) throw abortError(signal);
     const startedAt = this.#options.clock.elapsed();
     let running = 0;
-    const work: Work = {
+    const work: StartAndEnd = {
       onStart: (provider) => {
         running++;
         tellSafely(onStart, provider);
@@ -120,15 +117,14 @@ export class ProviderRouter {
       record(!isFailure(routed.value), routed.provider);
       return routed;
     } catch (error) {
-      // A provider that ends as soon as it hears the signal has ended with the call.
-      for (let turn = 0; turn < TURNS && running > 0; turn++) await Promise.resolve();
+      await untilQuiet(() => running);
       // A caller that gave up says nothing about the tool.
       if (!signal?.aborted || isTimeout(signal.reason)) record(false);
       throw error;
     }
   }
 
-  async #route(input: unknown, context: ToolContext, repeatable: boolean, deadline: number, { onStart, onEnd }: Work): Promise<Routed> {
+  async #route(input: unknown, context: ToolContext, repeatable: boolean, deadline: number, { onStart, onEnd }: StartAndEnd): Promise<Routed> {
     const { clock, attemptTimeoutMs } = this.#options;
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];

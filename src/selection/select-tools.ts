@@ -1,5 +1,6 @@
 import { Priority } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
 import { compareText } from '../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { SearchResult } from '../search/search-index.js';
@@ -53,7 +54,7 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   const places = asked.maxTools + (asked.criticalOutsideLimit ? mustHave.filter(({ entry }) => entry.priority === Priority.CRITICAL).length : 0);
   if (mustHave.length > places) {
     withinCount([...carried, ...others], 0, dropped, `the guaranteed tools alone are more than ${places}`);
-    return exceeded(asked, fit(mustHave), dropped, `${mustHave.length} guaranteed tools are more than maxTools ${asked.maxTools}${places > asked.maxTools ? ` and the ${places - asked.maxTools} CRITICAL ones` : ''}`);
+    return exceeded(asked, fit(mustHave), dropped, `at most ${places} guaranteed tools (maxTools ${asked.maxTools}${places > asked.maxTools ? ` and ${places - asked.maxTools} CRITICAL` : ''})`, `${mustHave.length}`);
   }
   const keptBefore = withinCount(carried, places - guaranteed.length, dropped, `${places} tools are guaranteed or were there before it`);
   const added = withinCount(others, places - guaranteed.length - keptBefore.length, dropped, `${places} tools fit better or were there before`);
@@ -61,7 +62,7 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   for (const wish of fitted.dropped) drop(dropped, wish.entry.name, 'token_budget', `no room within ${asked.tokenBudget} tokens, however short`, wish.score);
   if (!fitted.fits) {
     const asBefore = mustHave.some(({ fixedLevel }) => fixedLevel !== undefined) ? ', those carried over as they were' : '';
-    return exceeded(asked, fitted, dropped, `the guaranteed tools need ${fitted.tokens} tokens even at their shortest${asBefore}, more than tokenBudget ${asked.tokenBudget}`);
+    return exceeded(asked, fitted, dropped, `guaranteed tools of at most tokenBudget ${asked.tokenBudget} tokens`, `${fitted.tokens} even at their shortest${asBefore}`);
   }
   return result(asked, fitted, dropped, undefined);
 }
@@ -238,9 +239,9 @@ function drop(dropped: Dropped, toolName: string, reason: DropReason, explanatio
   dropped.set(toolName, Object.freeze({ toolName, reason, score, explanation }));
 }
 
-function exceeded(asked: CheckedRequest, fitted: Fitted<Wish>, dropped: Dropped, message: string): Selection {
+function exceeded(asked: CheckedRequest, fitted: Fitted<Wish>, dropped: Dropped, expected: string, got: string): Selection {
   const names = Object.freeze(fitted.kept.map(({ candidate }) => candidate.entry.name));
-  return result(asked, fitted, dropped, new ToolError('BUDGET_EXCEEDED', `${message}: ${names.join(', ')}. Raise the limit, or exclude some of them.`, { details: { guaranteed: names } }));
+  return result(asked, fitted, dropped, new ToolError('BUDGET_EXCEEDED', expectedGot(expected, `${got}: ${names.join(', ')}`, 'Raise the limit, or exclude some of them.'), { details: { guaranteed: names } }));
 }
 
 function result({ maxTools, tokenBudget }: CheckedRequest, { kept, tokens }: Fitted<Wish>, dropped: Dropped, error: ToolError | undefined): Selection {

@@ -80,7 +80,7 @@ function checkCounts(countTokens: (text: string) => number): (text: string) => n
   return (text) => {
     const count: unknown = countTokens(text);
     if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
-    throw new ToolError('INVALID_ARGUMENT', `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returns ${describeValue(count)}`)}`);
+    throw new ToolError('INVALID_ARGUMENT', `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returns ${describeValue(count)}`, 'Return how many tokens the text has.')}`);
   };
 }
 

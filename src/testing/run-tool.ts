@@ -18,8 +18,8 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
   /** The tool that is run, of a toolkit that has several. @default the only one */
   readonly name?: string;
   /**
-   * Answers a question of the tool, or does the work of a manual call: a list of which the first answer is taken, as it is the
-   * result of the call, or a function. Without one, and for `undefined`, the outcome stays `ask_user` or `manual`.
+   * Answers the question of the tool, or does the work of a manual call: a list of one answer, as it is the result of the
+   * call, or a function. Without one, and for `undefined`, the outcome stays `ask_user` or `manual`.
    */
   readonly answers?: readonly unknown[] | ((pending: PendingQuestion | PendingManualCall) => unknown);
   /** Approves or denies a call that needs approval. Without it the outcome is `approval_required`. */
@@ -38,7 +38,7 @@ export interface ToolRun {
 const any = () => z.custom<never>(() => true).optional();
 const schema = once(() => z.strictObject({
   name: text().optional(),
-  answers: z.custom<NonNullable<RunToolOptions['answers']>>((value) => Array.isArray(value) || typeof value === 'function', 'a list of answers, or a function that answers').optional(),
+  answers: z.custom<NonNullable<RunToolOptions['answers']>>((value) => typeof value === 'function' || (Array.isArray(value) && value.length <= 1), 'a list of one answer (it is the result of the call), or a function that answers').optional(),
   approve: z.custom<boolean | Confirm>((value) => typeof value === 'boolean' || typeof value === 'function', 'true, false, or a function that decides').optional(),
   // An executor in their place would be read for options that it does not have, and its policy would not be asked.
   executor: z.custom<NonNullable<RunToolOptions['executor']>>(isPlainObject, 'the options of an executor as a plain object').optional(),

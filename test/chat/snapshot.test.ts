@@ -192,7 +192,7 @@ describe('a snapshot', () => {
       }
     };
     expect(message(older)).toContain('no migration for it');
-    expect(message({ ...whole, version: 2 })).toContain('it was made by a newer tooldex');
+    expect(message({ ...whole, version: 2 })).toContain('It was made by a newer tooldex');
     for (const version of ['1', null, 1.5, -1, NaN, {}, undefined]) expect(codeOf({ ...whole, version })).toBe('INVALID_SNAPSHOT');
     expect(message(older, { migrations: { 0: (snapshot: unknown) => snapshot } })).toContain('of a later version');
     expect(message(older, { migrations: { 0: () => null } })).toContain('got null');

@@ -114,7 +114,7 @@ describe('tools of the AI SDK', () => {
       promised: { inputSchema: jsonSchema(Promise.resolve({ type: 'object' as const })), execute: () => 1 },
       old: { inputSchema: z3.object({}), execute: () => 1 },
     } as unknown as ToolSet;
-    expect(() => fromAISDKTools(set)).toThrow(/"search"[^]*its provider runs[^]*"not a name"[^]*"promised"[^]*await it[^]*"old"[^]*zodSchema\(\)/);
+    expect(() => fromAISDKTools(set)).toThrow(/"search"[^]*its provider runs[^]*"not a name"[^]*"promised"[^]*Await it[^]*"old"[^]*zodSchema\(\)/);
   });
 
   it('are refused with overrides of tools that are not there', () => {

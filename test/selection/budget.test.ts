@@ -30,7 +30,7 @@ describe('guaranteed tools above a limit', () => {
   it('more than maxTools beside the CRITICAL ones: an error value, too, and a CRITICAL one more is none', () => {
     const selection = select(registry, { text, include: ['asked'], maxTools: 1 });
     expect([chosen(selection), selection.error?.code]).toEqual([['asked', 'core', 'must'], 'BUDGET_EXCEEDED']);
-    expect(selection.error!.message).toContain('3 guaranteed tools are more than maxTools 1 and the 1 CRITICAL');
+    expect(selection.error!.message).toContain('Expected at most 2 guaranteed tools (maxTools 1 and 1 CRITICAL), got 3: ');
     expect(select(registry, { text, include: ['asked', 'core'], maxTools: 2 })).toMatchObject({ error: undefined, tools: { length: 3 } });
   });
 

@@ -105,6 +105,7 @@ describe('runTool', () => {
   it('refuses options that it does not know, and wrong ones', async () => {
     await expect(runTool(double, { n: 1 }, { aprove: true } as never)).rejects.toThrow(/approve/);
     await expect(runTool(double, { n: 1 }, { approve: 'yes' } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(runTool(double, { n: 1 }, { answers: ['first', 'second'] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('answers: Expected a list of one answer') as string });
     await expect(runTool(double, { n: 1 }, { answers: 'yes' } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(runTool(double, { n: 1 }, { executor: new ToolExecutor({ registry: new ToolMetadataRegistry() }) } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('the options of an executor') as string });
     await expect(runTool(double, { n: 1 }, { executor: { timeoutMs: 'long' } } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });

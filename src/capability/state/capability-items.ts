@@ -41,7 +41,7 @@ export interface CapabilityTool {
   readonly available: boolean;
 }
 
-interface Work<Kind extends WorkKind> {
+interface WorkItem<Kind extends WorkKind> {
   readonly owner: string | null;
   readonly name: string;
   /** The text of its file, in snake_case, with what it extends merged in. */
@@ -53,7 +53,8 @@ interface Work<Kind extends WorkKind> {
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
-/** A skill of a manifest, with its references resolved. */ export interface CapabilitySkill extends Work<'skill'> {
+/** A skill of a manifest, with its references resolved. */
+export interface CapabilitySkill extends WorkItem<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
   readonly requiredCapabilities: readonly string[];
@@ -61,14 +62,16 @@ interface Work<Kind extends WorkKind> {
   readonly available: boolean;
 }
 
-/** A task of a manifest, with its references resolved. */ export interface CapabilityTask extends Work<'task'> {
+/** A task of a manifest, with its references resolved. */
+export interface CapabilityTask extends WorkItem<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
   /** Says that all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** A job of a manifest, with its references resolved. */ export interface CapabilityJob extends Work<'job'> {
+/** A job of a manifest, with its references resolved. */
+export interface CapabilityJob extends WorkItem<'job'> {
   /** The personas that may schedule it. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];

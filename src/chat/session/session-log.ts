@@ -97,7 +97,7 @@ export class SessionLogs {
       const at = item.indexOf(':');
       const text = item.slice(at + 1);
       const given = item.slice(0, Math.max(at, 0));
-      if (this.#key !== undefined && !isEqualSignature(given, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others; the log was changed, or signed elsewhere');
+      if (this.#key !== undefined && !isEqualSignature(given, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others');
       signature = given;
       texts.push(text);
     }
@@ -179,7 +179,7 @@ function parse(text: string): unknown {
 }
 
 function refused(expected: string, got: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The log of the session is refused: expected ${expected}, got ${got}.`);
+  return new ToolError('INVALID_SNAPSHOT', `The log of the session is refused:\n  ${expectedGot(expected, got, 'It was changed by something else, or is read with another key: delete the session, or give its key.')}`);
 }
 
 const anObject = z.custom<object>(isPlainObject, { error: 'an object' });
@@ -244,10 +244,10 @@ function turnDelta(before: OpenTurn | undefined, after: OpenTurn | undefined): P
  * @throws ToolError `INVALID_SNAPSHOT` for changes of another snapshot.
  */
 export function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
-  if (!deltaSchema.safeParse(given).success) throw mismatch('changes of a session');
+  if (!deltaSchema.safeParse(given).success) throw refused('changes of a session', 'others');
   // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
   const { rev, storeIdentity, messages, openTurn, calls = [], turnEnd, end, offered, resolutions } = given as SessionDelta;
-  if (rev < Number(snapshot['rev'])) throw mismatch('changes in the order in which they were made');
+  if (rev < Number(snapshot['rev'])) throw refused('changes in the order in which they were made', 'others');
   snapshot['rev'] = rev;
   if (storeIdentity !== undefined) snapshot['storeIdentity'] = storeIdentity;
   if (messages !== undefined) replaceTail(snapshot['messages'], messages);
@@ -258,16 +258,16 @@ export function applyDelta(snapshot: Record<string, unknown>, given: unknown): v
   const turn = snapshot['openTurn'] as { calls: Record<string, unknown>[]; end?: unknown } | undefined;
   for (const [at, progress] of calls) {
     const call = turn?.calls?.[at];
-    if (call === undefined) throw mismatch('changes of calls that the session has');
+    if (call === undefined) throw refused('changes of calls that the session has', 'others');
     call['progress'] = progress;
   }
   if (turnEnd === undefined) return;
-  if (turn === undefined) throw mismatch('the end of a turn that is open');
+  if (turn === undefined) throw refused('the end of a turn that is open', 'another');
   turn.end = turnEnd;
 }
 
 function replaceTail(list: unknown, { from, items }: Tail): void {
-  if (!Array.isArray(list) || from > list.length) throw mismatch('changes of a list that the session has');
+  if (!Array.isArray(list) || from > list.length) throw refused('changes of a list that the session has', 'others');
   list.length = from;
   for (const item of items) list.push(item);
 }
@@ -277,6 +277,3 @@ function putOrRemove(snapshot: Record<string, unknown>, field: string, value: ob
   else if (value !== undefined) snapshot[field] = value;
 }
 
-function mismatch(expected: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The log of the session is refused: expected ${expected}, got others. It was changed by something else.`);
-}

@@ -201,5 +201,5 @@ function stale({ id, rev }: SessionData, expected: string, got: string, advice: 
 }
 
 function refused(expected: string, got: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The session is refused: expected ${expected}, got ${got}.`);
+  return new ToolError('INVALID_SNAPSHOT', `The session is refused:\n  ${expectedGot(expected, got, 'Its keys in the store were changed by something else: delete it.')}`);
 }

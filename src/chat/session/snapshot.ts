@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { hmacOf, isEqualSignature } from '../../core/crypto.js';
 import { DangerLevel } from '../../core/enums.js';
 import { ToolError } from '../../core/errors.js';
-import { formatIssues, toIssues } from '../../core/issues.js';
+import { expectedGot, formatIssues, toIssues } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
@@ -116,7 +116,7 @@ export function readSnapshot(given: unknown, options: ReadSnapshotOptions): Sess
   const copy = clonePlain(given, 'a snapshot', 'INVALID_SNAPSHOT');
   if (!isPlainObject(copy) || copy['format'] !== FORMAT) throw refused(`an object with the format ${JSON.stringify(FORMAT)}`, isPlainObject(copy) ? `the format ${describeValue(copy['format'])}` : describeValue(copy));
   const { signature, ...unsigned } = copy;
-  if (key !== undefined && !(typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))) throw refused('a signature made with the key', 'another or none; the snapshot was changed, or signed elsewhere');
+  if (key !== undefined && !(typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))) throw refused('a signature made with the key', 'another or none', 'The snapshot was changed, or signed elsewhere: give the key that it was written with.');
   const snapshot = migrated(unsigned, migrations);
   const parsed = snapshotSchema.safeParse(snapshot);
   if (!parsed.success) {
@@ -137,17 +137,17 @@ function migrated(snapshot: Fields, migrations: NonNullable<ReadSnapshotOptions[
     const { version } = current;
     if (version === VERSION) return current;
     if (typeof version !== 'number' || !Number.isInteger(version) || version < 0) throw refused(`the version ${VERSION}`, describeValue(version));
-    if (version > VERSION) throw refused(`the version ${VERSION} or an older one`, `${version}; it was made by a newer tooldex`);
+    if (version > VERSION) throw refused(`the version ${VERSION} or an older one`, String(version), 'It was made by a newer tooldex: upgrade this one.');
     const migrate = Object.hasOwn(migrations, version) ? migrations[version] : undefined;
-    if (migrate === undefined) throw refused(`the version ${VERSION}`, `${version}, and no migration for it`);
+    if (migrate === undefined) throw refused(`the version ${VERSION}`, `${version}, and no migration for it`, `Give options.migrations[${version}].`);
     let made: unknown;
     try {
       made = migrate(current);
     } catch (error) {
-      throw refused(`a snapshot that the migration of version ${version} takes`, `its failure: ${publicMessage(error)}`);
+      throw refused(`a snapshot that the migration of version ${version} takes`, `its failure: ${publicMessage(error)}`, 'See to the migration.');
     }
     const next = clonePlain(made, `the snapshot from the migration of version ${version}`, 'INVALID_SNAPSHOT');
-    if (!isPlainObject(next) || typeof next['version'] !== 'number' || next['version'] <= version) throw refused(`a snapshot of a later version from the migration of version ${version}`, isPlainObject(next) ? `version ${describeValue(next['version'])}` : describeValue(next));
+    if (!isPlainObject(next) || typeof next['version'] !== 'number' || next['version'] <= version) throw refused(`a snapshot of a later version from the migration of version ${version}`, isPlainObject(next) ? `version ${describeValue(next['version'])}` : describeValue(next), 'See to the migration.');
     current = next;
   }
 }
@@ -175,7 +175,7 @@ function assertClosed(messages: SessionData['chat']['messages']): void {
   try {
     joined = closedMessages(messages);
   } catch (error) {
-    throw new ToolError('INVALID_SNAPSHOT', `The snapshot is refused: ${publicMessage(error)}`);
+    throw new ToolError('INVALID_SNAPSHOT', `The snapshot is refused:\n  ${publicMessage(error)}`);
   }
   if (canonicalJson(joined) !== canonicalJson(messages)) throw refused('the results of each turn in one message, in the order of its calls', 'others');
 }
@@ -205,8 +205,8 @@ function assertEnd(end: ChatEnd | undefined, openTurn: OpenTurn | undefined, clo
   if ('callId' in end && !closed.has(end.callId)) throw refused('the end to be of a call of the session', describeValue(end.callId));
 }
 
-function refused(expected: string, got: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The snapshot is refused: expected ${expected}, got ${got}.`);
+function refused(expected: string, got: string, advice = 'Give a snapshot as session.snapshot() returned it.'): ToolError {
+  return new ToolError('INVALID_SNAPSHOT', `The snapshot is refused:\n  ${expectedGot(expected, got, advice)}`);
 }
 
 function signatureOf(snapshot: Fields, key: Uint8Array): string {

@@ -37,9 +37,9 @@ export function fromAISDKTools(tools: Readonly<Record<string, ForeignAISDKTool>>
 }
 
 function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
-  if (typeof tool !== 'object' || tool === null) throw refusedTool(name, 'a tool of the AI SDK', describeValue(tool));
+  if (typeof tool !== 'object' || tool === null) throw refusedTool(name, 'a tool of the AI SDK', describeValue(tool), 'Make it with tool() of the AI SDK.');
   const { type, description, title, metadata, needsApproval, inputSchema, outputSchema } = tool;
-  if (type === 'provider' || type === 'provider-defined') throw refusedTool(name, 'a tool with a function', 'one that its provider runs; leave it with the AI SDK');
+  if (type === 'provider' || type === 'provider-defined') throw refusedTool(name, 'a tool with a function', 'one that its provider runs', 'Leave it with the AI SDK.');
   return {
     title,
     description,
@@ -84,7 +84,7 @@ function readSchema(schema: unknown, name: string): ToolSchema {
   if (schema === undefined || schema === null) return { type: 'object', properties: {}, additionalProperties: false };
   if (typeof schema === 'object' && AI_SDK_SCHEMA in schema && schema[AI_SDK_SCHEMA] === true) {
     const { jsonSchema: json, validate } = schema as { readonly jsonSchema?: unknown; readonly validate?: (value: unknown) => unknown };
-    if (typeof json !== 'object' || json === null || 'then' in json) throw refusedTool(name, 'a JSON Schema', 'something else, or a promise of one; await it first');
+    if (typeof json !== 'object' || json === null || 'then' in json) throw refusedTool(name, 'a JSON Schema', 'something else, or a promise of one', 'Await it first.');
     if (validate === undefined) return json as JsonSchema;
     return standardSchema('ai', json as JsonSchema, async (value) => {
       const result = (await validate(value)) as Validation;
@@ -92,11 +92,11 @@ function readSchema(schema: unknown, name: string): ToolSchema {
     });
   }
   if (isStandardSchema(schema)) {
-    if (schema['~standard'].vendor === 'zod' && !('_zod' in schema)) throw refusedTool(name, 'a schema of zod 4', 'one of zod 3; wrap it in zodSchema() of the AI SDK');
+    if (schema['~standard'].vendor === 'zod' && !('_zod' in schema)) throw refusedTool(name, 'a schema of zod 4', 'one of zod 3', 'Wrap it in zodSchema() of the AI SDK.');
     return schema;
   }
   if (typeof schema === 'function') return readSchema((schema as () => unknown)(), name);
-  throw refusedTool(name, 'a schema of the AI SDK', 'something else; wrap it in jsonSchema() of the AI SDK');
+  throw refusedTool(name, 'a schema of the AI SDK', describeValue(schema), 'Wrap it in jsonSchema() of the AI SDK.');
 }
 
 /** Returns the list that an error of zod carries; the message of any other may repeat the whole input. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { foreignSchema } from '../../json-schema/compile-json-schema.js';
@@ -44,12 +45,12 @@ const schema = z.strictObject({
 export function importTools<T>(tools: readonly (readonly [name: string, tool: T])[], read: (name: string, tool: T) => ForeignTool, options: ImportOptions): readonly ToolDefinition[] {
   const { overrides, trusted } = checkOptions(schema, options, 'options of the import');
   const names = new Set(tools.map(([name]) => name));
-  const refused = Object.keys(overrides).filter((name) => !names.has(name)).map((name) => `overrides: expected names of the imported tools, got ${describeValue(name)}`);
+  const refused = Object.keys(overrides).filter((name) => !names.has(name)).map((name) => `overrides: ${expectedGot('names of the imported tools', describeValue(name), `They are ${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ' …' : ''}.`)}`);
   const definitions = tools.flatMap(([name, tool]) => {
     try {
       return [definitionOf({ ...optionsOf(name, read(name, tool), trusted), ...(Object.hasOwn(overrides, name) ? overrides[name] : {}) })];
     } catch (error) {
-      refused.push(isToolError(error) ? error.message : `Tool ${describeValue(name)} is refused: its definition cannot be read`);
+      refused.push(isToolError(error) ? error.message : refusedTool(name, 'a definition that can be read', 'one that throws', 'Look at its getters.').message);
       return [];
     }
   });
@@ -84,6 +85,6 @@ export function standardSchema(vendor: string, json: JsonSchema, validate: (valu
 }
 
 /** Returns the error for a tool that cannot be imported. */
-export function refusedTool(name: string, expected: string, got: string): ToolError {
-  return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused: expected ${expected}, got ${got}`);
+export function refusedTool(name: string, expected: string, got: string, advice: string): ToolError {
+  return new ToolError('INVALID_METADATA', `Tool ${describeValue(name)} is refused:\n  ${expectedGot(expected, got, advice)}`);
 }

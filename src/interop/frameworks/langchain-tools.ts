@@ -140,14 +140,14 @@ interface ForeignLangChainTool {
  * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run elsewhere.
  */
 export async function fromLangChainTools(tools: Iterable<ForeignLangChainTool>, options: ImportOptions = {}): Promise<readonly ToolDefinition[]> {
-  if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of tools of LangChain, got ${describeValue(tools)}`);
+  if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of tools of LangChain, got ${describeValue(tools)}. Call fromLangChainTools([tool, …]).`);
   const langChain = await importLangChain();
   const named = Array.from(tools, (tool) => [typeof tool?.name === 'string' ? tool.name : '', tool] as const);
   return importTools(named, (name, tool) => readTool(langChain, name, tool), options);
 }
 
 function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool): ForeignTool {
-  if (typeof tool?.invoke !== 'function') throw refusedTool(name, 'a tool that can be invoked', 'none, such as one that its provider runs; leave it with LangChain');
+  if (typeof tool?.invoke !== 'function') throw refusedTool(name, 'a tool that can be invoked', 'one without invoke, which its provider runs', 'Leave it with LangChain.');
   const { description, metadata } = tool;
   return { description, metadata, inputSchema: checkedSchema(langChain, tool), execute: executeOf(langChain, tool as Invocable) };
 }
@@ -158,7 +158,7 @@ function checkedSchema({ toJsonSchema }: LangChain, { name, schema }: ForeignLan
   try {
     json = toJsonSchema(schema as Parameters<LangChain['toJsonSchema']>[0]);
   } catch {
-    throw refusedTool(name, 'a schema that JSON Schema can express', 'another; give the tool a JSON Schema');
+    throw refusedTool(name, 'a schema that JSON Schema can express', 'another', 'Give the tool a JSON Schema.');
   }
   if (!isStandardSchema(schema)) return json;
   return standardSchema(schema['~standard'].vendor, json, async (value) => {
