@@ -37,7 +37,7 @@ export function openAIContent(parts: readonly ContentPart[]): string | OpenAICon
   });
 }
 
-export type OpenAIContent =
+type OpenAIContent =
   | { type: 'input_text'; text: string }
   | { type: 'input_image'; image_url: string; detail: 'auto' }
   | { type: 'input_file'; filename: string; file_data: string }
@@ -58,13 +58,13 @@ export function anthropicContent(parts: readonly ContentPart[]): string | Anthro
 }
 
 type AnthropicImage = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
-export type AnthropicContent =
+type AnthropicContent =
   | { type: 'text'; text: string }
   | { type: 'image'; source: { type: 'base64'; media_type: AnthropicImage; data: string } | { type: 'url'; url: string } }
   | { type: 'document'; source: { type: 'base64'; media_type: 'application/pdf'; data: string } | { type: 'url'; url: string } };
 
 /** A part beside a function response of Gemini. Source: `FunctionResponsePart` of its SDK. */
-export type GeminiResponsePart = { inlineData: { mimeType: string; data: string } } | { fileData: { mimeType: string; fileUri: string } };
+type GeminiResponsePart = { inlineData: { mimeType: string; data: string } } | { fileData: { mimeType: string; fileUri: string } };
 
 /** Returns what goes beside the words of a function response. */
 export function geminiParts(parts: readonly ContentPart[]): GeminiResponsePart[] {
@@ -86,7 +86,7 @@ export function openAIAgentsContent(parts: readonly ContentPart[]): string | Sha
 }
 
 /** The answer of a tool with parts, as the AI SDK 6 takes it. Source: `ToolResultOutput` of `@ai-sdk/provider-utils`. */
-export type AISDKContent = { type: 'text'; value: string } | { type: 'content'; value: AISDKPart[] };
+type AISDKContent = { type: 'text'; value: string } | { type: 'content'; value: AISDKPart[] };
 type AISDKPart =
   | { type: 'text'; text: string }
   | { type: 'image-data' | 'file-data'; data: string; mediaType: string }

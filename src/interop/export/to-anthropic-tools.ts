@@ -6,7 +6,7 @@ import { objectSchema, type ObjectSchema } from '../schema/object-schema.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
 import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { ANTHROPIC_PARAMETER_RULE, FUNCTION_NAME_RULE, renameParameters } from './name-codec.js';
-import { anthropicContent, type AnthropicContent } from './result-content.js';
+import { anthropicContent } from './result-content.js';
 
 type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
@@ -24,7 +24,7 @@ type AnthropicToolSearch = ({ type: 'tool_search_tool_regex_20251119'; name: 'to
 /** The answers to the calls of one message: the service wants them all in the next. */
 type AnthropicMessage = {
   role: 'user';
-  content: { type: 'tool_result'; tool_use_id: string; content: string | AnthropicContent[]; is_error?: boolean }[];
+  content: { type: 'tool_result'; tool_use_id: string; content: ReturnType<typeof anthropicContent>; is_error?: boolean }[];
 };
 
 interface AnthropicOptions extends ExportOptions {

@@ -3,7 +3,7 @@ import { checkOptions, type FieldsOf } from '../../core/options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { geminiSchema, type GeminiSchema } from '../schema/gemini-schema.js';
 import { objectSchema } from '../schema/object-schema.js';
-import { geminiParts, type GeminiResponsePart } from './result-content.js';
+import { geminiParts } from './result-content.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
 import { fieldOf, objectsIn, OWN_ID, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { GEMINI_NAME_RULE, GEMINI_PARAMETER_RULE, renameParameters } from './name-codec.js';
@@ -24,7 +24,7 @@ type GeminiFunction = GeminiTool['functionDeclarations'][number];
 /** The answers to the calls of one message. */
 type GeminiMessage = {
   role: 'user';
-  parts: { functionResponse: { id?: string; name: string; response: Record<string, unknown>; parts?: GeminiResponsePart[] } }[];
+  parts: { functionResponse: { id?: string; name: string; response: Record<string, unknown>; parts?: ReturnType<typeof geminiParts> } }[];
 };
 
 interface GeminiOptions extends ExportOptions {

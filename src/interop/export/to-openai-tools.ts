@@ -8,7 +8,7 @@ import { alongSchema, alternativesOf, asSchema, dereference, propertiesOf, requi
 import { exportTools, levelShape, type ExportedTool, type ExportedTools, type ExportInput, type ExportOptions } from './exported-tools.js';
 import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
 import { FUNCTION_NAME_RULE } from './name-codec.js';
-import { openAIContent, type OpenAIContent } from './result-content.js';
+import { openAIContent } from './result-content.js';
 
 /** A tool as OpenAI's Chat Completions API takes it. */ export interface OpenAIChatTool {
   type: 'function';
@@ -21,7 +21,7 @@ import { openAIContent, type OpenAIContent } from './result-content.js';
 type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };
 
 /** An answer to one call, in the responses API. */
-type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: string | OpenAIContent[] };
+type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: ReturnType<typeof openAIContent> };
 
 interface OpenAIOptions extends ExportOptions {
   /** The interface for which the tools are written. @default 'chat' */

@@ -10,7 +10,7 @@ import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { fieldOf, objectsIn } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
-import { aiSDKContent, type AISDKContent } from '../export/result-content.js';
+import { aiSDKContent } from '../export/result-content.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
@@ -45,7 +45,7 @@ interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
 
 /** JSON as the AI SDK's types have it. */
 type OpenJson = null | string | number | boolean | { [key: string]: OpenJson | undefined } | OpenJson[];
-type ModelOutput = AISDKContent | { type: 'json'; value: OpenJson };
+type ModelOutput = ReturnType<typeof aiSDKContent> | { type: 'json'; value: OpenJson };
 
 /** A tool as the AI SDK takes it. */
 export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown> {
@@ -159,7 +159,7 @@ const MOST_RESULTS = 100;
  * The last 100 are kept, as long as the tool set: messages that are converted by another one have the value alone.
  */
 class ReadResults {
-  readonly #outputs = new Map<string, AISDKContent>();
+  readonly #outputs = new Map<string, ModelOutput>();
 
   keep(callId: string, outcome: ToolOutcome): void {
     if (outcome.status !== 'ok' || (outcome.content === undefined && outcome.maxResultBytes === undefined)) return;
@@ -171,7 +171,7 @@ class ReadResults {
     }
   }
 
-  find(callId: string): AISDKContent | undefined {
+  find(callId: string): ModelOutput | undefined {
     return this.#outputs.get(callId);
   }
 }
