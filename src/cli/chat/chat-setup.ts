@@ -36,4 +36,6 @@ export interface ChatSetup {
   /** Keeps a session after decisions, where there is a file for it. */
   readonly keep: (session: Session) => Promise<void>;
   readonly isKept: boolean;
+  /** The lines that say what the model is. */
+  readonly about: readonly string[];
 }

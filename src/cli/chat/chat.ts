@@ -9,16 +9,23 @@ import { withExecutor } from '../execute/with-executor.js';
 import { importModules, type ImportOptions } from '../../load/import-modules.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addExecutionOptions, callContextOf, positiveInteger, repeated, type CommandFamily, type CommandOptions } from '../load/options.js';
-import { plainJson, paint, type Dialog } from '../terminal/terminal.js';
-import { wrapWords } from '../terminal/table.js';
+import { plainJson, paint, plainLine, type Dialog } from '../terminal/terminal.js';
 import { ChatView } from './chat-view.js';
 import type { ChatCommandOptions, ChatSetup } from './chat-setup.js';
 import { converse } from './converse.js';
-import { CHOOSE_NAME, demoModel } from './demo-model.js';
+import { CHOOSE_NAME, demoModel, exampleCall } from './demo-model.js';
 import { runOnce } from './run-once.js';
 import { DEMO, SessionFile } from './session-file.js';
 
-const MOST_COLUMNS = 100;
+/** The lines that say how the demonstration is given a model. */
+const DEMONSTRATION: readonly string[] = [
+  'Demonstration: a script answers, calls are real. A model: --model ./model.mjs',
+  "  import { openai } from '@ai-sdk/openai'; export default openai('gpt-5-mini');",
+  '  OpenAI     npm install ai @ai-sdk/openai     OPENAI_API_KEY',
+  '  Anthropic  npm install ai @ai-sdk/anthropic  ANTHROPIC_API_KEY',
+  '  Google     npm install ai @ai-sdk/google     GOOGLE_GENERATIVE_AI_API_KEY',
+  '  AI Gateway: --model openai/gpt-5-mini, with npm install ai and AI_GATEWAY_API_KEY',
+];
 
 /** Talks with a model. */
 export const CHAT_COMMANDS: CommandFamily = {
@@ -51,7 +58,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
   const given = options as ChatCommandOptions;
   const isDemo = given.model === undefined || given.model === DEMO;
   const prompt = words.length === 0 ? undefined : words.join(' ');
-  const model = isDemo ? demoModel : await loadModel(given.model, cwd, importOptions);
+  const loadedModel = isDemo ? undefined : await loadModel(given.model!, cwd, importOptions);
   const areBundled = ['tools', 'manifests', 'mcp'].every((place) => options[place] === undefined);
   if (isDemo && areBundled) registry.register(CHOOSE_NAME);
   const file = given.session === undefined ? undefined : new SessionFile(given.session, cwd);
@@ -61,8 +68,9 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
   return withExecutor(terminal, registry, { ...options, asks: false }, () => undefined, async ({ executor }) => {
     const view = new ChatView(terminal, executor.registry);
     const { system, maxTurns, maxTools, manual, json } = given;
+    const example = isDemo ? await exampleCall(executor) : undefined;
     const engine: ChatEngine = {
-      model,
+      model: loadedModel ?? demoModel(example),
       executor,
       ...callContextOf(options),
       ...(system !== undefined && { system }),
@@ -71,19 +79,16 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
       ...(manual === true && { mode: 'manual' }),
       onEvent: json === true ? (event) => terminal.out(plainJson(eventToJson(event))) : (event) => view.show(event),
     };
+    const about = isDemo ? [...DEMONSTRATION, ...(example === undefined ? [] : [`A request such as ${plainLine(example)} calls that tool.`])] : [`The model is ${plainLine(given.model!)}.`];
     const keep = async (current: Session) => file?.keep(current);
     const run = { stream: true, acceptChangedTools: given.acceptChanged === true, onCheckpoint: keep };
-    const setup: ChatSetup = { terminal, engine, executor, view, options: given, run, keep, isKept: file !== undefined };
-    if (!terminal.interactive || json === true) return runOnce(setup, session, prompt);
-    for (const line of wrapWords(greeting(isDemo ? undefined : given.model, session), Math.min(terminal.columns, MOST_COLUMNS))) terminal.err(paint(terminal, 'dim', line));
-    return converse(setup, session, prompt);
+    const setup: ChatSetup = { terminal, engine, executor, view, options: given, run, keep, isKept: file !== undefined, about };
+    const goesOnAlone = !terminal.interactive || json === true;
+    const { length: before } = session.messages;
+    const told = [...about, ...(before === 0 ? [] : [`The conversation has ${before} messages.`]), '/help lists the commands; Ctrl-C stops a turn, Ctrl-D leaves.'];
+    if (json !== true) for (const line of goesOnAlone ? about.slice(0, isDemo ? 1 : 0) : told) terminal.err(paint(terminal, 'dim', line));
+    return goesOnAlone ? runOnce(setup, session, prompt) : converse(setup, session, prompt);
   });
-}
-
-function greeting(model: string | undefined, { messages }: Session): string {
-  const who = model === undefined ? 'The model is a script, its calls are real. A request like “git_status {}” calls that tool; --model takes a real model.' : `The model is ${model}.`;
-  const before = messages.length === 0 ? '' : ` The conversation has ${messages.length} messages.`;
-  return `${who}${before} Ctrl-C stops a turn, Ctrl-D leaves.`;
 }
 
 function eventToJson(event: ChatEvent): object {

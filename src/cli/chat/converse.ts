@@ -7,6 +7,7 @@ import { ToolExecutor } from '../../execution/tool-executor.js';
 import { answerQuestion, askToConfirm, Turns } from '../execute/ask-user.js';
 import { callBlock } from '../execute/shown-call.js';
 import { EXIT } from '../terminal/exit-codes.js';
+import { wrapList } from '../terminal/table.js';
 import { plainLine, paint, type Dialog } from '../terminal/terminal.js';
 import { exitCodeOfSession, showHalt } from './chat-view.js';
 import type { ChatSetup } from './chat-setup.js';
@@ -19,7 +20,11 @@ export async function converse(setup: ChatSetup, opened: Session, first: string 
   let session = opened;
   let text = first;
   for (let goesOn = text === undefined && isOpen(session); ; ) {
-    if (text !== undefined || goesOn) {
+    const [, command] = COMMAND.exec(text ?? '') ?? [];
+    if (command === 'quit') return exitCodeOfSession(session);
+    if (command !== undefined) {
+      for (const each of answerToCommand(command, setup)) terminal.err(each);
+    } else if (text !== undefined || goesOn) {
       const { after, leaves } = await takeTurn(setup, session, text);
       session = after;
       if (leaves) return EXIT.interrupted;
@@ -33,6 +38,22 @@ export async function converse(setup: ChatSetup, opened: Session, first: string 
     text = line.trim() === '' ? undefined : line;
     goesOn = text === undefined && (isOpen(session) || session.status === 'error' || session.haltedReason === 'cancelled');
   }
+}
+
+/** A line that begins with a slash and one word; paths have more of them. */
+const COMMAND = /^\s*\/([\w?-]*)(?:\s|$)/;
+const HELP: readonly string[] = [
+  '/help      these lines',
+  '/tools     the names of the tools',
+  '/quit      leaves, like Ctrl-D',
+  '(nothing)  goes on with the calls that are left, or tries again after an error',
+  'Ctrl-C     stops a turn',
+];
+
+function answerToCommand(command: string, { terminal, executor, about }: ChatSetup): readonly string[] {
+  if (command === 'help') return [...HELP, '', ...about];
+  if (command === 'tools') return [wrapList(terminal, [...executor.registry].map(({ name }) => name), 0)];
+  return [`Expected /help, /tools or /quit, got ${plainLine(`/${command}`)}. /help says what they do.`];
 }
 
 /** Runs one request, or the rest of one, and asks the user about whatever is pending. */

@@ -1,6 +1,9 @@
 import { scriptedModel, type ModelRequest, type ModelStep, type ScriptedCall } from '../../chat/model-step.js';
 import { callsIn, type ChatMessage, type ToolOutput } from '../../chat/thread.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
+import type { ToolExecutor } from '../../execution/tool-executor.js';
+import { requiresApproval } from '../../registry/derived-sets.js';
+import { isAvailable } from '../../registry/tool-filter.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 
 /** A tool that nobody's code answers: the user at the terminal does. */
@@ -20,18 +23,58 @@ interface Answer {
 }
 
 /**
- * A model for a trial without a key. It says what a script has it say, and its calls are really made.
+ * Returns a model for a trial without a key. It says what a script has it say, and its calls are really made.
  *
  * With the bundled tools it lists the folder, lets the user name a file, and asks to write it. A request that names a tool,
  * such as `git_status {}`, calls that tool. It knows how far it is from the thread alone, so it goes on in any process.
+ *
+ * @param example a call that it names to those who ask for something else.
  */
-export const demoModel: ModelStep = (request) => {
-  const calls = request.messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).length;
-  const { text, calls: asked = [] } = answerTo(request);
-  return scriptedModel([{ text, calls: asked.map((call, index) => ({ id: `call-${calls + index + 1}`, ...call })) }])(request);
-};
+export function demoModel(example: string | undefined): ModelStep {
+  return (request) => {
+    const calls = request.messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).length;
+    const { text, calls: asked = [] } = answerTo(request, example);
+    return scriptedModel([{ text, calls: asked.map((call, index) => ({ id: `call-${calls + index + 1}`, ...call })) }])(request);
+  };
+}
 
-function answerTo({ messages, tools }: ModelRequest): Answer {
+/** The most tools that are tried: a catalogue may have thousands. */
+const MOST_TRIED = 50;
+
+/** Returns a call that the policy and the input schema of a loaded tool allow, as a user types it: of a reading tool with few parameters, if any. */
+export async function exampleCall(executor: ToolExecutor): Promise<string | undefined> {
+  const usable = [...executor.registry].filter((entry) => entry.name !== CHOOSE_NAME.name && isAvailable(entry));
+  const callable = usable.map((entry) => ({ name: entry.name, input: sampleOf(entry.inputJsonSchema), isAsked: requiresApproval(entry) || entry.manual, priority: entry.priority }));
+  const parameters = ({ input }: { readonly input: Json }) => (isPlainObject(input) ? Object.keys(input).length : Infinity);
+  for (const { name, input } of callable.sort((a, b) => Number(a.isAsked) - Number(b.isAsked) || parameters(a) - parameters(b) || a.priority - b.priority).slice(0, MOST_TRIED)) {
+    const [dryRun] = await executor.dryRun([{ name, input }]);
+    if (dryRun!.refused === undefined && dryRun!.decision.verdict !== 'deny') return `${name} ${JSON.stringify(input)}`;
+  }
+  return undefined;
+}
+
+/** Returns a value for a schema, with what is required; where the schema asks for more, it is refused later. */
+function sampleOf(schema: unknown): Json {
+  if (!isPlainObject(schema)) return 'text';
+  const { type, properties, required, minimum, items, minItems } = schema;
+  const given = [schema['default'], schema['const'], ...[schema['examples'], schema['enum']].flatMap((list) => (Array.isArray(list) ? [list[0] as unknown] : []))].find((value) => value !== undefined);
+  if (given !== undefined) return given as Json;
+  switch (Array.isArray(type) ? (type[0] as unknown) : type) {
+    case 'object':
+      return Object.fromEntries((Array.isArray(required) ? (required as string[]) : []).map((name) => [name, sampleOf(isPlainObject(properties) ? properties[name] : undefined)]));
+    case 'array':
+      return minItems === undefined ? [] : [sampleOf(items)];
+    case 'number':
+    case 'integer':
+      return (minimum ?? 1) as number;
+    case 'boolean':
+      return true;
+    default:
+      return 'text';
+  }
+}
+
+function answerTo({ messages, tools }: ModelRequest, example: string | undefined): Answer {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const since = messages.slice(at + 1);
   const step = since.filter(({ role }) => role === 'assistant').length;
@@ -40,7 +83,7 @@ function answerTo({ messages, tools }: ModelRequest): Answer {
   const named = callIn(typeof request === 'string' ? request : '', offered);
   if (named !== undefined) return step === 0 ? named : { text: `It answered: ${shown(lastOutput(since, named.calls?.[0]?.name))}` };
   if (!['list_directory', 'write_file', CHOOSE_NAME.name].every((name) => offered.has(name))) {
-    return { text: `I am a script and understand only the name of a tool with its arguments, like: ${tools[0]?.name ?? 'a_tool'} {}\nA real model is given with --model.` };
+    return { text: `I am a script and understand only the name of a tool with its arguments as JSON${example === undefined ? '.' : `, like: ${example}`}\nA real model is given with --model.` };
   }
   return [lookAround, writeDown, sayHow][Math.min(step, 2)]!(since);
 }
@@ -76,7 +119,7 @@ function callIn(text: string, offered: ReadonlySet<string>): Answer | undefined 
   try {
     return { text: '', calls: [{ name, input: json === '' ? {} : (JSON.parse(json) as Json) }] };
   } catch {
-    return { text: `Expected the arguments of ${name} as JSON, like: ${name} {"text": "…"}` };
+    return { text: `Expected the arguments of ${name} as a JSON object. tooldex show ${name} prints their schema.` };
   }
 }
 
