@@ -67,7 +67,7 @@ describe('the overview', () => {
   });
 
   it('shows one turn whose manual call is pending, kept as JSON and resumed', async () => {
-    expect((await overview()).out).toMatch(/\nuser +What did order 17 cost[^]*order_price → 12\.50 €\n +awaiting_tools: \d+ characters of JSON, then submitToolResult\n[^]*refund → \{"refunded":true[^]*assistant Order 17 cost/);
+    expect((await overview()).out).toMatch(/\n› What did order 17 cost.*\n {2}▸ order_price.*\n {2}✓ order_price .*12\.50 €\n {2}\? refund {2}awaiting_tools: \d+ characters of JSON, then submitToolResult\nOrder 17 cost 12\.50 €\. It has been paid back\.\n/);
     const { turn } = JSON.parse((await overview({ args: ['--json'] })).out) as { turn: unknown };
     expect(turn).toMatchObject({ held: { status: 'awaiting_tools', haltedReason: 'manual_tool_calls', pending: [{ kind: 'manual', callId: 'call-2' }] }, resumed: { status: 'completed' } });
   });

@@ -24,7 +24,7 @@ const DEMONSTRATION: readonly string[] = [
   '  OpenAI     npm install ai @ai-sdk/openai     OPENAI_API_KEY',
   '  Anthropic  npm install ai @ai-sdk/anthropic  ANTHROPIC_API_KEY',
   '  Google     npm install ai @ai-sdk/google     GOOGLE_GENERATIVE_AI_API_KEY',
-  '  AI Gateway: --model openai/gpt-5-mini, with npm install ai and AI_GATEWAY_API_KEY',
+  '  all, with  --model openai/gpt-5-mini, npm install ai, and AI_GATEWAY_API_KEY',
 ];
 
 /** Talks with a model. */

@@ -53,25 +53,17 @@ export async function exampleCall(executor: ToolExecutor): Promise<string | unde
   return undefined;
 }
 
+const SAMPLES: Readonly<Record<string, Json>> = { integer: 1, number: 1, boolean: true, array: [] };
+
 /** Returns a value for a schema, with what is required; where the schema asks for more, it is refused later. */
 function sampleOf(schema: unknown): Json {
   if (!isPlainObject(schema)) return 'text';
-  const { type, properties, required, minimum, items, minItems } = schema;
-  const given = [schema['default'], schema['const'], ...[schema['examples'], schema['enum']].flatMap((list) => (Array.isArray(list) ? [list[0] as unknown] : []))].find((value) => value !== undefined);
+  const { type, properties, required, minimum, enum: values, examples } = schema;
+  const first = (list: unknown) => (Array.isArray(list) ? (list[0] as Json | undefined) : undefined);
+  const given = [schema['default'], schema['const'], first(values), first(examples), minimum].find((value) => value !== undefined);
   if (given !== undefined) return given as Json;
-  switch (Array.isArray(type) ? (type[0] as unknown) : type) {
-    case 'object':
-      return Object.fromEntries((Array.isArray(required) ? (required as string[]) : []).map((name) => [name, sampleOf(isPlainObject(properties) ? properties[name] : undefined)]));
-    case 'array':
-      return minItems === undefined ? [] : [sampleOf(items)];
-    case 'number':
-    case 'integer':
-      return (minimum ?? 1) as number;
-    case 'boolean':
-      return true;
-    default:
-      return 'text';
-  }
+  if (type !== 'object') return SAMPLES[String(type)] ?? 'text';
+  return Object.fromEntries((Array.isArray(required) ? (required as string[]) : []).map((name) => [name, sampleOf(isPlainObject(properties) ? properties[name] : undefined)]));
 }
 
 function answerTo({ messages, tools }: ModelRequest, example: string | undefined): Answer {

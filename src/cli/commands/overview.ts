@@ -2,15 +2,16 @@ import type { Command } from 'commander';
 import { AXIS_COLUMNS } from '../terminal/axis-columns.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import type { CommandHost } from '../load/options.js';
-import { plainJson, paint, plainLine, type Terminal, type Style } from '../terminal/terminal.js';
+import { plainJson, paint, plainLine, type Terminal } from '../terminal/terminal.js';
 import { table, wrapWords } from '../terminal/table.js';
 import { selectTools } from '../../selection/select-tools.js';
 import type { Selection } from '../../selection/selection.js';
 import { keywordTable, selectionToJson } from './find.js';
 import { axisCounts, namesIn } from './catalogue.js';
+import { ChatView } from '../chat/chat-view.js';
 import { scriptedModel } from '../../chat/model-step.js';
 import { Session } from '../../chat/session/session.js';
-import type { ChatMessage, TextPart, ToolCallPart, ToolResultPart } from '../../chat/thread.js';
+import type { ChatEvent } from '../../chat/chat-result.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
@@ -50,12 +51,12 @@ async function overview(given: Terminal, { registry }: LoadedRegistry, { json, r
   const calls = runs ? await runExampleCalls(registry) : undefined;
   const turn = runs ? await runExampleTurn() : undefined;
   if (json) {
-    const all = { summary: registry.summary(), ...namesIn(registry), requests: [request], selection: selectionToJson(selection), ...(calls && { calls: exampleRunToJson(calls) }), ...(turn && { turn: exampleTurnToJson(turn) }) };
+    const all = { summary: registry.summary(), ...namesIn(registry), requests: [request], selection: selectionToJson(selection), ...(calls && { calls: { ...planToJson(calls), outcomes: calls.outcomes.map(outcomeToJson) } }), ...(turn && { turn: exampleTurnToJson(turn) }) };
     return given.out(plainJson(all, 2));
   }
 
   const columns = Number.isFinite(given.columns) ? given.columns : USUAL_COLUMNS;
-  const terminal: Terminal = { color: given.color, columns, out: (line) => given.out(line), err: (line) => given.err(line) };
+  const terminal: Terminal = { color: given.color, columns, out: (line) => given.out(line), err: (line) => given.out(line) };
   terminal.out(`${paint(terminal, 'bold', 'tooldex')}  ${paint(terminal, 'dim', 'a tool declares its metadata once; all of this page follows from that')}`);
   showCatalogue(terminal, registry);
   heading(terminal, 'Match', 'getToolsMatchingTextScored(text): the words of a request, no model asked');
@@ -71,7 +72,7 @@ async function overview(given: Terminal, { registry }: LoadedRegistry, { json, r
   }
   if (turn !== undefined) {
     heading(terminal, 'Answer', 'Session: a scripted model, and a manual call that a user answers');
-    showExampleTurn(terminal, turn);
+    showExampleTurn(terminal, turn, registry);
   }
   heading(terminal, 'Go on', 'in a clone: npm start -- <command>; installed: npx tooldex <command>');
   for (const [command, about] of NEXT) terminal.out(`${paint(terminal, 'cyan', command.padEnd(MARGIN))}${about}`);
@@ -177,10 +178,6 @@ function showPendingCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): 
   }
 }
 
-function exampleRunToJson(run: ExampleRun): object {
-  return { ...planToJson(run), outcomes: run.outcomes.map(outcomeToJson) };
-}
-
 /** Returns how much an answer holds, rather than its first lines. */
 function shortAnswer(outcome: ToolOutcome): string {
   if (outcome.status === 'error') return outcome.message;
@@ -197,6 +194,8 @@ interface ExampleTurn {
   /** Characters of the snapshot between the halves. */
   readonly snapshotLength: number;
   readonly resumed: Pick<Session, 'status' | 'haltedReason' | 'messages'>;
+  /** The events of the two halves. */
+  readonly events: readonly [readonly ChatEvent[], readonly ChatEvent[]];
 }
 
 /** Runs the turn with a scripted model: one tool answers by itself, the other waits until its result is given. */
@@ -207,41 +206,26 @@ async function runExampleTurn(): Promise<ExampleTurn> {
     defineTool({ name: 'refund', description: 'Pays an order back', inputSchema, manual: true }),
   ];
   const calls = [{ id: 'call-1', name: 'order_price', input: { order: 17 } }, { id: REFUND.id, name: 'refund', input: { order: 17 } }];
-  const { session: held } = await Session.create({ id: 'order-17' }).start({ tools, model: scriptedModel([{ calls }]) }, QUESTION);
+  const events: [ChatEvent[], ChatEvent[]] = [[], []];
+  const { session: held } = await Session.create({ id: 'order-17' }).start({ tools, model: scriptedModel([{ calls }]), onEvent: (event) => events[0].push(event) }, QUESTION);
 
   const stored = JSON.stringify(held); // Now the process may end; the next one has nothing but this text.
 
   const answered = Session.fromJSON(JSON.parse(stored)).submitToolResult(REFUND.id, REFUND.result).session;
-  const { session: resumed } = await answered.continue({ tools, model: scriptedModel(['Order 17 cost 12.50 €. It has been paid back.']) });
-  return { held, snapshotLength: stored.length, resumed };
+  const { session: resumed } = await answered.continue({ tools, model: scriptedModel(['Order 17 cost 12.50 €. It has been paid back.']), onEvent: (event) => events[1].push(event) });
+  return { held, snapshotLength: stored.length, resumed, events };
 }
 
-/** Prints the turn as a dialogue. */
-function showExampleTurn(terminal: Terminal, { held, snapshotLength, resumed }: ExampleTurn): void {
-  const line = (style: Style, who: string, text: string) => terminal.out(`${paint(terminal, style, who.padEnd(10))}${plainLine(text)}`);
-  for (const [who, text] of resumed.messages.flatMap(spoken)) {
-    if (text.startsWith('refund →')) line('dim', '', `${held.status}: ${snapshotLength} characters of JSON, then submitToolResult`);
-    line(who === 'user' ? 'bold' : who === 'assistant' ? 'cyan' : 'green', who, text);
-  }
+/** Prints the turn as the command `chat` shows one. */
+function showExampleTurn(terminal: Terminal, { held, snapshotLength, events }: ExampleTurn, registry: ToolMetadataRegistry): void {
+  const view = new ChatView(terminal, registry);
+  const [before, after] = events;
+  terminal.out(paint(terminal, 'bold', `› ${QUESTION}`));
+  for (const event of before) view.show(event);
+  for (const { toolName } of held.pending) terminal.out(`  ${paint(terminal, 'yellow', '?')} ${toolName}  ${paint(terminal, 'dim', `${held.status}: ${snapshotLength} characters of JSON, then submitToolResult`)}`);
+  for (const event of after) view.show(event);
 }
 
-function exampleTurnToJson({ held, snapshotLength, resumed }: ExampleTurn): object {
-  const { status, haltedReason, pending } = held;
+function exampleTurnToJson({ held: { status, haltedReason, pending }, snapshotLength, resumed }: ExampleTurn): object {
   return { held: { status, haltedReason, pending }, snapshotLength, resumed: { status: resumed.status, haltedReason: resumed.haltedReason, messages: resumed.messages } };
-}
-
-/** Returns what a message says, part by part. */
-function spoken({ role, content }: ChatMessage): (readonly [string, string])[] {
-  if (typeof content === 'string') return [[role, content]];
-  return content.map((part) => {
-    if (part.type === 'tool-result') {
-      const { toolName, output } = part as ToolResultPart;
-      return [role, `${toolName} → ${'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify('value' in output ? output.value : null)}`] as const;
-    }
-    if (part.type === 'tool-call') {
-      const { toolName, input } = part as ToolCallPart;
-      return [role, `${toolName} ${JSON.stringify(input)}`] as const;
-    }
-    return [role, (part as TextPart).text] as const;
-  });
 }
