@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
-import { AccessMode, defineTool, type ToolDefinition } from '../../src/index.js';
+import { AccessMode, defineTool, type JsonSchema, type ToolDefinition } from '../../src/index.js';
 import { chatIn, Effects, folderWith, MODEL_FILE, type ChatCase } from './chat-cases.js';
 import { FakeTerminal } from './fake-terminal.js';
 
@@ -230,8 +230,48 @@ describe('tooldex chat with a user', () => {
     const folder = folderWith({ 'a.txt': 'Hello' });
     const { out } = await chatIn(folder, { ...types('read_file {"path":', 'nothing of that') , prompt: 'read_file {"path":"a.txt"}' });
     expect(out).toMatch(/^It answered: \{"path":"a\.txt","text":"Hello"/);
-    expect(out).toContain('Expected the arguments of read_file as JSON');
+    expect(out).toContain('Expected the arguments of read_file as a JSON object');
     expect((await chatIn(folder, { prompt: 'anything', tools: new Effects().tools })).out).toContain('understand only the name of a tool');
+  });
+
+  it('says first that it is a demonstration and how it gets a model, with the package and the key of each service', async () => {
+    const { err } = await chatIn(folderWith(), { answers: [], columns: 80 });
+    const lines = err.split('\n');
+    expect(lines[0]).toBe('Demonstration: a script answers, calls are real. A model: --model ./model.mjs');
+    for (const line of [/@ai-sdk\/openai +OPENAI_API_KEY$/, /@ai-sdk\/anthropic +ANTHROPIC_API_KEY$/, /@ai-sdk\/google +GOOGLE_GENERATIVE_AI_API_KEY$/, /--model openai\/gpt-5-mini.* AI_GATEWAY_API_KEY$/]) expect(lines).toContainEqual(expect.stringMatching(line));
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect((await chatIn(folderWith(), { prompt: 'anything' })).err).toMatch(/^Demonstration: .*\n {2}▸ /);
+    expect((await scripted(['hello'])).err).not.toContain('Demonstration');
+    expect((await scripted(['hello'], types())).err).toMatch(/^The model is \.\/model\.mjs\.\n\/help lists/);
+  });
+
+  it('suggests a call of the loaded tools that their schemas accept, and none where there is none', async () => {
+    const tools = (inputSchema: JsonSchema, more: object = {}) => [defineTool({ name: 'my.tool', description: 'Works', inputSchema, accessMode: AccessMode.READONLY, execute: () => 'it works', ...more })];
+    const cases: readonly (readonly [JsonSchema, string | undefined])[] = [
+      [{ type: 'object', additionalProperties: false }, 'my.tool {}'],
+      [{ type: 'object', required: ['text', 'kind', 'n'], properties: { text: { type: 'string' }, kind: { enum: ['b', 'a'] }, n: { type: 'integer', minimum: 5 }, other: { type: 'string' } } }, 'my.tool {"text":"text","kind":"b","n":5}'],
+      [{ type: 'object', required: ['code'], properties: { code: { type: 'string', pattern: '^[0-9]{5}$' } } }, undefined],
+      [{ type: 'object', required: ['code'], properties: { code: { type: 'string', pattern: '^[0-9]{5}$', examples: ['12345'] } } }, 'my.tool {"code":"12345"}'],
+    ];
+    for (const [schema, call] of cases) {
+      const { err, out } = await chatIn(folderWith(), { answers: ['hello', call ?? 'hello'], tools: tools(schema) });
+      expect(err.includes('A request such as')).toBe(call !== undefined);
+      if (call !== undefined) expect([err, out]).toEqual([expect.stringContaining(`A request such as ${call} calls that tool.`), expect.stringContaining(`arguments:\n${call}\n`)]);
+      expect(out.includes('It answered: it works')).toBe(call !== undefined);
+    }
+    expect((await chatIn(folderWith(), { answers: [], tools: tools({ type: 'object' }, { available: () => false }) })).err).not.toContain('A request such as');
+    expect((await chatIn(folderWith(), { answers: [], tools: [...tools({ type: 'object', required: ['a'], properties: { a: { type: 'string' } } }), ...new Effects().tools] })).err).toContain('A request such as look {} calls');
+    expect((await chatIn(folderWith(), { answers: [] })).err).toContain('A request such as list_directory {} calls');
+  });
+
+  it('lists its commands with /help and the tools with /tools, leaves with /quit, and refuses others; paths are text', async () => {
+    const effects = new Effects();
+    const { code, err, out, asked } = await chatIn(folderWith(), { answers: ['/help', ' /tools ', '/nope now', '/etc/hosts', '/quit', 'never asked'], tools: effects.tools });
+    const [, help, tools, unknown] = err.split('› ');
+    expect(help).toMatch(/^\/help\n\/help +\S[^]*\/tools +\S[^]*\/quit +\S[^]*Demonstration: /);
+    expect(tools).toContain('look, pay, ask, sign, stop');
+    expect(unknown).toContain('Expected /help, /tools or /quit, got /nope.');
+    expect([code, out.match(/I am a script/g)?.length, asked.length, effects.made]).toEqual([0, 1, 5, []]);
   });
 
   it('shows no character of a model or a tool that steers the terminal', async () => {

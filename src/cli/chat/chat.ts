@@ -70,7 +70,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
     const { system, maxTurns, maxTools, manual, json } = given;
     const example = isDemo ? await exampleCall(executor) : undefined;
     const engine: ChatEngine = {
-      model: loadedModel ?? demoModel(example),
+      model: loadedModel ?? demoModel((name) => registry.has(name), example),
       executor,
       ...callContextOf(options),
       ...(system !== undefined && { system }),

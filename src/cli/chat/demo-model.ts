@@ -28,12 +28,13 @@ interface Answer {
  * With the bundled tools it lists the folder, lets the user name a file, and asks to write it. A request that names a tool,
  * such as `git_status {}`, calls that tool. It knows how far it is from the thread alone, so it goes on in any process.
  *
+ * @param isTool tells the name of a tool from other words; models see other names where a service would refuse a tool's own.
  * @param example a call that it names to those who ask for something else.
  */
-export function demoModel(example: string | undefined): ModelStep {
+export function demoModel(isTool: (name: string) => boolean, example: string | undefined): ModelStep {
   return (request) => {
     const calls = request.messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).length;
-    const { text, calls: asked = [] } = answerTo(request, example);
+    const { text, calls: asked = [] } = answerTo(request, isTool, example);
     return scriptedModel([{ text, calls: asked.map((call, index) => ({ id: `call-${calls + index + 1}`, ...call })) }])(request);
   };
 }
@@ -45,10 +46,10 @@ const MOST_TRIED = 50;
 export async function exampleCall(executor: ToolExecutor): Promise<string | undefined> {
   const usable = [...executor.registry].filter((entry) => entry.name !== CHOOSE_NAME.name && isAvailable(entry));
   const callable = usable.map((entry) => ({ name: entry.name, input: sampleOf(entry.inputJsonSchema), isAsked: requiresApproval(entry) || entry.manual, priority: entry.priority }));
-  const parameters = ({ input }: { readonly input: Json }) => (isPlainObject(input) ? Object.keys(input).length : Infinity);
+  const parameters = ({ input }: { readonly input: Json }) => Object.keys(input ?? {}).length;
   for (const { name, input } of callable.sort((a, b) => Number(a.isAsked) - Number(b.isAsked) || parameters(a) - parameters(b) || a.priority - b.priority).slice(0, MOST_TRIED)) {
     const [dryRun] = await executor.dryRun([{ name, input }]);
-    if (dryRun!.refused === undefined && dryRun!.decision.verdict !== 'deny') return `${name} ${JSON.stringify(input)}`;
+    if (isPlainObject(input) && dryRun!.refused === undefined && dryRun!.decision.verdict !== 'deny') return `${name} ${JSON.stringify(input)}`;
   }
   return undefined;
 }
@@ -66,16 +67,16 @@ function sampleOf(schema: unknown): Json {
   return Object.fromEntries((Array.isArray(required) ? (required as string[]) : []).map((name) => [name, sampleOf(isPlainObject(properties) ? properties[name] : undefined)]));
 }
 
-function answerTo({ messages, tools }: ModelRequest, example: string | undefined): Answer {
+function answerTo({ messages, tools }: ModelRequest, isTool: (name: string) => boolean, example: string | undefined): Answer {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const since = messages.slice(at + 1);
   const step = since.filter(({ role }) => role === 'assistant').length;
   const offered = new Set(tools.map(({ name }) => name));
   const request = messages[at]?.content;
-  const named = callIn(typeof request === 'string' ? request : '', offered);
-  if (named !== undefined) return step === 0 ? named : { text: `It answered: ${shown(lastOutput(since, named.calls?.[0]?.name))}` };
+  const named = callIn(typeof request === 'string' ? request : '', isTool);
+  if (named !== undefined) return step === 0 ? named : { text: `It answered: ${shown(lastOutput(since))}` };
   if (!['list_directory', 'write_file', CHOOSE_NAME.name].every((name) => offered.has(name))) {
-    return { text: `I am a script and understand only the name of a tool with its arguments as JSON${example === undefined ? '.' : `, like: ${example}`}\nA real model is given with --model.` };
+    return { text: `I am a script and understand only the name of a tool with its arguments${example === undefined ? '.' : `:\n${example}`}\nA real model is given with --model.` };
   }
   return [lookAround, writeDown, sayHow][Math.min(step, 2)]!(since);
 }
@@ -105,9 +106,9 @@ function sayHow(since: readonly ChatMessage[]): Answer {
 }
 
 /** The call that a request spells out; nothing for other requests. */
-function callIn(text: string, offered: ReadonlySet<string>): Answer | undefined {
+function callIn(text: string, isTool: (name: string) => boolean): Answer | undefined {
   const [, name = '', json = ''] = /^\s*([\w.-]+)\s*(.*)$/s.exec(text) ?? [];
-  if (!offered.has(name) || (json !== '' && !json.startsWith('{'))) return undefined;
+  if (!isTool(name) || (json !== '' && !json.startsWith('{'))) return undefined;
   try {
     return { text: '', calls: [{ name, input: json === '' ? {} : (JSON.parse(json) as Json) }] };
   } catch {
@@ -115,8 +116,8 @@ function callIn(text: string, offered: ReadonlySet<string>): Answer | undefined 
   }
 }
 
-function lastOutput(messages: readonly ChatMessage[], toolName: string | undefined): ToolOutput | undefined {
-  return messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).findLast((part) => part.toolName === toolName)?.output;
+function lastOutput(messages: readonly ChatMessage[], toolName?: string): ToolOutput | undefined {
+  return messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).findLast((part) => toolName === undefined || part.toolName === toolName)?.output;
 }
 
 function shown(output: ToolOutput | undefined): string {

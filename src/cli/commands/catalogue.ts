@@ -94,14 +94,8 @@ export function stats(terminal: Terminal, { registry }: LoadedRegistry, json: bo
   }
 }
 
-/** The names of tools in the sets that are derived and in the stages, in the order of an agent's work. */
-interface NamesIn {
-  readonly sets: Readonly<Record<string, readonly string[]>>;
-  readonly stages: Readonly<Record<string, readonly string[]>>;
-}
-
-/** Returns which tools are in each derived set and in each stage. */
-export function namesIn(registry: ToolMetadataRegistry): NamesIn {
+/** Returns which tools are in each derived set and in each stage, in the order of an agent's work. */
+export function namesIn(registry: ToolMetadataRegistry): Readonly<Record<'sets' | 'stages', Readonly<Record<string, readonly string[]>>>> {
   const stages = registry.getAllStages();
   const usual: readonly string[] = Object.values(Stage);
   const ordered = [...usual.filter((stage) => stages.has(stage)), ...[...stages].filter((stage) => !usual.includes(stage))];

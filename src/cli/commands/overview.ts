@@ -24,7 +24,6 @@ import { limitTime } from '../execute/with-executor.js';
 const REQUEST = 'find out why the test of the parser fails and fix it';
 const MAX_TOOLS = 4;
 const TOKEN_BUDGET = 800;
-/** Rows of a table of examples. */
 const MOST_ROWS = 6;
 const MOST_MATCHES = 3;
 /** The width of the page where no terminal gives one. */
@@ -44,7 +43,8 @@ export function defineOverview(program: Command, { terminal, onTools }: CommandH
  * @param runs whether the examples are run; they are calls of the bundled tools, and a scripted model.
  */
 async function overview(given: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
-  const text = runs ? REQUEST : requestFor(registry);
+  // Of a user's own tools: an example of one, or else the words of a name.
+  const text = runs ? REQUEST : ([...registry].flatMap(({ examples }) => examples)[0] ?? [...registry][0]!.name.replace(/[._-]+/g, ' '));
   const matches = registry.getToolsMatchingTextScored(text, { maxResults: MOST_MATCHES });
   const request = { text, matches, mandatory: [...registry.getToolsMatchingMandatoryKeywords(text)], categories: [...registry.detectCategoriesFromText(text)] };
   const selection = selectTools(registry, { text, maxTools: MAX_TOOLS, tokenBudget: TOKEN_BUDGET });
@@ -76,12 +76,6 @@ async function overview(given: Terminal, { registry }: LoadedRegistry, { json, r
   }
   heading(terminal, 'Go on', 'in a clone: npm start -- <command>; installed: npx tooldex <command>');
   for (const [command, about] of NEXT) terminal.out(`${paint(terminal, 'cyan', command.padEnd(MARGIN))}${about}`);
-}
-
-/** Returns a request that a tool of the user's own is for: an example of one, or else the words of a name. */
-function requestFor(registry: ToolMetadataRegistry): string {
-  const entries = [...registry];
-  return entries.flatMap(({ examples }) => examples)[0] ?? entries[0]!.name.replace(/[._-]+/g, ' ');
 }
 
 const MARGIN = 16;
@@ -139,9 +133,7 @@ const CALLS: readonly ToolCall[] = [
 const TIMEOUT_MS = 3_000;
 
 /** The example calls and what became of them. */
-interface ExampleRun extends ShownPlan {
-  readonly outcomes: readonly ToolOutcome[];
-}
+type ExampleRun = ShownPlan & { readonly outcomes: readonly ToolOutcome[] };
 
 /** Plans and runs some calls of bundled tools in the current folder. Nobody approves, so nothing is written. */
 async function runExampleCalls(registry: ToolMetadataRegistry): Promise<ExampleRun> {
@@ -189,17 +181,10 @@ const QUESTION = 'What did order 17 cost? Refund it.';
 const REFUND = { id: 'call-2', result: { refunded: true, by: 'cashier' } };
 
 /** One turn in which a tool is answered by a user, kept as JSON between its two halves. */
-interface ExampleTurn {
-  readonly held: Pick<Session, 'status' | 'haltedReason' | 'pending'>;
-  /** Characters of the snapshot between the halves. */
-  readonly snapshotLength: number;
-  readonly resumed: Pick<Session, 'status' | 'haltedReason' | 'messages'>;
-  /** The events of the two halves. */
-  readonly events: readonly [readonly ChatEvent[], readonly ChatEvent[]];
-}
+type ExampleTurn = Awaited<ReturnType<typeof runExampleTurn>>;
 
 /** Runs the turn with a scripted model: one tool answers by itself, the other waits until its result is given. */
-async function runExampleTurn(): Promise<ExampleTurn> {
+async function runExampleTurn() {
   const inputSchema = { type: 'object', properties: { order: { type: 'number' } }, required: ['order'] };
   const tools = [
     defineTool({ name: 'order_price', description: 'The price of an order', inputSchema, accessMode: 'readonly', execute: () => '12.50 €' }),
