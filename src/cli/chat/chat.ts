@@ -58,7 +58,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
   const given = options as ChatCommandOptions;
   const isDemo = given.model === undefined || given.model === DEMO;
   const prompt = words.length === 0 ? undefined : words.join(' ');
-  const loadedModel = isDemo ? undefined : await loadModel(given.model!, cwd, importOptions);
+  const loadedModel = isDemo ? undefined : await loadModel(given.model, cwd, importOptions);
   const areBundled = ['tools', 'manifests', 'mcp'].every((place) => options[place] === undefined);
   if (isDemo && areBundled) registry.register(CHOOSE_NAME);
   const file = given.session === undefined ? undefined : new SessionFile(given.session, cwd);
@@ -79,7 +79,7 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
       ...(manual === true && { mode: 'manual' }),
       onEvent: json === true ? (event) => terminal.out(plainJson(eventToJson(event))) : (event) => view.show(event),
     };
-    const about = isDemo ? [...DEMONSTRATION, ...(example === undefined ? [] : [`A request such as ${plainLine(example)} calls that tool.`])] : [`The model is ${plainLine(given.model!)}.`];
+    const about = isDemo ? [...DEMONSTRATION, ...(example === undefined ? [] : [`A request such as ${plainLine(example)} calls that tool.`])] : [`The model is ${plainLine(given.model)}.`];
     const keep = async (current: Session) => file?.keep(current);
     const run = { stream: true, acceptChangedTools: given.acceptChanged === true, onCheckpoint: keep };
     const setup: ChatSetup = { terminal, engine, executor, view, options: given, run, keep, isKept: file !== undefined, about };
