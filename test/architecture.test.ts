@@ -97,6 +97,20 @@ describe('the architecture', () => {
     expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
   });
 
+  it('exports no value that no other file reads, tests included', () => {
+    const read = new Set<string>();
+    const others = globSync('test/**/*.ts', { cwd: root }).map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
+    for (const [file, text] of [...sources, ...others]) {
+      for (const [, fixed, from, awaited, dynamic, member = '*'] of text.matchAll(/(?:import|export)\s(?:type\s)?([^;'"]*?)\sfrom\s'(\.[^']+)'|(?:(\{[^{}]*\}) = await )?import\('(\.[^']+)'\)(?:\)\.(\w+))?/g)) {
+        const imported = normalize(join(dirname(file), (from ?? dynamic)!.replace(/\.js$/, '.ts')));
+        const names = fixed ?? awaited ?? member;
+        for (const [name] of names.startsWith('*') ? [['*']] : names.matchAll(/(?<!\bas |: )\b\w+\b/g)) read.add(`${imported} ${name}`);
+      }
+    }
+    const values = [...sources].filter(([file]) => !isEntry(file) && file !== 'tools/index.ts').flatMap(([file, text]) => [...text.matchAll(/^export (?:async |abstract )*(?:const|let|class|function\*?) (\w+)/gm)].map(([, name]) => `${file} ${name!}`));
+    expect(values.filter((value) => !read.has(value) && !read.has(`${value.split(' ')[0]!} *`))).toEqual([]);
+  });
+
   it('stays within its budgets', () => {
     const own = files.filter((file) => file.startsWith('src/'));
     const lines = (file: string) => sources.get(file)!.split('\n').length - 1;

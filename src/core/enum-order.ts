@@ -8,7 +8,7 @@ type PriorityName = Lowercase<keyof typeof Priority>;
 export const DANGER_LEVELS: readonly DangerLevel[] = Object.freeze(Object.values(DangerLevel));
 
 /** Cost tiers from free to high; a tier's rank (0–3) is its place. */
-export const COST_TIERS: readonly CostTier[] = Object.freeze(Object.values(CostTier));
+const COST_TIERS: readonly CostTier[] = Object.freeze(Object.values(CostTier));
 
 /** The rank of a danger level: 0 for `safe` up to 4 for `critical`. */
 export function dangerRank(level: DangerLevel): number {

@@ -40,7 +40,7 @@ interface Numbered {
 const NOBODY = '';
 
 /** Returns what a call costs: what its author said, or the rank of its tier (0 free – 3 high). */
-export function costOf(entry: ToolEntry): number {
+function costOf(entry: ToolEntry): number {
   return entry.costPerCall ?? costRank(entry.costTier);
 }
 

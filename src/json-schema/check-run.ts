@@ -38,7 +38,7 @@ export interface SchemaNode {
 export type Answer = 'yes' | 'no' | 'maybe';
 
 /** The members and items of one value that schemas have looked at. */
-export class Evaluated {
+class Evaluated {
   readonly names = new Set<string>();
   /** The first items, this many. */
   items = 0;

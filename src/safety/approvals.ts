@@ -10,7 +10,7 @@ import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
 
 /** Bytes: as many as the digest that a key makes. */
-export const SHORTEST_KEY = 32;
+const SHORTEST_KEY = 32;
 /** A field for the key that signs approvals. */
 export const approvalKey = () => secret<Uint8Array>(`an approval key of at least ${SHORTEST_KEY} bytes`, (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `Make one with crypto.randomBytes(${SHORTEST_KEY}).`);
 

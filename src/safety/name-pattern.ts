@@ -63,7 +63,7 @@ export function matchKey(pattern: string, key: string, { loosely }: { readonly l
 const KEY_MATCHES: readonly KeyMatch[] = Object.freeze(['all', 'some', 'possible', 'none']);
 
 /** Returns the form that keys have where the case of files does not count: in lower case, with composed accents. */
-export function canonicalText(text: string): string {
+function canonicalText(text: string): string {
   return text.toUpperCase().toLowerCase().normalize('NFC');
 }
 

@@ -145,7 +145,7 @@ export function textOfFile(part: ContentPart): string | undefined {
 }
 
 /** Returns base64 with the number of bytes it stands for. */
-export function sized(data: string): { readonly data: string; readonly size: number } {
+function sized(data: string): { readonly data: string; readonly size: number } {
   return { data, size: Math.floor((data.replace(/=+$/, '').length * 3) / 4) };
 }
 

@@ -36,7 +36,7 @@ export function formatPath(path: Path): string {
 }
 
 /** The value at a place; `undefined` where there is none. */
-export function valueAt(value: unknown, path: Path): unknown {
+function valueAt(value: unknown, path: Path): unknown {
   let found = value;
   for (const step of path) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;

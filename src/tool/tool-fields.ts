@@ -218,7 +218,7 @@ export const DEFAULTS = Object.freeze(Object.fromEntries(ROWS.flatMap(([name, { 
 export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
 
 /** The values of the kinds that have few, as they are written outside, in ascending order if they have one. */
-export const VALUES_OF_KIND = Object.freeze({
+const VALUES_OF_KIND = Object.freeze({
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),
   dangerLevel: Object.values(DangerLevel),

@@ -30,7 +30,7 @@ const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
 ]);
 
 /** The names an expression may use. */
-export const KNOWN_NAMES: readonly string[] = [...CONSTANTS.keys(), ...FUNCTIONS.keys()];
+const KNOWN_NAMES: readonly string[] = [...CONSTANTS.keys(), ...FUNCTIONS.keys()];
 
 /**
  * Computes an arithmetic expression.

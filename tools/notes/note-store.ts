@@ -4,7 +4,7 @@ import { FileWall } from '../walls/file-wall.js';
 import { isMissing, obstacle } from '../walls/file-errors.js';
 
 /** The place of a project's notes, relative to the root. */
-export const NOTES_FILE = '.tooldex/notes.json';
+const NOTES_FILE = '.tooldex/notes.json';
 /** Notes kept at once: more is a database's work. */
 const MAX_NOTES = 1_000;
 

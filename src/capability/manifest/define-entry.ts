@@ -29,7 +29,7 @@ const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
  * The forms by kind. Seconds become milliseconds, `default_timeout: 0` no limit, and `auth.envs` a map of variables and
  * their need.
  */
-export const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown, unknown> } = {
+const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown, unknown> } = {
   priority: form({
     read: (value: string | Priority) => (typeof value === 'string' ? Priority[value.toUpperCase() as keyof typeof Priority] : value),
     write: (priority: Priority) => PRIORITY_NAMES[priority],

@@ -95,7 +95,7 @@ function depthFault(text: string): number | undefined {
 }
 
 /** A parsed text that knows the places of its values. */
-export class JsonText {
+class JsonText {
   readonly #root: Node;
   readonly #lines: readonly number[];
 

@@ -22,7 +22,7 @@ export const loadShape = { persona: text().optional(), handlers: z.custom<Handle
 const rootSchema = z.strictObject({ root: z.unknown() });
 
 /** Returns the files, or the folder to find them in, as paths. */
-export function pathsOf(source: unknown): { readonly root: string } | { readonly paths: readonly string[] } {
+function pathsOf(source: unknown): { readonly root: string } | { readonly paths: readonly string[] } {
   if (Array.isArray(source)) {
     if (source.length === 0) throw invalidArgument('at least one manifest file', source);
     return { paths: source.map(pathOf) };

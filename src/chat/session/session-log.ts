@@ -243,7 +243,7 @@ function turnDelta(before: OpenTurn | undefined, after: OpenTurn | undefined): P
  *
  * @throws ToolError `INVALID_SNAPSHOT` for changes of another snapshot.
  */
-export function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
+function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
   if (!deltaSchema.safeParse(given).success) throw refused('changes of a session', 'others');
   // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
   const { rev, storeIdentity, messages, openTurn, calls = [], turnEnd, end, offered, resolutions } = given as SessionDelta;

@@ -102,7 +102,7 @@ const FILE = /^[./~]|[\\]|\.[cm]?[jt]s$/;
  *
  * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be imported or exports no model, and for other text.
  */
-export async function loadModel(text: string, cwd: string, options: ImportOptions): Promise<ChatEngine['model']> {
+async function loadModel(text: string, cwd: string, options: ImportOptions): Promise<ChatEngine['model']> {
   if (!FILE.test(text)) {
     if (/^[\w.-]+\/\S+$/.test(text)) return text;
     throw invalidArgument('--model as a file (./model.mjs) or as provider/name', text);

@@ -126,7 +126,7 @@ export interface DecideOptions {
 }
 
 /** Returns the session once the user has decided about a pending call; `undefined` when nobody answers. */
-export async function decidePending(terminal: Dialog, session: Session, pending: ChatPending, options: DecideOptions): Promise<Session | undefined> {
+async function decidePending(terminal: Dialog, session: Session, pending: ChatPending, options: DecideOptions): Promise<Session | undefined> {
   for (;;) {
     const decided = await decide(terminal, session, pending, options);
     if (decided === undefined || decided.ok) return decided?.session;

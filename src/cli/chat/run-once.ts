@@ -60,7 +60,7 @@ async function advance({ engine, options, run: usual, keep }: ChatSetup, session
 type Decisions = Pick<ChatCommandOptions, 'answer' | 'approve' | 'deny' | 'rerun'>;
 
 /** Returns whether the command line decides about calls. */
-export function hasDecisions({ answer, approve, deny, rerun }: Decisions): boolean {
+function hasDecisions({ answer, approve, deny, rerun }: Decisions): boolean {
   return [answer, approve, deny, rerun].some((each) => each !== undefined);
 }
 
@@ -70,7 +70,7 @@ export function hasDecisions({ answer, approve, deny, rerun }: Decisions): boole
  * @throws ToolError `INVALID_ARGUMENT` for arguments of an approval that are no JSON, and what the session says of a decision
  * that it refuses.
  */
-export function withDecisions(session: Session, { answer = [], approve = [], deny = [], rerun = [] }: Decisions): Session {
+function withDecisions(session: Session, { answer = [], approve = [], deny = [], rerun = [] }: Decisions): Session {
   const steps: readonly ((current: Session) => DecisionResult)[] = [
     ...answer.map((text) => (current: Session) => answered(current, text)),
     ...approve.map((text) => (current: Session) => approved(current, text)),

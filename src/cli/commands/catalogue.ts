@@ -78,7 +78,7 @@ const NAMES_MARGIN = 23;
 const MOST_NAMES = 50;
 
 /** Prints how many tools have which value of every axis, and which tools are in each derived set and stage. */
-export function stats(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
+function stats(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
   const summary = registry.summary();
   if (json) return terminal.out(JSON.stringify(summary, null, 2));
   terminal.out(`${paint(terminal, 'bold', `${summary.tools} tools`)} in ${registry.getAllCategories().size} categories with ${registry.getAllKeywords().size} keywords${summary.unavailable > 0 ? `, ${summary.unavailable} unavailable` : ''}\n`);

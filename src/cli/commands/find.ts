@@ -59,7 +59,7 @@ export const FIND_COMMANDS: CommandFamily = {
 };
 
 /** Prints the tools that fit a request, best first, with the reasons: ranked search, and the keyword formula beside it. */
-export function search(terminal: Terminal, { registry }: LoadedRegistry, text: string, limit: number, json: boolean): void {
+function search(terminal: Terminal, { registry }: LoadedRegistry, text: string, limit: number, json: boolean): void {
   const ranked = registry.search(text, { limit });
   const keywords = registry.getToolsMatchingTextScored(text, { maxResults: limit });
   const mandatory = [...registry.getToolsMatchingMandatoryKeywords(text)];
@@ -110,7 +110,7 @@ export function select(terminal: Terminal, { registry }: LoadedRegistry, request
 }
 
 /** The chosen tools, the token account, and the tools left out. */
-export function printSelection(terminal: Terminal, { tools, dropped, tokens, tokenBudget, maxTools, error }: Selection): void {
+function printSelection(terminal: Terminal, { tools, dropped, tokens, tokenBudget, maxTools, error }: Selection): void {
   if (tools.length > 0) {
     terminal.out(
       table(terminal, tools, [
@@ -143,7 +143,7 @@ export function selectionToJson({ tools, error, ...rest }: Selection): object {
 }
 
 /** Returns the request that the options of a command line stand for. */
-export function selectionRequestOf(text: string, options: Readonly<Record<string, unknown>>): SelectionRequest {
+function selectionRequestOf(text: string, options: Readonly<Record<string, unknown>>): SelectionRequest {
   const request = {
     text,
     maxTools: options['max'],

@@ -37,7 +37,7 @@ export const MCP_COMMANDS: CommandFamily = {
 };
 
 /** Shows the state of every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
-export async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
+async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
   const { config, json } = options as { readonly config?: string; readonly json?: boolean };
   const discovery = await openMcpDiscovery(config, terminal, cwd);
   const stopListening = terminal.onInterrupt(() => void discovery.close());

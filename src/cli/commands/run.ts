@@ -51,7 +51,7 @@ const MOST_LINES = 20;
  *
  * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
  */
-export async function plan(terminal: Dialog, { registry }: LoadedRegistry, file: string, options: CommandOptions, cwd: string): Promise<number> {
+async function plan(terminal: Dialog, { registry }: LoadedRegistry, file: string, options: CommandOptions, cwd: string): Promise<number> {
   const calls = readCalls(await readJsonFile(file, terminal, cwd));
   const json = options.json === true;
   return withExecutor(terminal, registry, options, (event) => callLine(terminal, event), async (execution) => {

@@ -25,7 +25,7 @@ export const SECURITY_HEADERS: AnswerHeaders = Object.freeze({
   'cross-origin-opener-policy': 'same-origin',
 });
 
-export const JSON_TYPE = 'application/json; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The headers of a request that an answer depends on. */
 export interface Conditions {
@@ -52,7 +52,7 @@ export function taggedAnswer(body: string | Uint8Array<ArrayBuffer>, etag: strin
 }
 
 /** Returns a digest as a short word; it tells contents apart, and keeps no secret. */
-export function digestOfText(text: string): string {
+function digestOfText(text: string): string {
   return hash('sha1', text, 'base64url');
 }
 

@@ -15,7 +15,7 @@ const TOKEN = 'tooldex-token';
 const CONNECTION_WORDS: Readonly<Record<Connection, string>> = { connecting: 'connecting', live: 'live', lost: 'not connected' };
 
 /** The page: its content follows from the route, the catalogue and the answer to the last search. */
-export class App {
+class App {
   readonly #shell = makeShell();
   readonly #api = new Api((...request) => fetch(...request), () => sessionStorage.getItem(TOKEN));
   readonly #catalogue = new Catalogue(this.#api, () => this.#render());

@@ -89,7 +89,7 @@ export interface References {
 }
 
 /** Shows skills with the tools they need. */
-export function skillsView(skills: readonly ListedSkill[], references: References): readonly Child[] {
+function skillsView(skills: readonly ListedSkill[], references: References): readonly Child[] {
   if (skills.length === 0) return [element('p', { class: 'empty' }, 'There are no skills here. They are declared in skills.json.')];
   return skills.map((skill) =>
     card(
@@ -111,7 +111,7 @@ export function skillsView(skills: readonly ListedSkill[], references: Reference
 }
 
 /** Shows jobs with the personas that may schedule them, and the skills and tools they need. */
-export function jobsView(jobs: readonly ListedJob[], references: References): readonly Child[] {
+function jobsView(jobs: readonly ListedJob[], references: References): readonly Child[] {
   if (jobs.length === 0) return [element('p', { class: 'empty' }, 'There are no jobs here. They are declared in jobs.json.')];
   return jobs.map((job) =>
     card(
@@ -162,7 +162,7 @@ const ORDER = ['error', 'warning', 'info'];
 const SEVERITIES: Readonly<Record<string, string>> = { error: 'Errors', warning: 'Warnings', info: 'Notes' };
 
 /** Shows the problems in manifests and metadata, the worst first, with where to fix them; further ones come on demand. */
-export function findingsView({ findings, severities, total, next }: FindingsWire, references: References, onMore: () => void): readonly Child[] {
+function findingsView({ findings, severities, total, next }: FindingsWire, references: References, onMore: () => void): readonly Child[] {
   if (findings.length === 0) return [element('p', { class: 'empty' }, 'Nothing to fix: every entry is valid, and every reference leads somewhere.')];
   const shown = [...new Set([...ORDER, ...findings.map(({ severity }) => severity)])];
   return [

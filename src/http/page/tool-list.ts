@@ -96,7 +96,7 @@ export class ToolList {
 const DESCRIPTION = 240;
 
 /** Shows a tool in the list: a link to it, its facts, and the reason why it was found. */
-export function toolRow({ tool, hit }: Row, route: Route, reachable: boolean): HTMLElement {
+function toolRow({ tool, hit }: Row, route: Route, reachable: boolean): HTMLElement {
   const isOpen = route.name === tool.name && route.owner === tool.persona;
   const link = element(
     'a',
@@ -120,7 +120,7 @@ export function toolRow({ tool, hit }: Row, route: Route, reachable: boolean): H
 }
 
 /** Returns the key by which a row's link is recognized. */
-export function rowKey(toolKey: string): string {
+function rowKey(toolKey: string): string {
   return `row:${toolKey}`;
 }
 

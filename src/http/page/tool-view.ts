@@ -76,7 +76,7 @@ export class OpenTool {
 }
 
 /** Shows all fields of one tool. */
-export function toolView(tool: DetailedTool, onAsk: (query: string) => void, onClose: () => void): readonly Child[] {
+function toolView(tool: DetailedTool, onAsk: (query: string) => void, onClose: () => void): readonly Child[] {
   const rows = schemaRows(tool.parameters);
   return [
     detailHead(tool.name, onClose, tool.version),
@@ -91,7 +91,7 @@ export function toolView(tool: DetailedTool, onAsk: (query: string) => void, onC
 }
 
 /** Shows the head of the open tool, alone while there is nothing more to show. */
-export function detailHead(name: string, onClose: () => void, version: string | null = null): HTMLElement {
+function detailHead(name: string, onClose: () => void, version: string | null = null): HTMLElement {
   return element(
     'div',
     { class: 'detail-head' },
@@ -128,7 +128,7 @@ function parameterTable(rows: readonly SchemaRow[]): HTMLElement {
 }
 
 /** Shows a tool's metadata by name; values that its author did not write are marked as inferred. */
-export function factsView(tool: DetailedTool): HTMLElement {
+function factsView(tool: DetailedTool): HTMLElement {
   const inferred = new Set(tool.inferred);
   const facts = factsOf(tool).filter(([, , values]) => values.length > 0);
   return element(
@@ -162,7 +162,7 @@ function authOf({ auth_status: { required, ready, missing } }: DetailedTool): re
 }
 
 /** Shows the health of a tool, and of each of its providers in the order in which they are tried. */
-export function providersView({ health, providers }: DetailedTool): readonly HTMLElement[] {
+function providersView({ health, providers }: DetailedTool): readonly HTMLElement[] {
   const byPriority = [...providers].sort((a, b) => a.priority - b.priority);
   const known = new Map(Object.entries(health.providers));
   // Two providers of one name are told apart by a part of their configuration's digest, so some names are only in
@@ -206,7 +206,7 @@ const BAR = 3;
 const LOWEST = 2;
 
 /** Shows the last calls as bars, the newest at the right: as high as they took long; failed ones stand out. */
-export function latencyChart(samples: readonly SampleWire[]): HTMLElement {
+function latencyChart(samples: readonly SampleWire[]): HTMLElement {
   const calls = samples.slice(-MOST);
   const slowest = Math.max(1, ...calls.map(({ latency_ms }) => latency_ms));
   const failed = calls.filter(({ success }) => !success).length;

@@ -23,12 +23,12 @@ export interface PageCursor extends Place {
 const LONGEST = 4_096;
 
 /** A cursor as one word; opaque to clients. */
-export function writeCursor({ revision, rank = 0, owner, name, nth = 0 }: PageCursor): string {
+function writeCursor({ revision, rank = 0, owner, name, nth = 0 }: PageCursor): string {
   return Buffer.from(JSON.stringify({ r: revision, k: rank, o: owner, n: name, i: nth })).toString('base64url');
 }
 
 /** Reads a cursor. @returns `undefined` for a text that `writeCursor` did not write. */
-export function readCursor(text: string): PageCursor | undefined {
+function readCursor(text: string): PageCursor | undefined {
   if (text.length > LONGEST) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
@@ -42,7 +42,7 @@ export function readCursor(text: string): PageCursor | undefined {
   }
 }
 
-export const cursorParameter: Parameter<PageCursor> = {
+const cursorParameter: Parameter<PageCursor> = {
   description: 'Where the page begins: taken from `next` of the page before.',
   expected: 'a cursor out of a `next` address',
   schema: { type: 'string' },

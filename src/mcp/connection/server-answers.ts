@@ -137,7 +137,7 @@ const MAX_TOOLS = 1_000;
 const RAW_TOOLS = 'tooldex/raw-tools';
 
 /** The error for a listing that cannot be used, in words that hold nothing of the server. */
-export class ListingError extends Error {
+class ListingError extends Error {
   override readonly name = 'ListingError';
 }
 
