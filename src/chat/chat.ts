@@ -169,7 +169,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
     }
     if (run.isCancelled) return end(run, { reason: 'cancelled' });
     if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
-    const ended = await nextTurn(run, model, first + asked);
+    const ended = await takeTurn(run, model, first + asked);
     if (ended !== undefined) return run.state.end === ended ? undefined : end(run, ended);
   }
 }
@@ -194,7 +194,7 @@ async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
 }
 
 /** Asks the model. @returns the end of the run; `undefined` when the model made calls, which are the open turn then. */
-async function nextTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
+async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
   const { engine: { executor, registry }, options: { conversationId }, state: { messages } } = run;
   if (messages.at(-1)?.role === 'user') executor.resetRepeats(conversationId);
   const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');

@@ -76,7 +76,7 @@ async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown):
       if (parsed.issues !== undefined) return broken(name, given, standardIssues(parsed.issues, standard.vendor, given as Json));
       value = parsed.value;
     } catch {
-      return broken(name, given, [{ path: [], message: 'expected an answer that the schema can check, got one on which it failed' }]);
+      return broken(name, given, [{ path: [], message: 'Expected an answer that the schema can check, got one on which it failed.' }]);
     }
   }
   let data: Json;
@@ -94,7 +94,7 @@ export function answerIssues(schema: object, data: Json): readonly Issue[] {
   try {
     return compileJsonSchema(schema).check(boundInput(data, MOST_BYTES));
   } catch (error) {
-    return [{ path: [], message: isToolError(error, 'LIMIT_EXCEEDED') ? 'expected an answer that can be checked quickly, got one too large for its schema' : 'expected an answer that can be checked' }];
+    return [{ path: [], message: isToolError(error, 'LIMIT_EXCEEDED') ? 'Expected an answer that can be checked quickly, got one too large for its schema.' : 'Expected an answer that its schema can check, got one on which it failed.' }];
   }
 }
 

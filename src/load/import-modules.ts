@@ -48,7 +48,7 @@ export async function* importModules(files: readonly string[], cwd: string, opti
         // tsx would take the tsconfig of the current folder, whose decorator mode may be another.
         const tsconfig = native ? undefined : nearest(dirname(path), 'tsconfig.json');
         if (!native) scope = `${isCommonJs(path) ? 'cjs' : 'esm'} ${tsconfig ?? ''}`;
-        yield { file, scope, module: await beforeDeadline(load(file, path, tsconfig), deadlineMs) };
+        yield { file, scope, module: await finishInTime(load(file, path, tsconfig), deadlineMs) };
       } catch (error) {
         yield { file, scope, error };
       }
@@ -82,7 +82,7 @@ function loaderFor(tsx: Tsx, tsconfig: string | undefined, loaders: Map<string |
 }
 
 /** Waits for work until a deadline. The timer also keeps the process alive, which Node would end when nothing is left that could settle the work. */
-export async function beforeDeadline<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+export async function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
     const late = `Expected a file that is imported and whose tools are made within ${milliseconds / 1000} s, got one that is still waiting. Look for a promise that never settles`;

@@ -8,7 +8,7 @@ import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../c
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import { importAdvice } from './import-advice.js';
-import { IMPORT_DEADLINE_MS, importModules, beforeDeadline, type ImportOptions } from './import-modules.js';
+import { IMPORT_DEADLINE_MS, importModules, finishInTime, type ImportOptions } from './import-modules.js';
 import { isMade, isSameCode, isSameTool, toolsOfModule, type FoundTool, type RefusedClass } from './tools-of-module.js';
 
 /** A file that could not be used, or a tool in it, and why. */
@@ -75,7 +75,7 @@ export async function loadTools(globs: string | readonly string[], options: Load
   for await (const { file, scope, module, error } of importModules([...new Set(matches.flatMap(({ files }) => files))].sort(), cwd, { deadlineMs, onImport })) {
     try {
       if (module === undefined) throw error;
-      const exported = await beforeDeadline(toolsOfModule(module), deadlineMs);
+      const exported = await finishInTime(toolsOfModule(module), deadlineMs);
       if (exported.tools.length + exported.refused.length === 0) withoutTools.add(file);
       for (const each of exported.refused) if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
       for (const tool of exported.tools) {

@@ -1,5 +1,6 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
+import { isPlainObject } from '../core/plain-data.js';
 import { isRegistry } from '../registry/is-registry.js';
 import { findDefinitions } from '../tool/find-definitions.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
@@ -141,10 +142,4 @@ function partsOf(value: object): Iterable<unknown> | undefined {
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
   if (Object.hasOwn(value, '__esModule') || Object.prototype.toString.call(value) === '[object Module]') return Object.values(value) as unknown[];
   return Object.values(Object.getOwnPropertyDescriptors(value)).map((each) => each.value as unknown);
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }

@@ -162,7 +162,6 @@ function notReadable(stack: readonly Frame[]): ToolError {
   return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
 }
 
-
 /** The values that are frozen to the leaves and answer every read with the same, so that no copy of them is needed. */
 const SETTLED = new WeakSet<object>();
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { base64Of } from '../core/crypto.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
@@ -149,16 +150,7 @@ function sized(data: string): { readonly data: string; readonly size: number } {
   return { data, size: Math.floor((data.replace(/=+$/, '').length * 3) / 4) };
 }
 
-/** Bytes that are turned into one string at once: more arguments than that overflow the stack of some engines. */
-const CHUNK = 0x8000;
-
 /** @throws DOMException for what is no base64. */
 function bytesOf(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-}
-
-function base64Of(bytes: Uint8Array): string {
-  let binary = '';
-  for (let at = 0; at < bytes.length; at += CHUNK) binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
-  return btoa(binary);
 }

@@ -45,7 +45,6 @@ function valueAt(value: unknown, path: Path): unknown {
   return found;
 }
 
-
 /** The issues of a Standard Schema in this library's form. zod's say what was expected; for others their message is used. */
 export function standardIssues(issues: readonly StandardIssue[], vendor: string, input: Json): readonly Issue[] {
   if (issues.length === 0) return [{ path: [], message: expectedGot('an input that the schema accepts', 'one that it refuses without a reason') }];

@@ -23,10 +23,10 @@ export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolS
 /** The options of `defineTool`. The output schema stands beside `Result` for what says nothing itself, such as `new Promise`. */
 type Definable<In extends ToolSchema, Out extends ToolSchema, Name extends string, Result, Context> = ToolOptions<In, Out, Context> & {
   readonly name: Name;
-} & Work<Execute<InputOf<In>, Result | SchemaInput<Out>, Context>>;
+} & ExecuteOption<Execute<InputOf<In>, Result | SchemaInput<Out>, Context>>;
 
 /** The work of a tool, or what says that it is done elsewhere. */
-type Work<E> = { readonly execute: E } | ({ readonly execute?: E } & ({ readonly manual: true } | Required<Pick<ToolOptions, 'providers'>> | Required<Pick<ToolOptions, 'handlerRef'>>));
+type ExecuteOption<E> = { readonly execute: E } | ({ readonly execute?: E } & ({ readonly manual: true } | Required<Pick<ToolOptions, 'providers'>> | Required<Pick<ToolOptions, 'handlerRef'>>));
 
 /** A tool as registries hold it: its resolved metadata, and the definition it comes from. */
 export interface ToolEntry extends ToolMetadata {

@@ -62,7 +62,6 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   return typeof standard === 'object' && standard !== null && typeof standard.validate === 'function';
 }
 
-
 /** The draft in which schemas are shown to models and clients. */
 const TARGET = 'draft-2020-12';
 

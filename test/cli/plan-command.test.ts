@@ -65,7 +65,7 @@ describe('tooldex plan', () => {
     const { code, out, err } = await plan([{ name: 3 }, read('a'), { name: 'x', arguments: {} }, 'read_file', { id: '', name: 'x' }], ['--run', '--yes']);
     expect([code, out]).toEqual([2, '']);
     for (const place of ['[0].name: Expected a string, got 3.', '[2]: Expected a known option, got "arguments".', '[3]: Expected an object', '[4].id: Expected at least 1']) expect(err).toContain(place);
-    expect((await plan([{ id: 'a', name: 'x' }, { id: 'a', name: 'x' }])).err).toContain('[1].id: expected an id that no other call has');
+    expect((await plan([{ id: 'a', name: 'x' }, { id: 'a', name: 'x' }])).err).toContain('[1].id: Expected an id that no other call has');
     for (const wrong of ['{}', '[', '', '"read_file"', JSON.stringify(Array.from({ length: 1_001 }, () => read('a')))]) expect([wrong.slice(0, 20), (await plan(wrong)).code]).toEqual([wrong.slice(0, 20), 2]);
     expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain('Expected at most 4194304 bytes');
   });

@@ -56,7 +56,7 @@ export function readCalls(data: unknown): readonly ToolCall[] {
   for (const [position, { id }] of calls.entries()) {
     const first = firstOf.get(id);
     if (first === undefined) firstOf.set(id, position);
-    else issues.push({ path: [position, 'id'], message: `expected an id that no other call has, got ${JSON.stringify(id)}, which is that of call ${first}` });
+    else issues.push({ path: [position, 'id'], message: expectedGot('an id that no other call has', `${JSON.stringify(id)}, which is that of call ${first}`) });
   }
   if (issues.length === 0) return calls;
   throw refusal('Expected a list of calls as [{"name": "…", "input": {…}}], got what is refused (positions count from 0)', issues);

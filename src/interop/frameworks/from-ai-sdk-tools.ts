@@ -102,5 +102,5 @@ function readSchema(schema: unknown, name: string): ToolSchema {
 /** Returns the list that an error of zod carries; the message of any other may repeat the whole input. */
 function issuesOf(error: unknown): readonly StandardIssue[] {
   const issues: unknown = typeof error === 'object' && error !== null ? (error as { issues?: unknown }).issues : undefined;
-  return Array.isArray(issues) ? (issues as StandardIssue[]) : [{ message: 'expected an input that the schema accepts' }];
+  return Array.isArray(issues) ? (issues as StandardIssue[]) : [{ message: 'Change the input.' }];
 }
