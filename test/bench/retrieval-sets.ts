@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { defineTool, type ToolDefinition } from '../../src/index.js';
+import type { ToolDefinition } from '../../src/index.js';
 import { definitionOf as define } from '../../src/tool/tool-definition.js';
 
 const FOLDER = resolve(import.meta.dirname, '../../../shared/bench');

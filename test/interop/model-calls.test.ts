@@ -94,7 +94,7 @@ describe('the answers to a model', () => {
   it('exist for every status: services refuse a conversation with an open call', () => {
     const open = [{ status: 'error', message: 'broke' }, { status: 'denied', reason: 'read-only' }, { status: 'approval_required', pending: { reason: 'It writes' } }, { status: 'manual' }, { status: 'ask_user', question: 'Which?' }].map((each) => toAnthropicTools(tools).toMessages([outcome(each)])[0]!.content[0]!);
     for (const each of open) expect(each.is_error).toBe(true);
-    expect(open.map(({ content }) => content).join('\n')).toMatch(/broke\nread was not run: read-only\. .*\nread was not run yet: this call needs approval\. It writes\. .*\nread is answered by a user or another program.*\nread asks the user: Which\?/);
+    expect(open.map(({ content }) => content as string).join('\n')).toMatch(/broke\nread was not run: read-only\. .*\nread was not run yet: this call needs approval\. It writes\. .*\nread is answered by a user or another program.*\nread asks the user: Which\?/);
   });
 
   it('are none where nothing was called', () => {
