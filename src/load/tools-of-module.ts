@@ -140,6 +140,6 @@ function partsOf(value: object): Iterable<unknown> | undefined {
   if (Array.isArray(value) || value instanceof Set || isRegistry(value)) return value as Iterable<unknown>;
   if (value instanceof Map) return value.values();
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
-  if (Object.hasOwn(value, '__esModule') || Object.prototype.toString.call(value) === '[object Module]') return Object.values(value) as unknown[];
+  if (Object.hasOwn(value, '__esModule') || Object.prototype.toString.call(value) === '[object Module]') return Object.values(value);
   return Object.values(Object.getOwnPropertyDescriptors(value)).map((each) => each.value as unknown);
 }
