@@ -86,8 +86,11 @@ interface Read<Value = unknown> {
   readonly issues: readonly Issue[];
 }
 
-/** The way in which a place counts: as itself, as a part of one of several branches, or as the result of a transform. */
-type Mode = 'alone' | 'branch' | 'made';
+/** The way in which a place counts: as itself, as a part of one of several branches, as the result of a transform, or in a definition copied for one. */
+type Mode = 'alone' | 'branch' | 'made' | 'copied';
+
+/** Places that are named: a schema with an id that is used many times has each of its own as often. */
+const MOST_ISSUES = 100;
 
 // The path of an issue has neither these, `allOf` and `properties` nor the name of a definition: zod writes them, not the schema's author.
 const UNIONS: ReadonlySet<string> = new Set(['anyOf', 'oneOf']);
@@ -98,7 +101,7 @@ const PARTS: ReadonlySet<string> = new Set(['allOf', 'prefixItems', 'items', 'ad
 class MarkedSchema {
   readonly #root: Json;
   readonly #definitions: Json;
-  readonly #read = new Map<string, Read | 'open'>();
+  readonly #known: Readonly<Record<Mode, Map<unknown, Read | 'open'>>> = { alone: new Map(), branch: new Map(), made: new Map(), copied: new Map() };
 
   constructor({ $defs, definitions, ...root }: Json) {
     this.#root = root;
@@ -115,7 +118,7 @@ class MarkedSchema {
       const [, keyword, name] = referenceOf(node as Json);
       if (name !== undefined && name in this.#definitions && !(name in used)) {
         place = keyword!;
-        use((used[name] = this.#definition((node as Json)['$ref'] as string, name, 'branch').json));
+        use((used[name] = this.#node(this.#definitions[name], 'branch').json));
       }
       Object.values(node).forEach(use);
     };
@@ -123,12 +126,22 @@ class MarkedSchema {
     return { json: Object.keys(used).length === 0 ? json : { ...json, [place]: used }, issues };
   }
 
+  /** Reads a schema once in each mode. One that holds itself is met if the rest of it is. */
   #node(node: unknown, mode: Mode): Read {
-    if (!isPlainObject(node)) return { json: node, issues: [] };
+    const known = this.#known[mode].get(node);
+    if (known !== undefined) return known === 'open' ? { json: {}, issues: [] } : known;
+    this.#known[mode].set(node, 'open');
+    const { json, issues } = isPlainObject(node) ? this.#schema(node, mode) : { json: node, issues: [] };
+    const read = { json, issues: issues.slice(0, MOST_ISSUES) };
+    this.#known[mode].set(node, read);
+    return read;
+  }
+
+  #schema(node: Json, mode: Mode): Read {
     const { [UNMET]: unmet, [MADE]: isMade, ...schema } = node;
-    if (isMade === true && mode !== 'made') return { json: this.#node(node, 'made').json, issues: [] };
-    const [reference, , name] = referenceOf(schema);
-    if (name !== undefined && name in this.#definitions) return this.#reference(schema, reference!, name, mode);
+    if (isMade === true && (mode === 'alone' || mode === 'branch')) return { json: this.#node(node, 'made').json, issues: [] };
+    const [, , name] = referenceOf(schema);
+    if (name !== undefined && name in this.#definitions) return this.#reference(schema, name, mode);
     const issues: Issue[] = [];
     if (typeof unmet === 'string' && unmet !== 'never' && !(unmet === 'custom' && isDescribed(schema))) issues.push(issueOf(unmet));
     const json: Record<string, unknown> = {};
@@ -179,22 +192,13 @@ class MarkedSchema {
   }
 
   /** Reads a reference as what it names. What a transform makes of a definition that no JSON meets has its own copy. */
-  #reference(schema: Json, reference: string, name: string, mode: Mode): Read {
-    if (mode !== 'made') return { json: schema, issues: this.#definition(reference, name, mode).issues };
-    if (this.#definition(reference, name, 'alone').issues.length === 0) return { json: schema, issues: [] };
+  #reference(schema: Json, name: string, mode: Mode): Read {
+    const definition = this.#definitions[name];
+    if (mode === 'alone' || mode === 'branch') return { json: schema, issues: this.#node(definition, mode).issues };
+    const { issues } = this.#node(definition, 'alone');
+    if (issues.length === 0) return { json: schema, issues };
     const { $ref, ...remarks } = schema;
-    const { json, issues } = this.#definition(reference, name, mode);
-    return { json: { ...(json as Json), ...remarks }, issues };
-  }
-
-  #definition(reference: string, name: string, mode: Mode): Read {
-    const key = `${mode} ${reference}`;
-    const known = this.#read.get(key);
-    if (known !== undefined) return known === 'open' ? { json: {}, issues: [] } : known;
-    this.#read.set(key, 'open');
-    const read = this.#node(this.#definitions[name], mode);
-    this.#read.set(key, read);
-    return read;
+    return { json: mode === 'copied' ? remarks : { ...(this.#node(definition, 'copied').json as Json), ...remarks }, issues };
   }
 }
 

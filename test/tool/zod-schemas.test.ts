@@ -132,6 +132,15 @@ describe('an input schema that no model can meet', () => {
     expect(refused(node).map(({ path }) => path.slice(1))).toEqual([['at']]);
   });
 
+  it('is told in short time, and with at most 100 places, however often its parts are used', () => {
+    let used: z.ZodType = z.object({ at: z.date() }).meta({ id: 'Level0' });
+    for (let level = 1; level < 30; level++) used = z.object({ a: used, b: used }).meta({ id: `Level${level}` });
+    expect(refused(z.object({ used })).length).toBe(100);
+    let union: z.ZodType = z.union([z.string(), z.bigint()]);
+    for (let level = 1; level < 30; level++) union = z.union([union, z.date()]);
+    expect(declared({ union, made: z.preprocess((value) => value, used) })).toMatchObject({ union: text });
+  });
+
   it('names fields that are called like keywords', () => {
     const issues = refused(z.object({ properties: z.date(), anyOf: z.date(), default: z.object({ $defs: z.date() }) }));
     expect(issues.map(({ path }) => path.slice(1))).toEqual([['properties'], ['anyOf'], ['default', '$defs']]);
