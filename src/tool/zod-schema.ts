@@ -13,15 +13,25 @@ type Json = Readonly<Record<string, unknown>>;
  * branches of a union that no JSON meets are left out, with the optional fields of its other branches that none meets,
  * and nothing is demanded of what a `z.preprocess` makes itself.
  *
- * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value meets, with the way out.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value meets, with the way out; TypeError
+ * for two schemas with one id.
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
   const override = ({ zodSchema, jsonSchema }: { readonly zodSchema: $ZodType; readonly jsonSchema: object }) => mark(zodSchema._zod.def, jsonSchema as Record<string, unknown>);
-  const json = toJSONSchema(schema, { target, io: side, unrepresentable: 'any', ...(side === 'input' && { override }) }) as Json;
+  const json = converted(() => toJSONSchema(schema, { target, io: side, unrepresentable: 'any', ...(side === 'input' && { override }) }) as Json);
   if (side === 'output') return json;
   const { json: met, issues } = new MarkedSchema(json).read();
   if (issues.length > 0) throw new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
   return met;
+}
+
+function converted(convert: () => Json): Json {
+  try {
+    return convert();
+  } catch (error) {
+    const id = /^Duplicate schema id (".*?")/.exec((error as Partial<Error> | null)?.message ?? '')?.[1];
+    throw id === undefined ? error : new TypeError(`one schema with the id ${id}, got two. Give one of them another id`);
+  }
 }
 
 /** The parts of a zod schema's definition that say how it treats JSON. */

@@ -141,6 +141,11 @@ describe('an input schema that no model can meet', () => {
     expect(declared({ union, made: z.preprocess((value) => value, used) })).toMatchObject({ union: text });
   });
 
+  it('is refused when two of its parts have one id', () => {
+    const schema = z.object({ a: z.string().meta({ id: 'Twice' }), b: z.number().meta({ id: 'Twice' }) });
+    expect(refused(schema)).toEqual([{ path: ['inputSchema'], message: 'Expected one schema with the id "Twice", got two. Give one of them another id.' }]);
+  });
+
   it('names fields that are called like keywords', () => {
     const issues = refused(z.object({ properties: z.date(), anyOf: z.date(), default: z.object({ $defs: z.date() }) }));
     expect(issues.map(({ path }) => path.slice(1))).toEqual([['properties'], ['anyOf'], ['default', '$defs']]);
