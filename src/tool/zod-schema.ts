@@ -18,7 +18,7 @@ type Json = Readonly<Record<string, unknown>>;
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
   const override = ({ zodSchema, jsonSchema }: { readonly zodSchema: $ZodType; readonly jsonSchema: object }) => mark(zodSchema._zod.def, jsonSchema as Record<string, unknown>);
-  const json = converted(() => toJSONSchema(schema, { target, io: side, unrepresentable: 'any', ...(side === 'input' && { override }) }) as Json);
+  const json = converted(() => toJSONSchema(schema, { target, io: side, unrepresentable: 'any', ...(side === 'input' && { override }) }));
   if (side === 'output') return json;
   const { json: met, issues } = new MarkedSchema(json).read();
   if (issues.length > 0) throw new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
