@@ -23,7 +23,12 @@ export interface Refusal {
 export interface Admitted {
   readonly ok: true;
   readonly principal?: string;
+  /** The scopes of the token. */
+  readonly scopes?: readonly string[];
 }
+
+/** The path that says that a server is alive, to everybody: without a token, and under any name, since probes ask by address. */
+export const LIVENESS_PATH = '/healthz';
 
 /** Finds out who sends a request. */
 export type Authenticate = (request: GuardedRequest) => Admitted | Refusal | Promise<Admitted | Refusal>;
@@ -99,10 +104,15 @@ export const tokenField = secret<string>('16 to 4096 visible ASCII characters', 
 export function bearerToken(token: string): Authenticate {
   const expected = digest(token);
   return ({ headers }) => {
-    const given = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+    const given = bearerOf({ headers });
     if (timingSafeEqual(digest(given ?? ''), expected) && given !== undefined) return ADMITTED;
     return refusal(401, 'UNAUTHORIZED', `Expected \`Authorization: Bearer\` with the token of this server, got ${given === undefined ? 'none' : 'another token'}. Send the token that the server was started with.`, { 'www-authenticate': 'Bearer realm="tooldex"' });
   };
+}
+
+/** Returns the bearer token of a request. */
+export function bearerOf({ headers }: Pick<GuardedRequest, 'headers'>): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
 
 export function refusal(status: number, code: Refusal['code'], message: string, headers: Refusal['headers'] = {}): Refusal {
@@ -113,10 +123,16 @@ const CLOSE = Object.freeze({ connection: 'close' });
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
   if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
+  return origin === `http://${host}` || origin === `https://${host}` || isListed(origin, allowed);
+}
+
+/** Returns true for an origin that is listed, and for a page of a host that is. */
+export function isListed(origin: string, allowed: ReadonlySet<string>): boolean {
+  if (allowed.has(origin)) return true;
+  if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
   const { protocol, hostname } = new URL(origin);
   // An allowed host stands for its web pages, not for programs that call their windows `tauri://localhost`.
-  const isPage = protocol === 'http:' || protocol === 'https:';
-  return origin === `http://${host}` || origin === `https://${host}` || allowed.has(origin) || (isPage && allowed.has(hostname));
+  return (protocol === 'http:' || protocol === 'https:') && allowed.has(hostname);
 }
 
 function digest(text: string): Buffer {

@@ -8,7 +8,9 @@ import { expectedGot, invalidArgument, suggestNames } from '../core/issues.js';
 import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
-import { bearerToken, createGuard, hasBody, tokenField, type GuardedRequest } from '../host/request-guard.js';
+import { createCors } from '../host/cors.js';
+import { bearerToken, createGuard, hasBody, LIVENESS_PATH, tokenField, type GuardedRequest } from '../host/request-guard.js';
+import { createVerifiedTokens, verifyFields, type ProtectedResource, type VerifyToken } from '../host/verified-tokens.js';
 import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
 import { contentAnswer, errorAnswer, sendAnswer, taggedAnswer, type Answer, type AnswerHeaders, type Conditions, type WireError } from './answers/answer.js';
 import { ToolJson } from './answers/tool-json.js';
@@ -29,6 +31,10 @@ import { toolRoute, toolsRoute } from './routes/tool-routes.js';
    * open. @default open to all
    */
   readonly auth?: { readonly token: string };
+  /** Checks the tokens of clients, in place of `auth`: gives who sends one, or `undefined` to refuse it. @default none is asked for */
+  readonly verify?: VerifyToken;
+  /** Tells clients where to get a token (RFC 9728), beside `verify`. @default its address alone */
+  readonly resource?: ProtectedResource;
   /** The host names under which the catalogue is asked for, without port. @default localhost, 127.0.0.1, [::1] */
   readonly allowedHosts?: readonly string[];
   /** The origins of other sites whose scripts may read answers, such as `https://tools.example`. @default none */
@@ -48,6 +54,7 @@ export const sharedFields = {
   page: z.boolean().default(true),
   maxListeners: wholeBetween(0, 10_000).default(32),
   lintRules: lintRulesField(),
+  ...verifyFields,
   clock: clock().default(systemClock),
 };
 
@@ -56,7 +63,7 @@ const discoveryOptions = z.strictObject({
   allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
   // The whole value may be a token given in the wrong place, so no message shows it.
   auth: secret<{ readonly token: string }>('an object { token } with 16 to 4096 visible ASCII characters', (value) => z.strictObject({ token: tokenField }).safeParse(value).success, 'Make them with `openssl rand -hex 32`.').optional(),
-} satisfies FieldsOf<DiscoveryOptions>);
+} satisfies FieldsOf<DiscoveryOptions>).refine(({ auth, verify }) => auth === undefined || verify === undefined, 'either a token or verify');
 
 /** Bytes of a request's address. */
 const LONGEST_URL = 8_192;
@@ -87,24 +94,26 @@ export interface DiscoveryApp {
 export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): DiscoveryApp {
   const isCapabilityRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
   if (!isCapabilityRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
-  const { auth, allowedHosts, allowedOrigins, page, maxListeners, lintRules, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
-  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth && bearerToken(auth.token) });
+  const { auth, verify, resource = {}, allowedHosts, allowedOrigins, page, maxListeners, lintRules, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
+  const tokens = verify && createVerifiedTokens(verify, resource, '');
+  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth ? bearerToken(auth.token) : tokens?.authenticate });
+  const cors = createCors({ allowedOrigins, methods: ALLOW, requestHeaders: 'authorization, if-none-match', exposedHeaders: 'etag, www-authenticate' });
   const tools = new ToolJson();
   const routes: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute(capabilities, lintRules), healthRoute];
   const events = new EventStream(capabilities, clock, maxListeners);
-  const description = JSON.stringify(openApiOf(routes, { needsToken: auth !== undefined }));
+  const description = JSON.stringify(openApiOf(routes, { needsToken: auth !== undefined || verify !== undefined }));
 
   const app = new Hono();
   const answerTo = async (request: Request, answer: (conditions: Conditions) => Answer | Promise<Answer>, isOpen: boolean): Promise<Answer> => {
-    const cors = corsHeaders(request, allowedOrigins);
-    const preflight = isPreflight(request, cors);
-    const admission = await guard(request, { isOpen: isOpen || preflight });
-    if (!admission.ok) return errorAnswer(admission.status, { code: admission.code, message: admission.message }, { ...cors, ...admission.headers });
-    if (preflight) return { status: 204, headers: { ...cors, ...PREFLIGHT }, body: null };
+    const headers = cors.headersOf(request);
+    const preflight = cors.preflightOf(request);
+    const admission = await guard(request, { isOpen: isOpen || preflight !== undefined });
+    if (!admission.ok) return errorAnswer(admission.status, { code: admission.code, message: admission.message }, { ...headers, ...admission.headers });
+    if (preflight !== undefined) return { status: 204, headers: preflight, body: null };
     try {
-      return refuseUnreadable(request, cors) ?? (await answer({ ifNoneMatch: request.headers.get('if-none-match') ?? undefined, extra: cors }));
+      return refuseUnreadable(request, headers) ?? (await answer({ ifNoneMatch: request.headers.get('if-none-match') ?? undefined, extra: headers }));
     } catch (error) {
-      return refusalOf(error, cors);
+      return refusalOf(error, headers);
     }
   };
   const guarded =
@@ -131,23 +140,10 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
   });
   app.get('/events', listen);
   for (const { path, type, body, etag } of page ? PAGE_FILES : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
+  app.get(LIVENESS_PATH, () => new Response('ok'));
+  if (tokens !== undefined) app.get('/.well-known/oauth-protected-resource', guarded((context, conditions) => contentAnswer(JSON.stringify(tokens.metadataFor(context.req.raw)), conditions), { isOpen: true }));
   app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.` }, extra)));
   return app;
-}
-
-const NO_HEADERS: AnswerHeaders = Object.freeze({});
-const VARY: AnswerHeaders = Object.freeze({ vary: 'origin' });
-const PREFLIGHT: AnswerHeaders = Object.freeze({ 'access-control-allow-methods': ALLOW, 'access-control-allow-headers': 'authorization, if-none-match', 'access-control-max-age': '600' });
-
-/** Returns the headers with which scripts of other sites may read an answer; none if no site is allowed. */
-function corsHeaders({ headers }: GuardedRequest, allowedOrigins: readonly string[]): AnswerHeaders {
-  if (allowedOrigins.length === 0) return NO_HEADERS;
-  const origin = headers.get('origin');
-  return origin !== null && allowedOrigins.includes(origin) ? { ...VARY, 'access-control-allow-origin': origin, 'access-control-expose-headers': 'etag' } : VARY;
-}
-
-function isPreflight({ method, headers }: GuardedRequest, cors: AnswerHeaders): boolean {
-  return method === 'OPTIONS' && 'access-control-allow-origin' in cors && headers.get('access-control-request-method') !== null;
 }
 
 /** The largest number of personas named in an error. */

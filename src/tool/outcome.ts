@@ -57,7 +57,7 @@ function plainDetails(details: Readonly<Record<string, unknown>>): Readonly<Reco
  * Asks the user for the call's result: free text, or one of the texts in `options`.
  *
  * With `{ choices, multiple, allowOther, timeoutMs }` choices may have labels, several of them may be taken, other
- * answers may be allowed, and the wait may end.
+ * answers may be allowed, and the wait may end. With `{ form }` the answer is an object of several fields.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */

@@ -1,12 +1,20 @@
 import { z } from 'zod';
 import { checkOptions, milliseconds, once, text, type FieldsOf } from '../core/options.js';
-import { cloneFrozen, describeValue } from '../core/plain-data.js';
-import { expectedGot } from '../core/issues.js';
+import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
+import { expectedGot, formatIssues } from '../core/issues.js';
+import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 
 /** One of the answers a question offers: the value is the answer, the label is what the user reads. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
+}
+
+/** A form to fill in, as a JSON Schema of an object: its fields are texts, numbers, booleans, or lists of choices, as MCP has them. */
+export interface QuestionForm {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, { readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'array'; readonly [keyword: string]: unknown }>>;
+  readonly required?: readonly string[];
 }
 
 /** A question to the user as plain data. */
@@ -20,6 +28,8 @@ export interface Question {
   readonly multiple?: boolean;
   /** Accepts an answer that is none of the choices, too. */
   readonly allowOther?: boolean;
+  /** Asks for an object of these fields, in place of one answer. */
+  readonly form?: QuestionForm;
   /** The time for which an answer is awaited. */
   readonly timeoutMs?: number;
 }
@@ -32,11 +42,28 @@ export interface AskUserOptions {
   readonly multiple?: boolean;
   /** Accepts an answer that is none of the choices, too. @default false */
   readonly allowOther?: boolean;
+  /** Asks for an object of these fields; missing ones get their `default`. @default one answer is asked for */
+  readonly form?: QuestionForm;
   /**
    * The time for which an answer is awaited; then the call fails, and the model reads that there was no answer.
    * @default without end
    */
   readonly timeoutMs?: number;
+}
+
+const FIELD_TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
+const formField = () => z.custom<QuestionForm>(isForm, 'a JSON Schema of an object whose fields are of the type string, number, integer, boolean, or array with items');
+
+function isForm(value: unknown): boolean {
+  if (!isPlainObject(value) || value['type'] !== 'object' || !isPlainObject(value['properties'])) return false;
+  const isFlat = (field: unknown) => isPlainObject(field) && FIELD_TYPES.includes(field['type']) && (field['type'] !== 'array' || isPlainObject(field['items']));
+  if (!Object.values(value['properties']).every(isFlat)) return false;
+  try {
+    compileJsonSchema(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const choice = () => z.union([text(), z.strictObject({ value: text(), label: text().optional() })], 'a text or { value, label }');
@@ -45,8 +72,10 @@ const OPTIONS = once(() => z
     choices: z.array(choice()).min(1).refine((choices) => new Set(choices.flatMap(namesOf)).size === choices.flatMap(namesOf).length, 'choices of which none has a value or label of another').optional(),
     multiple: z.boolean().optional(),
     allowOther: z.boolean().optional(),
+    form: formField().optional(),
     timeoutMs: milliseconds().optional(),
   } satisfies FieldsOf<AskUserOptions>)
+  .refine(({ choices, multiple, allowOther, form }) => form === undefined || (choices ?? multiple ?? allowOther) === undefined, 'no choices, multiple or allowOther beside a form')
   .refine(({ choices, multiple }) => multiple !== true || choices !== undefined, 'choices beside multiple'));
 
 /** The fields of a question that comes from outside: another copy of the package, or a stored session. */
@@ -56,6 +85,7 @@ export const questionFields = () => ({
   choices: z.array(z.strictObject({ value: z.string(), label: z.string() })).optional(),
   multiple: z.boolean().optional(),
   allowOther: z.boolean().optional(),
+  form: formField().optional(),
   timeoutMs: z.number().min(0).optional(),
 } satisfies FieldsOf<Question>);
 
@@ -86,10 +116,11 @@ export function choicesOf({ choices, options = [] }: Question): readonly Choice[
 }
 
 /** An answer as the tool's result, or the reason why it is refused. */
-export type Answer = { readonly ok: true; readonly value: string | readonly string[] } | { readonly ok: false; readonly message: string };
+export type Answer = { readonly ok: true; readonly value: string | readonly string[] | Readonly<Record<string, Json>> } | { readonly ok: false; readonly message: string };
 
-/** Reads a user's answer: a value or label of a choice, or a list or text with commas where several may be taken. */
+/** Reads a user's answer: a value or label of a choice, a list or text with commas where several may be taken, an object or its JSON for a form. */
 export function readAnswer(question: Question, answer: unknown): Answer {
+  if (question.form !== undefined) return readForm(question.form, answer);
   const { multiple = false, allowOther = false } = question;
   const offered = choicesOf(question);
   const pick = (each: string) => (offered.find(({ value }) => value === each) ?? offered.find(({ label }) => label === each))?.value ?? (allowOther && each.trim() !== '' ? each : undefined);
@@ -105,6 +136,20 @@ export function readAnswer(question: Question, answer: unknown): Answer {
   return values.includes(undefined) ? refused : { ok: true, value: Object.freeze([...new Set(values as string[])]) };
 }
 
+function readForm(form: QuestionForm, answer: unknown): Answer {
+  let given = answer;
+  try {
+    if (typeof answer === 'string') given = JSON.parse(answer);
+  } catch {
+    // It is refused as a text.
+  }
+  if (!isPlainObject(given)) return { ok: false, message: expectedGot(`an object with the fields ${Object.keys(form.properties).join(', ')} as the answer`, describeValue(answer)) };
+  const defaults = Object.entries(form.properties).flatMap(([name, field]) => (field['default'] === undefined ? [] : [[name, field['default']] as const]));
+  const value = cloneFrozen({ ...Object.fromEntries(defaults), ...given }) as Readonly<Record<string, Json>>;
+  const issues = compileJsonSchema(form).check(value);
+  return issues.length === 0 ? { ok: true, value } : { ok: false, message: formatIssues(issues) };
+}
+
 /** Returns the answers that a question takes: `one of "a", "b"`. */
 function answerWords(question: Question): string {
   const offered = choicesOf(question);
@@ -115,6 +160,7 @@ function answerWords(question: Question): string {
 
 /** Returns the choices as a model reads them behind the question: ` (one of: a, b)`; nothing if there are none. */
 export function choiceWords(question: Question): string {
+  if (question.form !== undefined) return ` (fields: ${Object.keys(question.form.properties).join(', ')})`;
   const offered = choicesOf(question);
   if (offered.length === 0) return '';
   const shown = offered.map(({ value, label }) => (value === label ? value : `${value} (${label})`)).join(', ');

@@ -24,6 +24,18 @@ registry.registerAll([
       return name;
     },
   }),
+  defineTool({
+    ...reads,
+    name: 'prints',
+    description: 'Prints while it works',
+    inputSchema: z.object({}),
+    execute: () => {
+      console.log('printed by console.log');
+      process.stdout.write('printed on stdout\n');
+      console.error('printed by console.error');
+      return 'printed';
+    },
+  }),
   defineTool({ ...reads, name: 'release', description: 'Lets tools grow', inputSchema: z.object({}), execute: () => release() }),
   defineTool({
     ...reads,

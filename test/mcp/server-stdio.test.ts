@@ -53,4 +53,22 @@ describe('a program that serves on its standard streams', () => {
     const [code] = (await once(child, 'exit')) as [number];
     expect(code).toBe(0);
   });
+
+  it('prints what its tools print on standard error, so that its clients read messages alone', async () => {
+    const child = spawn(process.execPath, ARGUMENTS, { cwd: ROOT, stdio: 'pipe' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const [out, err] = [signalled<string>(), signalled<string>()];
+    for (const [stream, whole] of [[child.stdout, out], [child.stderr, err]] as const) {
+      let text = '';
+      stream.on('data', (chunk: Buffer) => (text += chunk.toString())).on('end', () => whole.fire(text));
+    }
+    const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } });
+    send({ method: 'notifications/initialized' });
+    send({ id: 2, method: 'tools/call', params: { name: 'prints', arguments: {} } });
+    child.stdout.on('data', (chunk: Buffer) => void (chunk.includes('"id":2') && child.stdin.end()));
+    const messages = (await out.fired).trim().split('\n').map((line) => JSON.parse(line) as { readonly id?: number; readonly result?: object });
+    expect(messages.find(({ id }) => id === 2)).toMatchObject({ result: { content: [{ text: 'printed' }] } });
+    for (const text of ['printed by console.log', 'printed on stdout', 'printed by console.error']) expect(await err.fired).toContain(text);
+  });
 });

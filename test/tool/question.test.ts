@@ -27,8 +27,25 @@ describe('an answer', () => {
     const values = fc.uniqueArray(fc.string({ minLength: 1 }).filter((each) => each.trim() !== ''), { minLength: 1, maxLength: 5 });
     fc.assert(fc.property(values, fc.boolean(), fc.oneof(fc.anything(), fc.string(), fc.array(fc.string())), (offered, multiple, answer) => {
       const read = readAnswer(question({ choices: offered, multiple }), answer);
-      return !read.ok || [read.value].flat().every((each) => offered.includes(each));
+      return !read.ok || [read.value].flat().every((each) => offered.includes(each as string));
     }));
+  });
+
+  it('to a form is an object of its fields, as such or as JSON, with defaults for what is missing', () => {
+    const form = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 }, tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } } }, required: ['name'] } as const;
+    const asked = question({ form });
+    for (const answer of [{ name: 'Ada' }, '{"name":"Ada"}']) expect(valueOf(asked, answer)).toEqual({ name: 'Ada', age: 30 });
+    expect(valueOf(asked, { name: 'Ada', age: 5, tags: ['a'] })).toEqual({ name: 'Ada', age: 5, tags: ['a'] });
+    for (const answer of [{}, { name: 5 }, { name: 'Ada', tags: ['c'] }, 'Ada', ['Ada'], null]) expect(valueOf(asked, answer)).toBe('refused');
+    expect(readAnswer(asked, 'Ada')).toEqual({ ok: false, message: 'Expected an object with the fields name, age, tags as the answer, got "Ada".' });
+    expect(choiceWords(asked)).toBe(' (fields: name, age, tags)');
+  });
+
+  it('to a form is asked for flat fields only, and nothing beside the form', () => {
+    for (const form of [{ type: 'string' }, { type: 'object' }, { type: 'object', properties: { a: { type: 'object' } } }, { type: 'object', properties: { a: { type: 'array' } } }, { type: 'object', properties: { a: { type: 'string', pattern: '(' } } }]) {
+      expect(() => question({ form: form as never })).toThrow(/form/);
+    }
+    expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(/beside a form/);
   });
 
   it('that is refused is told what is taken', () => {

@@ -3,7 +3,7 @@ import type { DryRun } from '../../execution/tool-executor.js';
 import type { Confirm, Confirmation, PendingApproval, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { unansweredText } from '../../safety/read-outcome.js';
 import { expectedGot } from '../../core/issues.js';
-import { choicesOf, readAnswer, type Question } from '../../tool/question.js';
+import { choicesOf, readAnswer, type Answer, type Question } from '../../tool/question.js';
 import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal/terminal.js';
 import { callLines, choiceLines, SHOWN_WHOLE, type ConfirmableCall } from './shown-call.js';
 
@@ -122,12 +122,12 @@ export async function answerQuestion(terminal: Dialog, turns: Turns, outcome: To
 
 function promptOf(question: Question): string {
   const count = choicesOf(question).length;
-  if (count === 0) return 'Answer: ';
+  if (count === 0) return question.form === undefined ? 'Answer: ' : `Answer as JSON with ${Object.keys(question.form.properties).join(', ')}: `;
   return `Answer (1–${count}${question.multiple === true ? ', several with commas' : ''}${question.allowOther === true ? ', or your own words' : ''}): `;
 }
 
 /** Returns the answer of a text. Answers as they stand there come before numbers, and both before words of the user's own. */
-function chosenBy(question: Question, text: string): string | readonly string[] | undefined {
+function chosenBy(question: Question, text: string): Extract<Answer, { ok: true }>['value'] | undefined {
   const offered = choicesOf(question);
   const exact = readAnswer({ ...question, allowOther: false }, text);
   if (exact.ok) return exact.value;

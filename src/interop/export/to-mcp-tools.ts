@@ -45,7 +45,8 @@ export function toMcpTools(input: ExportInput, options: ExportOptions = {}): Mcp
       name: entry.name,
       ...(title !== undefined && { title }),
       description: rendered.description,
-      inputSchema: structuredClone({ ...rendered.inputSchema, type: 'object' }),
+      // Clients read a schema by the dialect that it names; models are told none.
+      inputSchema: structuredClone({ ...(entry.inputJsonSchema['$schema'] !== undefined && { $schema: entry.inputJsonSchema['$schema'] }), ...rendered.inputSchema, type: 'object' }),
       ...(outputSchema && { outputSchema }),
       annotations,
       _meta: { 'tooldex/axes': axesOf(entry) },

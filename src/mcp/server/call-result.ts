@@ -25,9 +25,10 @@ export function errorResult(...texts: readonly string[]): CallToolResult {
   return { isError: true, content: texts.map((text) => ({ type: 'text', text })) };
 }
 
-/** Returns the user's answer to a question of a tool. It is a text or texts, and so a failure where the tool promises an object. */
+/** Returns the user's answer to a question of a tool. It is a failure where the tool promises another object. */
 export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): CallToolResult {
-  if (outputSchemaOf(entry) === undefined) return answerResult(entry, data, [{ type: 'text', text }]);
+  const schema = outputSchemaOf(entry);
+  if (schema === undefined || (isPlainObject(data) && compileJsonSchema(schema).check(data).length === 0)) return answerResult(entry, data, [{ type: 'text', text }]);
   return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${expectedGot('an object', describeValue(data))} It answered:`, text);
 }
 
@@ -84,6 +85,8 @@ export function approvalForm({ toolName, danger, reason, input }: PendingApprova
 
 /** Returns the form that asks what a tool wants to know; `refused` says why the answer before was not taken. */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
+  const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
+  if (question.form !== undefined) return form(message, question.form.properties as Form['requestedSchema']['properties'], [...(question.form.required ?? [])]);
   const choices = choicesOf(question);
   const isTitled = choices.some(({ value, label }) => value !== label);
   const titled = choices.map(({ value, label }) => ({ const: value, title: label }));
@@ -94,13 +97,13 @@ export function questionForm(toolName: string, question: Question, refused?: str
   const least = question.allowOther === true ? {} : { minItems: 1 };
   const several: Field = isTitled ? { type: 'array', title, ...least, items: { anyOf: titled } } : { type: 'array', title, ...least, items: { type: 'string', enum: values } };
   const answer = question.multiple === true ? several : one;
-  const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
   if (choices.length === 0) return form(message, { answer: text }, ['answer']);
   return question.allowOther === true ? form(message, { answer, other: { type: 'string', title: 'Another answer' } }) : form(message, { answer }, ['answer']);
 }
 
 /** Returns the answer in a form that was sent: the field of choices, and the one for others. */
-export function answerIn(form: Readonly<Record<string, unknown>>, { multiple, allowOther }: Question): unknown {
+export function answerIn(form: Readonly<Record<string, unknown>>, { multiple, allowOther, form: asked }: Question): unknown {
+  if (asked !== undefined) return form;
   const field = (name: string): unknown => (Object.hasOwn(form, name) ? form[name] : undefined);
   const [answer, other] = [field('answer'), allowOther === true ? field('other') : undefined];
   if (typeof other !== 'string' || other.trim() === '') return answer;

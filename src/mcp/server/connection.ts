@@ -1,9 +1,9 @@
-import type { CallToolResult, Implementation, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
-import { isPlainObject, type Json } from '../../core/plain-data.js';
+import type { AuthInfo, CallToolResult, Implementation, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
+import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { checkInput } from '../../tool/check-input.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { errorResult } from './call-result.js';
-import type { CheckedServerOptions, McpAuthInfo, RequestContext } from './server-options.js';
+import type { CheckedServerOptions, McpAuthInfo, McpRequestInfo, RequestContext } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
 import { canShowForms, type AskedBefore, type ServerSdk, type ToolCalls } from './tool-calls.js';
 
@@ -105,11 +105,27 @@ export class Connection {
  *
  * @param initialized how a 2025 client named itself when it connected; later ones do so in each request.
  */
-export function contextOf({ sdk, options: { context = {} } }: Pick<ConnectionParts, 'sdk' | 'options'>, request: ServerContext, initialized?: Implementation): RequestContext {
-  if (typeof context !== 'function') return context;
+export function contextOf({ sdk, options }: Pick<ConnectionParts, 'sdk' | 'options'>, request: ServerContext, initialized?: Implementation): RequestContext {
   const { http, sessionId, mcpReq: { id: requestId, envelope } } = request;
-  const authInfo = http?.authInfo as McpAuthInfo | undefined;
   const { name, version } = ((envelope as Readonly<Record<string, unknown>> | undefined)?.[sdk.CLIENT_INFO_META_KEY] ?? initialized ?? {}) as Readonly<Record<string, unknown>>;
   const client = typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
-  return context({ requestId, ...(authInfo && { authInfo }), ...(sessionId !== undefined && { sessionId }), ...(client && { client }) });
+  return givenContext(options, http?.authInfo, { requestId, ...(sessionId !== undefined && { sessionId }), ...(client && { client }) });
+}
+
+/** Returns the context that the program gives; what `verify` said of the token is part of it, and holds unless a function of the request says otherwise. */
+function givenContext({ context = {}, verify }: CheckedServerOptions, given: AuthInfo | undefined, request: McpRequestInfo): RequestContext {
+  const authInfo = given as McpAuthInfo | undefined;
+  const verified = verify === undefined || authInfo === undefined ? {} : { principal: authInfo.clientId, scopes: authInfo.scopes };
+  return typeof context === 'function' ? { ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) } : { ...context, ...verified };
+}
+
+/**
+ * Returns the key of whose request it is. Sessions, and questions that travel through clients, belong to it.
+ *
+ * It is the principal; where the program names none, the token stands for one.
+ */
+export function ownerOf(options: CheckedServerOptions, authInfo: AuthInfo | undefined): string {
+  const { principal } = givenContext(options, authInfo, { requestId: '' });
+  if (principal !== undefined) return `principal ${principal}`;
+  return authInfo === undefined ? '' : `token ${digestOf([authInfo.clientId, authInfo.token])}`;
 }

@@ -9,8 +9,9 @@ import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
 import type { RunningServer } from '../../host/listen.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { Connection, contextOf } from './connection.js';
+import { Connection, contextOf, ownerOf } from './connection.js';
 import { createHttpFace, listenHttp, type HttpFace } from './http-face.js';
+import { ownOutput } from './own-output.js';
 import { checkServerOptions, serveHttpOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
 import { ServedTools } from './served-tools.js';
 import { ToolCalls, type AskedBefore, type ServerSdk } from './tool-calls.js';
@@ -32,7 +33,8 @@ export interface McpConnection {
 /** The tools of a registry, ready to be served; nothing listens before one of these is called. */
 export interface McpToolServer {
   /**
-   * Serves one client on a pair of streams; a program that does so must print nothing else on the second.
+   * Serves one client on a pair of streams. What else is printed on standard output meanwhile, as by `console.log` of a tool,
+   * goes to standard error; on a stream that is given nothing else must be printed.
    *
    * @param streams @default standard input and output of the process
    * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
@@ -42,11 +44,12 @@ export interface McpToolServer {
   connect(transport: McpTransport): Promise<McpConnection>;
   /**
    * Answers a web request (streamable HTTP): one of an allowed host and origin, with the token where one is asked for.
+   * `/healthz` and, with `verify`, `/.well-known/oauth-protected-resource` need none.
    *
    * It can be passed around on its own.
    *
    * @param request its body may have 4 MiB.
-   * @param options `authInfo` of a token that the program has checked itself.
+   * @param options `authInfo` of a token that the program has checked itself; `verify` goes before it.
    * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
   readonly fetch: (request: Request, options?: { readonly authInfo?: McpAuthInfo }) => Promise<Response>;
@@ -55,7 +58,7 @@ export interface McpToolServer {
    *
    * Without `allowedHosts` it answers under the names of this machine for itself and under `host`.
    *
-   * @param options `port` (0 takes any that is free; 4781) and `host` ('127.0.0.1'; any but this machine's own needs `token`).
+   * @param options `port` (0 takes any that is free; 4781) and `host` ('127.0.0.1'; any but this machine's own needs `token` or `verify`).
    * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, or one that cannot be listened on;
    * `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
@@ -120,7 +123,10 @@ class ToolServer implements McpToolServer {
 
   async serveStdio({ input, output }: { readonly input?: Readable; readonly output?: Writable } = {}): Promise<McpConnection> {
     const { sdk } = await this.#start();
-    return this.connect(new sdk.StdioServerTransport(input, output));
+    const own = output === undefined ? ownOutput() : undefined;
+    const connection = await this.connect(new sdk.StdioServerTransport(input, output ?? own?.output));
+    void connection.closed.then(() => own?.release());
+    return connection;
   }
 
   async connect(transport: McpTransport): Promise<McpConnection> {
@@ -146,10 +152,10 @@ class ToolServer implements McpToolServer {
 
   async serveHttp(options: { readonly port?: number; readonly host?: string } = {}): Promise<RunningServer> {
     const { port, host } = checkOptions(serveHttpOptions, options, 'options of serveHttp');
-    const { token, allowedHosts = hostsFor(host) } = this.#options;
+    const { token, verify, allowedHosts = hostsFor(host) } = this.#options;
     const { sdk, connect } = await this.#start();
     const face = createHttpFace(sdk, { ...this.#options, allowedHosts }, connect);
-    const listening = await listenHttp(face, { port, host, needsToken: token !== undefined });
+    const listening = await listenHttp(face, { port, host, needsToken: token !== undefined || verify !== undefined });
     if (this.#closed) {
       await Promise.all([face.close(), listening.close()]);
       throw isClosed();
@@ -185,7 +191,7 @@ class ToolServer implements McpToolServer {
   async #prepare(): Promise<Started> {
     const sdk = await importServerSdk();
     const options = this.#options;
-    const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf({ sdk, options }, request).principal ?? '' });
+    const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf({ sdk, options }, request).principal ?? ownerOf(options, request.http?.authInfo) });
     const calls = new ToolCalls({ sdk, executor: this.#executor, codec, now: () => (options.clock ?? systemClock).now() });
     const parts = { sdk, options, tools: this.#tools, calls, codec };
     const connect = (lasts: boolean): Server => {

@@ -6,6 +6,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import { allowedHosts, hostOrOrigin, listenFields } from '../../host/addresses.js';
 import { tokenField } from '../../host/request-guard.js';
+import { verifyFields, type ProtectedResource, type VerifyToken } from '../../host/verified-tokens.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
@@ -25,7 +26,7 @@ export interface McpRequestInfo {
   readonly authInfo?: McpAuthInfo;
   /** The id of the session, for 2025 clients over HTTP. */
   readonly sessionId?: string;
-  /** The id of the request, unique within its connection; the client chooses it. */
+  /** The id of the request, unique within its connection; the client chooses it. It is empty where it is only asked whose session a request may use. */
   readonly requestId: string | number;
   /** The program that asks, as it names itself: to show and to log, not to trust. */
   readonly client?: { readonly name: string; readonly version: string };
@@ -64,9 +65,13 @@ export type RequestContext = CallContext & { readonly context?: unknown };
   readonly pageSize?: number;
   /** The token that web clients must send as `Authorization: Bearer <token>`; 16 or more visible characters. @default none is asked for */
   readonly token?: string;
+  /** Checks the tokens of web clients, in place of `token`: gives the principal and scopes of the call, or `undefined` to refuse it. @default none is asked for */
+  readonly verify?: VerifyToken;
+  /** Tells web clients where to get a token (RFC 9728), beside `verify`. @default its address alone */
+  readonly resource?: ProtectedResource;
   /** The host names under which `fetch` answers, without ports. @default those of this machine for itself */
   readonly allowedHosts?: readonly string[];
-  /** The pages whose scripts may ask: by host name, or by origin. @default as `allowedHosts` */
+  /** The pages whose scripts may ask, and read the answers: by host name, or by origin. @default those of `allowedHosts`, which cannot read */
   readonly allowedOrigins?: readonly string[];
   /** Sessions of 2025 clients over HTTP at the same time; the longest unused makes room. @default 256 */
   readonly maxSessions?: number;
@@ -95,6 +100,7 @@ const schema = z
     maxTools: wholeBetween(1).default(128),
     pageSize: wholeBetween(1, 1_000).default(100),
     token: tokenField.optional(),
+    ...verifyFields,
     allowedHosts: allowedHosts.optional(),
     allowedOrigins: z.array(hostOrOrigin).readonly().optional(),
     maxSessions: wholeBetween(1).default(256),
@@ -102,6 +108,7 @@ const schema = z
     onError: aFunction<(error: unknown) => void>().optional(),
     clock: withMethods<Clock>('a clock', 'after').optional(),
   } satisfies FieldsOf<McpServerOptions>)
+  .refine(({ token, verify }) => token === undefined || verify === undefined, 'either a token or verify')
   .superRefine((options, context) => {
     if (options.executor === undefined) return;
     for (const option of ['policy', 'store'] as const) {

@@ -114,8 +114,8 @@ export class ToolCalls {
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
     }
     if (outcome.status === 'ask_user') {
-      const { question, options, choices, multiple, allowOther, pending: { expiresAt } } = outcome;
-      const asked: Question = { question, ...(options && { options }), ...(choices && { choices }), ...(multiple && { multiple }), ...(allowOther && { allowOther }) };
+      const { question, options, choices, multiple, allowOther, form, pending: { expiresAt } } = outcome;
+      const asked: Question = { question, ...(options && { options }), ...(choices && { choices }), ...(multiple && { multiple }), ...(allowOther && { allowOther }), ...(form && { form }) };
       return this.#ask(questionForm(entry.name, asked), { kind: 'question', toolName: entry.name, inputDigest: digestOf(input), question: asked, ...(expiresAt !== undefined && { expiresAt }), times: 1 }, request);
     }
     return outcomeResult(entry, outcome);

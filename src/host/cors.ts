@@ -1,0 +1,40 @@
+import { isListed, type GuardedRequest } from './request-guard.js';
+
+type Headers = Readonly<Record<string, string>>;
+
+interface CorsOptions {
+  /** The origins whose scripts may read answers, or host names for all origins of a host. */
+  readonly allowedOrigins: readonly string[];
+  readonly methods: string;
+  readonly requestHeaders: string;
+  /** The headers of answers that scripts may read. */
+  readonly exposedHeaders: string;
+}
+
+/** The headers with which browsers let scripts of other sites ask, and read answers. */
+export interface Cors {
+  /** Returns the headers of every answer to a request; none if no site is allowed. */
+  headersOf(request: GuardedRequest): Headers;
+  /** Returns the headers of the answer to a browser that asks first, and `undefined` for all other requests. */
+  preflightOf(request: GuardedRequest): Headers | undefined;
+}
+
+const NONE: Headers = Object.freeze({});
+const VARY: Headers = Object.freeze({ vary: 'origin' });
+
+export function createCors({ allowedOrigins, methods, requestHeaders, exposedHeaders }: CorsOptions): Cors {
+  const allowed = new Set(allowedOrigins);
+  const headersOf = ({ headers }: GuardedRequest): Headers => {
+    if (allowed.size === 0) return NONE;
+    const origin = headers.get('origin');
+    return origin !== null && isListed(origin, allowed) ? { ...VARY, 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders } : VARY;
+  };
+  return {
+    headersOf,
+    preflightOf: (request) => {
+      const headers = headersOf(request);
+      if (request.method !== 'OPTIONS' || !('access-control-allow-origin' in headers) || request.headers.get('access-control-request-method') === null) return undefined;
+      return { ...headers, 'access-control-allow-methods': methods, 'access-control-allow-headers': requestHeaders, 'access-control-max-age': '600' };
+    },
+  };
+}

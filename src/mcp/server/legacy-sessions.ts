@@ -1,0 +1,188 @@
+import type { AuthInfo, EventStore, JSONRPCMessage, Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import type { ServerSdk } from './tool-calls.js';
+
+/** Milliseconds after which a client whose stream broke comes back for the rest. */
+const RETRY_MS = 1_000;
+
+interface LegacySessionsOptions {
+  readonly sdk: ServerSdk;
+  /** Makes the server of a new session. */
+  readonly connect: () => Server;
+  readonly maxSessions: number;
+  readonly idleMs: number;
+  readonly clock: Clock;
+}
+
+/** Who sends a request, and what its tools are told of that. */
+interface Sender {
+  /** The key of the principal: a session belongs to the one that opened it. */
+  readonly owner: string;
+  readonly authInfo?: AuthInfo;
+}
+
+interface Session {
+  readonly owner: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: Server;
+  /** Streams that the client reads: calls that run, and the one on which it is told of changes. */
+  streams: number;
+  usedAt: number;
+}
+
+/**
+ * The sessions of clients of 2025 over HTTP, bounded in number and idle time.
+ *
+ * A session is used by the principal that opened it alone: to all others its id is unknown, for calls, answers and
+ * streams alike. Only sessions without an open stream are forgotten; when all are in use, a new client is asked to come
+ * again. A client whose session was forgotten gets a 404, as the protocol has it, and starts again.
+ */
+export class LegacySessions {
+  readonly #options: LegacySessionsOptions;
+  /** The longest unused first. */
+  readonly #sessions = new Map<string, Session>();
+  /** The number of sessions that are being opened: they count as well, or many at once would pass the bound. */
+  #opening = 0;
+  #closed = false;
+
+  constructor(options: LegacySessionsOptions) {
+    this.#options = options;
+  }
+
+  async answer(request: Request, sender: Sender): Promise<Response> {
+    const id = request.headers.get('mcp-session-id');
+    if (id === null) return this.#open(request, sender);
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.owner !== sender.owner) return rpcRefusal('Expected the id of an open session, got another. Start a new one with initialize.', 404);
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    session.usedAt = this.#options.clock.elapsed();
+    return this.#counted(session, await session.transport.handleRequest(this.#asNegotiated(session, request), optionsOf(sender)));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
+    this.#sessions.clear();
+  }
+
+  async #open(request: Request, sender: Sender): Promise<Response> {
+    const { maxSessions } = this.#options;
+    this.#opening += 1;
+    try {
+      await this.#forgetUnused();
+      if (this.#sessions.size + this.#opening > maxSessions) return rpcRefusal(`Expected fewer than ${maxSessions} sessions, got so many in use. Try again later.`, 503);
+      return await this.#start(request, sender);
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  async #start(request: Request, sender: Sender): Promise<Response> {
+    const { sdk, connect } = this.#options;
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, eventStore: new RecentEvents(), retryInterval: RETRY_MS });
+    const server = connect();
+    await server.connect(transport);
+    const response = await transport.handleRequest(request, optionsOf(sender));
+    const { sessionId } = transport;
+    // Whatever was no initialize opens no session.
+    if (sessionId === undefined || !response.ok || this.#closed) {
+      await server.close();
+      return response;
+    }
+    const session: Session = { owner: sender.owner, transport, server, streams: 0, usedAt: this.#options.clock.elapsed() };
+    this.#sessions.set(sessionId, session);
+    const forget = server.onclose;
+    server.onclose = () => {
+      forget?.();
+      this.#sessions.delete(sessionId);
+    };
+    return this.#counted(session, response);
+  }
+
+  /** Returns a request with the version that its session has agreed on: clients that repeat an older one get streams that they can resume, too. */
+  #asNegotiated({ server }: Session, request: Request): Request {
+    const negotiated = server.getNegotiatedProtocolVersion();
+    const said = request.headers.get('mcp-protocol-version');
+    if (negotiated === undefined || said === null || said === negotiated || !this.#options.sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(said)) return request;
+    const headers = new Headers(request.headers);
+    headers.set('mcp-protocol-version', negotiated);
+    const { url, method, body } = request;
+    return new Request(url, { method, headers, ...(body !== null && { body, duplex: 'half' }) });
+  }
+
+  async #forgetUnused(): Promise<void> {
+    const { maxSessions, idleMs, clock } = this.#options;
+    for (const [id, { server, streams, usedAt }] of this.#sessions) {
+      if (streams > 0 || (this.#sessions.size + this.#opening <= maxSessions && clock.elapsed() - usedAt < idleMs)) continue;
+      this.#sessions.delete(id);
+      await server.close();
+    }
+  }
+
+  #counted(session: Session, response: Response): Response {
+    if (response.body === null || !response.headers.get('content-type')?.includes('text/event-stream')) return response;
+    session.streams += 1;
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const end = () => {
+      session.streams -= 1;
+      session.usedAt = this.#options.clock.elapsed();
+    };
+    // It fails when the client goes, and when the stream breaks, of which the reader is told.
+    response.body.pipeTo(writable).then(end, end);
+    return new Response(readable, response);
+  }
+}
+
+function optionsOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
+  return authInfo === undefined ? {} : { authInfo };
+}
+
+/** Words a refusal in the form that clients of the protocol read. */
+export function rpcRefusal(message: string, status: number, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status, headers });
+}
+
+/** Events and characters that one session keeps; beyond them the oldest are forgotten. */
+const MOST_EVENTS = 1_000;
+const MOST_CHARACTERS = 8 * 2 ** 20;
+
+/**
+ * The last events of one session's streams: a client that lost its connection reads on where it was (`Last-Event-ID`).
+ *
+ * Ids are random, and known in their session only.
+ */
+class RecentEvents implements EventStore {
+  /** The oldest first. */
+  readonly #events = new Map<string, { readonly stream: string; readonly message: JSONRPCMessage; readonly length: number }>();
+  #characters = 0;
+
+  storeEvent(stream: string, message: JSONRPCMessage): Promise<string> {
+    const id = randomUUID();
+    const { length } = JSON.stringify(message);
+    this.#events.set(id, { stream, message, length });
+    this.#characters += length;
+    for (const [oldest, event] of this.#events) {
+      if (oldest === id || (this.#events.size <= MOST_EVENTS && this.#characters <= MOST_CHARACTERS)) break;
+      this.#events.delete(oldest);
+      this.#characters -= event.length;
+    }
+    return Promise.resolve(id);
+  }
+
+  getStreamIdForEventId(id: string): Promise<string | undefined> {
+    return Promise.resolve(this.#events.get(id)?.stream);
+  }
+
+  async replayEventsAfter(last: string, { send }: { readonly send: (id: string, message: JSONRPCMessage) => Promise<void> }): Promise<string> {
+    const stream = this.#events.get(last)!.stream;
+    let isAfter = false;
+    for (const [id, event] of [...this.#events]) {
+      // The first event of a stream has no message: it only gives the client an id to go on from.
+      if (isAfter && event.stream === stream && 'jsonrpc' in event.message) await send(id, event.message);
+      isAfter ||= id === last;
+    }
+    return stream;
+  }
+}

@@ -1,0 +1,21 @@
+import { Writable } from 'node:stream';
+
+/** Standard output for messages alone. */
+interface OwnOutput {
+  readonly output: Writable;
+  /** Gives standard output back to the program. */
+  release(): void;
+}
+
+/**
+ * Takes standard output for the messages of a server: whatever else the process writes to it, such as `console.log` of a
+ * tool, goes to standard error, since a client takes every line for a message.
+ */
+export function ownOutput({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'> = process): OwnOutput {
+  const write = stdout.write;
+  stdout.write = stderr.write.bind(stderr);
+  return {
+    output: new Writable({ decodeStrings: false, write: (chunk: string | Uint8Array, encoding, done) => void write.call(stdout, chunk, encoding, done) }),
+    release: () => void (stdout.write = write),
+  };
+}

