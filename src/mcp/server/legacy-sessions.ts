@@ -15,7 +15,7 @@ interface LegacySessionsOptions {
   readonly clock: Clock;
 }
 
-/** Who sends a request, and what its tools are told of that. */
+/** The sender of a request, as its tools are told of it. */
 interface Sender {
   /** The key of the principal: a session belongs to the one that opened it. */
   readonly owner: string;

@@ -12,10 +12,10 @@ interface OwnOutput {
  * tool, goes to standard error, since a client takes every line for a message.
  */
 export function ownOutput({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'> = process): OwnOutput {
-  const write = stdout.write;
+  const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
   return {
-    output: new Writable({ decodeStrings: false, write: (chunk: string | Uint8Array, encoding, done) => void write.call(stdout, chunk, encoding, done) }),
+    output: new Writable({ decodeStrings: false, write: (chunk: string | Uint8Array, encoding, done) => void write(chunk, encoding, done) }),
     release: () => void (stdout.write = write),
   };
 }
