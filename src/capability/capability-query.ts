@@ -41,7 +41,8 @@ export interface ToolQuery extends HealthQuery {
   readonly filter?: ToolFilter;
 }
 
-/** The conditions that queries of skills, tasks and jobs share; one left out holds for all. */ interface WorkQuery {
+/** The conditions that queries of skills, tasks and jobs share; one left out holds for all. */
+interface WorkQuery {
   /** The owners, as `parsePersonas` reads them. */
   readonly personas?: OneOrMore;
   /** The names of tools that it needs; all of them. */

@@ -341,8 +341,10 @@ const WATCH_OPTIONS = z.strictObject({ intervalMs: z.number().min(10).default(1_
 const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").nullish() });
 
 type SearchOptions = Persona & {
-  /** The maximum number of tools. @default 10 */ readonly limit?: number;
-  /** Leaves out the tools for which it returns `false`. @default none */ readonly accepts?: (tool: CapabilityTool) => boolean;
+  /** The maximum number of tools. @default 10 */
+  readonly limit?: number;
+  /** Leaves out the tools for which it returns `false`. @default none */
+  readonly accepts?: (tool: CapabilityTool) => boolean;
 };
 
 const SEARCH_OPTIONS = PERSONA_OPTIONS.extend({

@@ -11,7 +11,8 @@ import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
 import type { ExecuteOf } from './manifest/read-manifest.js';
 
-/** The options of a capability registry. */ export interface CapabilityOptions {
+/** The options of a capability registry. */
+export interface CapabilityOptions {
   /** The folder with manifests; see `findManifestFiles` for the places in it. @default no manifests */
   readonly root?: string;
   /** The tools of the program itself, shared by all personas: definitions, decorated classes, instances. @default none */
@@ -22,7 +23,8 @@ import type { ExecuteOf } from './manifest/read-manifest.js';
   readonly handlers?: Handlers;
   /** The environment that holds credentials; their values are never shown. @default process.env */
   readonly env?: Environment;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
   /** The log that counts health: a `SharedHealth` for several processes. @default kept in this process */
   readonly health?: HealthLog;
   /**

@@ -62,7 +62,8 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** Hears everything as it happens. What it throws is ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
 }
 
 /** A thread, and what to run it on. */
@@ -73,7 +74,8 @@ export interface ChatOptions extends ChatEngine {
   readonly prompt?: string;
   /** Approvals of calls that the thread leaves open, made with the executor's `approve`: these run first. @default none */
   readonly approvals?: readonly Approval[];
-  /** Ends the run, and gives up the calls that run, when it aborts. @default none */ readonly signal?: AbortSignal;
+  /** Ends the run, and gives up the calls that run, when it aborts. @default none */
+  readonly signal?: AbortSignal;
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';

@@ -17,7 +17,8 @@ export type LanguageModel =
 
 /** A request to a model for one answer. */
 export interface ModelRequest {
-  /** The instructions before the messages; missing when there are none. */ readonly system?: string;
+  /** The instructions before the messages; missing when there are none. */
+  readonly system?: string;
   /** Every call in them has its result. Tools have the names of `tools`. */
   readonly messages: readonly ChatMessage[];
   /** The tools, under names that the model's service allows. */
@@ -26,10 +27,12 @@ export interface ModelRequest {
   readonly toolChoice: 'auto' | 'none' | 'required' | { readonly toolName: string };
   /** `true` when the text is read as it comes. */
   readonly stream: boolean;
-  /** Aborts when the answer is no longer wanted. */ readonly signal: AbortSignal;
+  /** Aborts when the answer is no longer wanted. */
+  readonly signal: AbortSignal;
 }
 
-/** The tokens that one answer took, as the service counts them. */ export interface ModelUsage {
+/** The tokens that one answer took, as the service counts them. */
+export interface ModelUsage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
   readonly totalTokens?: number;

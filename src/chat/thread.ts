@@ -16,7 +16,8 @@ export type ToolOutput =
   | { readonly type: 'error-json'; readonly value: Json }
   | { readonly type: 'execution-denied'; readonly reason?: string };
 
-/** A call of a tool in an assistant's message. */ export interface ToolCallPart {
+/** A call of a tool in an assistant's message. */
+export interface ToolCallPart {
   readonly type: 'tool-call';
   readonly toolCallId: string;
   readonly toolName: string;
@@ -27,7 +28,8 @@ export type ToolOutput =
   readonly providerOptions?: ProviderOptions;
 }
 
-/** The result of a call, in a message of the role `tool`. */ export interface ToolResultPart {
+/** The result of a call, in a message of the role `tool`. */
+export interface ToolResultPart {
   readonly type: 'tool-result';
   readonly toolCallId: string;
   readonly toolName: string;
@@ -40,7 +42,8 @@ export type TextPart = { readonly type: 'text'; readonly text: string; readonly 
 /** Any other part: reasoning, files, images. It is passed on as it is. */
 export type OtherPart = { readonly type: string; readonly [field: string]: Json | undefined };
 
-/** A model's answer: text, calls, or both. */ export interface AssistantMessage {
+/** A model's answer: text, calls, or both. */
+export interface AssistantMessage {
   readonly role: 'assistant';
   readonly content: string | readonly (TextPart | ToolCallPart | OtherPart)[];
   readonly providerOptions?: ProviderOptions;

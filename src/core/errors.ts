@@ -40,7 +40,8 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'MODEL_FAILED',
   'ABANDONED_RUNNING',
 ] as const);
-/** The code of a `ToolError`: stable, for programs to tell errors apart. */ export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
+/** The code of a `ToolError`: stable, for programs to tell errors apart. */
+export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
 /** One thing that is wrong: its place, what was expected there, and what came instead. */
 export interface Issue {
@@ -53,7 +54,8 @@ export interface Issue {
 export interface ToolErrorOptions {
   /** Facts for programs; plain data, without secrets or absolute paths. @default none */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The error behind it. @default none */ readonly cause?: unknown;
+  /** The error behind it. @default none */
+  readonly cause?: unknown;
 }
 
 /** Two loaded copies of the package must know each other's errors, so the mark is a shared symbol and not the class. */

@@ -11,7 +11,8 @@ import { BudgetMarks, type CertainSum, type KnownOwner } from './budget-marks.js
 
 /** A limit of what may be called and spent, by each principal or in each conversation. */
 export interface Budget {
-  /** Counts by `principal` or by `conversationId` of the call. */ readonly per: 'principal' | 'conversation';
+  /** Counts by `principal` or by `conversationId` of the call. */
+  readonly per: 'principal' | 'conversation';
   /** Maximum number of calls. @default no limit */
   readonly calls?: number | undefined;
   /** Maximum cost: the sum of each call's `costPerCall`, or the rank (0–3) of its cost tier. @default no limit */

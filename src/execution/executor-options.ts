@@ -21,7 +21,8 @@ export interface Telemetry {
 
 /** The options of an executor. */
 export interface ToolExecutorOptions {
-  /** The tools that can be called. */ readonly registry: ToolMetadataRegistry;
+  /** The tools that can be called. */
+  readonly registry: ToolMetadataRegistry;
   /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /** Asks the user when the policy says `confirm`. Without it such calls end as `approval_required`. */
@@ -67,17 +68,20 @@ export interface ToolExecutorOptions {
   readonly maxResultBytes?: number;
   /** Wraps calls in spans and counts them; see `openTelemetry`. @default none */
   readonly telemetry?: Telemetry;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
-  /** The environment of policy and providers. @default process.env */ readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The environment of policy and providers. @default process.env */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** The options of `check`: who calls, and a signal that gives the call up. */
 export interface CheckOptions extends CallContext {
   /** A policy that is asked beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
-  /** Gives the call up when it aborts. @default none */ readonly signal?: AbortSignal;
+  /** Gives the call up when it aborts. @default none */
+  readonly signal?: AbortSignal;
   /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen, anything else is handed on as the object it is. @default none */
   readonly context?: unknown;
 }

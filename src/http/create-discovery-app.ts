@@ -25,7 +25,8 @@ import { NO_PARAMETERS, type Route } from './routes/route.js';
 import { searchRoute } from './routes/search-route.js';
 import { toolRoute, toolsRoute } from './routes/tool-routes.js';
 
-/** The options of the catalogue app. */ export interface DiscoveryOptions {
+/** The options of the catalogue app. */
+export interface DiscoveryOptions {
   /**
    * The credentials of clients: they send `Authorization: Bearer <token>`. The page itself, which has no data in it, is
    * open. @default open to all
@@ -45,7 +46,8 @@ import { toolRoute, toolsRoute } from './routes/tool-routes.js';
   readonly maxListeners?: number;
   /** The rules of lint that are switched off in `/findings`, or have another severity there: as `rules` of `lintTools`. @default {} */
   readonly lintRules?: LintRules;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
 }
 
 /** The option fields of the app and of `serve` alike. */

@@ -7,7 +7,8 @@ import { tokenField } from '../host/request-guard.js';
 import { errorAnswer, OUTGOING, sendAnswer } from './answers/answer.js';
 import { createDiscoveryApp, sharedFields, type DiscoveryOptions } from './create-discovery-app.js';
 
-/** The options of the catalogue server. */ export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
+/** The options of the catalogue server. */
+export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
   /** The port; 0 takes any that is free. @default 4780 */
   readonly port?: number;
   /** The address to listen on. Any but this machine's own needs a token. @default '127.0.0.1' */

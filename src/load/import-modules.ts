@@ -13,7 +13,8 @@ export interface ImportedModule {
   readonly error?: unknown;
 }
 
-/** The options of importing files. */ export interface ImportOptions {
+/** The options of importing files. */
+export interface ImportOptions {
   /** The milliseconds that one file may take to be imported, and again to make its tools. @default 30_000 */
   readonly deadlineMs?: number | undefined;
   /** Hears of each file before it is imported, and of `undefined` when none is. @default none */

@@ -31,7 +31,8 @@ export interface LoadedTools {
   readonly fileOf: ReadonlyMap<string, string>;
 }
 
-/** The options of `loadTools`. */ export interface LoadOptions extends ImportOptions {
+/** The options of `loadTools`. */
+export interface LoadOptions extends ImportOptions {
   /** The folder that paths and globs are relative to. @default process.cwd() */
   readonly cwd?: string | undefined;
 }

@@ -12,7 +12,8 @@ import { checkRouterOptions, type CheckedRouterOptions, type ProviderRouterOptio
 import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
 import { RouterSync } from './shared-backoff.js';
 
-/** The options of one call through a router. */ export interface CallOptions {
+/** The options of one call through a router. */
+export interface CallOptions {
   /**
    * Allows the call to be made twice: it is readonly, or idempotent by its key.
    *
@@ -37,7 +38,8 @@ const callSchema = once(() => z.strictObject({ repeatable: z.boolean(), counted:
 
 type StartAndEnd = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
 
-/** A provider's answer, and the way to it. */ export interface Routed {
+/** A provider's answer, and the way to it. */
+export interface Routed {
   /** The value that the provider returned: a plain value or a result of the outcome helpers. */
   readonly value: unknown;
   readonly provider: string;

@@ -111,12 +111,14 @@ export abstract class HealthReader {
   }
 }
 
-/** The options of a health log. */ export interface RollingHealthOptions {
+/** The options of a health log. */
+export interface RollingHealthOptions {
   /** The number of calls in a window, at most 10,000. @default 100 */
   readonly size?: number;
   /** The number of names (entries) that are kept; the least recently recorded give way. @default 10_000 */
   readonly maxKeys?: number;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
 }
 
 const optionsSchema = once(() => z.strictObject(healthFields() satisfies FieldsOf<RollingHealthOptions>));

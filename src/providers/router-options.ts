@@ -12,8 +12,10 @@ import type { HealthLog } from './rolling-health.js';
 type Table<T> = ReadonlyMap<string, T> | Readonly<Record<string, T>>;
 type Environment = Parameters<ProviderFactory>[1];
 
-/** The options of a router. */ export interface ProviderRouterOptions {
-  /** The tool whose calls are counted in `health` and named in events. */ readonly toolName: string;
+/** The options of a router. */
+export interface ProviderRouterOptions {
+  /** The tool whose calls are counted in `health` and named in events. */
+  readonly toolName: string;
   /** The providers as declared with the tool; two of the same name and configuration are one. */
   readonly providers: readonly ToolProvider[];
   /** The factories of the providers, by name. */
@@ -22,14 +24,16 @@ type Environment = Parameters<ProviderFactory>[1];
   readonly config?: Table<Readonly<Record<string, unknown>>>;
   /** The environment that may also hold required credentials. @default process.env */
   readonly env?: Environment;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
   /** Returns random numbers for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
   /** The store in which several processes share backoffs and the right to try a provider out. @default none */
   readonly store?: StateStore;
   /** The log that counts calls. @default a RollingHealth of the router's own */
   readonly health?: HealthLog;
-  /** Hears of failures, changes of provider and backoffs. @default none */ readonly onEvent?: (event: ToolEvent) => void;
+  /** Hears of failures, changes of provider and backoffs. @default none */
+  readonly onEvent?: (event: ToolEvent) => void;
   /** Milliseconds that a health check may take. @default 5000 */
   readonly checkTimeoutMs?: number;
   /** Milliseconds that one attempt may take. @default a share of the call's `timeoutMs`, or else any time */

@@ -19,7 +19,8 @@ export const DERIVED_SETS = {
   cacheInvalidating: (tool: Axes) => isWriting(tool.accessMode),
   critical: (tool: Axes) => tool.priority === Priority.CRITICAL,
 } as const;
-/** The name of a set that follows from the axes of its tools. */ export type DerivedSet = keyof typeof DERIVED_SETS;
+/** The name of a set that follows from the axes of its tools. */
+export type DerivedSet = keyof typeof DERIVED_SETS;
 
 /** The derived sets that a tool is in. */
 export function derivedSetsOf(tool: Axes): readonly DerivedSet[] {

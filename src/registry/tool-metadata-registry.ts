@@ -21,12 +21,16 @@ import { NameTable } from './name-table.js';
 import { summarize, type RegistrySummary } from './registry-summary.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 
-/** The options of `register`. */ export interface RegisterOptions {
-  /** Replaces tools of the same name instead of throwing. @default false */ readonly replace?: boolean;
+/** The options of `register`. */
+export interface RegisterOptions {
+  /** Replaces tools of the same name instead of throwing. @default false */
+  readonly replace?: boolean;
 }
 
-/** The options of `search`. */ export interface SearchOptions {
-  /** The maximum number of results. @default 10 */ readonly limit?: number;
+/** The options of `search`. */
+export interface SearchOptions {
+  /** The maximum number of results. @default 10 */
+  readonly limit?: number;
   /** The tools that may be in the results: a filter object, or a function of the entry. @default all */
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
 }

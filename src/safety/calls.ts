@@ -26,7 +26,8 @@ export interface CallContext {
   readonly flags?: readonly string[];
   /** The persona under which the agent acts; compared with `personaAllowlist`. */
   readonly persona?: string;
-  /** The conversation to which the call belongs: repetitions, budgets and cached answers are counted by it. */ readonly conversationId?: string;
+  /** The conversation to which the call belongs: repetitions, budgets and cached answers are counted by it. */
+  readonly conversationId?: string;
   /** Narrows the policy's own mode for this call; both hold. */
   readonly mode?: PolicyMode;
 }

@@ -21,7 +21,8 @@ import type { CallContext, ToolCall } from './calls.js';
 export interface PolicyRule {
   /** The name of the rule in decisions. @default "rule 1", "rule 2", … */
   readonly name?: string;
-  /** The decision about calls that the rule meets. */ readonly verdict: Verdict;
+  /** The decision about calls that the rule meets. */
+  readonly verdict: Verdict;
   /**
    * Names of tools, with `*` for any characters; one must match.
    *

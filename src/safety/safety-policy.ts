@@ -13,7 +13,8 @@ import { type CallContext, type Decision, type Policy, POLICY_MODES, type Policy
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
 
-/** The options of a policy. */ export interface SafetyPolicyOptions {
+/** The options of a policy. */
+export interface SafetyPolicyOptions {
   /** The registry in which tools are looked up: what is not in it is denied. */
   readonly registry: ToolMetadataRegistry;
   /** The way in which calls are treated that no rule decides: ask, refuse what can change something, refuse what needs approval, or refuse all but `allow`. @default 'default' */

@@ -9,7 +9,8 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
 import type { Ranking } from './selection-request.js';
 
-/** The options of `rankHybrid`. */ export interface HybridOptions {
+/** The options of `rankHybrid`. */
+export interface HybridOptions {
   /** The embedder; pass the same object every time, as the vectors of tools are kept with it. */
   readonly embedder: Embedder;
   /** The maximum number of tools. @default 50 */
@@ -24,7 +25,8 @@ import type { Ranking } from './selection-request.js';
   readonly startTimer?: (callback: () => void, milliseconds: number) => () => void;
 }
 
-/** A ranking by words and meaning together. */ export interface HybridRanking {
+/** A ranking by words and meaning together. */
+export interface HybridRanking {
   /** The ranking, best first, for `selectTools({ranking})`. */
   readonly ranking: Ranking;
   /**

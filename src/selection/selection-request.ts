@@ -17,9 +17,12 @@ export type Ranking = readonly { readonly toolName: string; readonly score: numb
 export interface SelectionLimits {
   /** The names or aliases of tools that must not be offered. @default none */
   readonly exclude?: readonly string[];
-  /** The maximum danger level. @default all */ readonly maxDanger?: DangerLevel;
-  /** The maximum cost tier. @default all */ readonly maxCostTier?: CostTier;
-  /** The access modes that are allowed. @default all */ readonly accessModes?: readonly AccessMode[];
+  /** The maximum danger level. @default all */
+  readonly maxDanger?: DangerLevel;
+  /** The maximum cost tier. @default all */
+  readonly maxCostTier?: CostTier;
+  /** The access modes that are allowed. @default all */
+  readonly accessModes?: readonly AccessMode[];
   /** Any other condition, as the registry's own filter. @default none */
   readonly filter?: ToolFilter;
 }

@@ -109,14 +109,16 @@ export interface StoreMoment {
   readonly identity: string;
 }
 
-/** The options of writing a text. */ export interface LifetimeOptions {
+/** The options of writing a text. */
+export interface LifetimeOptions {
   /** The lifetime of the new text; `'keep'` leaves an existing key the lifetime that it has. @default for good */
   readonly ttlMs?: number | 'keep';
   /** Writes only while the store still has this identity; otherwise rejects with `STATE_UNAVAILABLE`, `details.reason: 'restarted'` and `details.sent: false`. @default any */
   readonly identity?: string;
 }
 
-/** The options of adding to a number. */ export interface IncrementOptions {
+/** The options of adding to a number. */
+export interface IncrementOptions {
   /** The largest sum allowed; a larger one is not written. @default no limit */
   readonly max?: number;
   /** The lifetime of a key that this operation creates, in milliseconds. A key that exists keeps its own. @default for good */
@@ -135,7 +137,8 @@ export interface StoreMoment {
   readonly windowMs?: number;
 }
 
-/** The options of appending to a list. */ export interface AppendOptions {
+/** The options of appending to a list. */
+export interface AppendOptions {
   /** Appends only if the list holds exactly so many items. @default any number */
   readonly at?: number;
   /** Appends only if the list then holds at most so many items; 1 to 10,000. */
@@ -153,7 +156,8 @@ export interface ReadOptions {
   readonly limit?: number;
 }
 
-/** The outcome of adding to a number. */ export interface Increment {
+/** The outcome of adding to a number. */
+export interface Increment {
   readonly applied: boolean;
   /** The number now under the key; `undefined` when there is none. */
   readonly value: number | undefined;

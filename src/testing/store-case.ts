@@ -9,7 +9,8 @@ export interface StateStoreCase {
   readonly run: (store: StateStore, tools: StateStoreTools) => Promise<void>;
 }
 
-/** The means that a case has beside the store. */ export interface StateStoreTools {
+/** The means that a case has beside the store. */
+export interface StateStoreTools {
   /** Lets at least so many milliseconds pass for the store. */
   readonly advance: (ms: number) => Promise<void>;
 }

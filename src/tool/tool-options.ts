@@ -56,8 +56,10 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly description: string;
   /** The schema of an object: zod, another Standard Schema that carries JSON Schema, or plain JSON Schema. */
   readonly inputSchema: In;
-  /** The schema of what `execute` returns; a result that does not fit is an `error`. @default unchecked */ readonly outputSchema?: Out;
-  /** The version, such as `1.2.0`. @default none */ readonly version?: string;
+  /** The schema of what `execute` returns; a result that does not fit is an `error`. @default unchecked */
+  readonly outputSchema?: Out;
+  /** The version, such as `1.2.0`. @default none */
+  readonly version?: string;
   /** The other names under which the tool is found. @default none */
   readonly aliases?: readonly string[];
 
@@ -77,13 +79,16 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   /** The effects of a call. `none` declares that there are none; an empty list declares nothing. @default unknown */
   readonly sideEffects?: SideEffect | readonly SideEffect[];
 
-  /** The subject, such as `text` or `git`; any word. @default none */ readonly category?: string;
+  /** The subject, such as `text` or `git`; any word. @default none */
+  readonly category?: string;
   /** Words and phrases of requests that this tool answers. @default none */
   readonly keywords?: readonly string[];
   /** Words and phrases that guarantee the tool's place when a request contains them. @default none */
   readonly mandatoryKeywords?: readonly string[];
-  /** The phases of work in which the tool is offered. @default all */ readonly stages?: readonly Open<Stage>[];
-  /** The kinds of task for which the tool is offered. @default all */ readonly taskTypes?: readonly string[];
+  /** The phases of work in which the tool is offered. @default all */
+  readonly stages?: readonly Open<Stage>[];
+  /** The kinds of task for which the tool is offered. @default all */
+  readonly taskTypes?: readonly string[];
   /** Requests as a user would put them. @default none */
   readonly examples?: readonly string[];
   /** Input fields whose change between two calls is progress; equal ones are a loop. @default the whole input */
@@ -91,7 +96,8 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
 
   /** The time limit of a call: 1 to 2³¹−1 milliseconds. @default the executor's, 30,000 */
   readonly timeoutMs?: number;
-  /** The credentials without which calls are denied. @default none */ readonly auth?: {
+  /** The credentials without which calls are denied. @default none */
+  readonly auth?: {
     readonly required: boolean;
     readonly type?: string;
     readonly scopes?: readonly string[];
@@ -133,13 +139,16 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly cacheKey?: (input: InputOf<In>, context: ToolContext<Context>) => unknown;
   /** Bytes of text that models read of a result, from 1,024; beyond it they read the beginning, the end and the size. @default the executor's */
   readonly maxResultBytes?: number;
-  /** The cost of one call, in the unit of the `cost` of budgets. @default the rank (0–3) of `costTier` */ readonly costPerCall?: number;
+  /** The cost of one call, in the unit of the `cost` of budgets. @default the rank (0–3) of `costTier` */
+  readonly costPerCall?: number;
   /** Promises that several calls with the same idempotency key have the effect of one. @default false */
   readonly idempotencyKey?: boolean;
-  /** The abilities that skills and filters ask for by name. @default none */ readonly capabilities?: readonly string[];
+  /** The abilities that skills and filters ask for by name. @default none */
+  readonly capabilities?: readonly string[];
   /** The only personas that may call the tool; without it all may. */
   readonly personaAllowlist?: readonly string[];
-  /** The services that can do the work, see `ProviderRouter`. @default none */ readonly providers?: readonly ToolProvider[];
+  /** The services that can do the work, see `ProviderRouter`. @default none */
+  readonly providers?: readonly ToolProvider[];
   /** Leaves the calls to a user or another program instead of `execute`. @default false */
   readonly manual?: boolean;
   /** Shows the model one line of the tool, and the rest on demand. @default false */

@@ -23,10 +23,12 @@ export interface MappedFunction {
   };
 }
 
-/** The options of `loadFunctionMap`. */ export interface LoadFunctionMapOptions {
+/** The options of `loadFunctionMap`. */
+export interface LoadFunctionMapOptions {
   /** A folder with manifests; either this or `files`. @default none */
   readonly root?: string | URL;
-  /** Manifest files; either these or `root`. @default none */ readonly files?: string | URL | readonly (string | URL)[];
+  /** Manifest files; either these or `root`. @default none */
+  readonly files?: string | URL | readonly (string | URL)[];
   /** The persona that uses the map; without it the map has only shared tools that every persona may use. */
   readonly persona?: string;
   /** The work of the tools, by name or `handler_ref`. @default none */

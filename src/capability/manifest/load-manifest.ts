@@ -68,7 +68,8 @@ export function unusedHandlers(handlers: Iterable<string>, tools: readonly Pick<
   });
 }
 
-/** The options of `loadManifest`. */ export interface LoadManifestOptions {
+/** The options of `loadManifest`. */
+export interface LoadManifestOptions {
   /** The treatment of entries with errors: everything is refused, or only they are left out. @default 'throw' */
   readonly onInvalid?: 'throw' | 'quarantine';
   /** The persona whose tools are loaded: shared ones and its own, which replace shared ones of the same name. @default all */
@@ -87,7 +88,8 @@ export interface LoadedEntry extends ReadEntry {
   readonly persona?: string;
 }
 
-/** The tools of manifest files, and what is wrong in them. */ export interface LoadedManifest {
+/** The tools of manifest files, and what is wrong in them. */
+export interface LoadedManifest {
   /** The tools in the order of files and entries. Several personas may have the same name, unless one was requested. */
   readonly definitions: readonly ToolDefinition[];
   /** The same tools, each with the text of its file. */

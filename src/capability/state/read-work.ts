@@ -100,8 +100,10 @@ const taskSchema = z.strictObject({
 
 /** A skill as written in its file, in snake_case, with `extends` merged. */
 export type SkillManifest = Readonly<z.input<typeof skillSchema>>;
-/** A job as written in its file, in snake_case, with `extends` merged. */ export type JobManifest = Readonly<z.input<typeof jobSchema>>;
-/** A task as written in its file, in snake_case, with `extends` merged. */ export type TaskManifest = Readonly<z.input<typeof taskSchema>>;
+/** A job as written in its file, in snake_case, with `extends` merged. */
+export type JobManifest = Readonly<z.input<typeof jobSchema>>;
+/** A task as written in its file, in snake_case, with `extends` merged. */
+export type TaskManifest = Readonly<z.input<typeof taskSchema>>;
 
 export type WorkManifests = { readonly skill: SkillManifest; readonly job: JobManifest; readonly task: TaskManifest };
 

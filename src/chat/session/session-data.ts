@@ -26,7 +26,8 @@ export interface SessionData {
   readonly resolutions: readonly { readonly callId: string; readonly digest: string }[];
 }
 
-/** The state of a session: which of its next steps is due. */ export type SessionStatus = 'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
+/** The state of a session: which of its next steps is due. */
+export type SessionStatus = 'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
 
 /**
  * Returns the status of a session; it follows from its data, so it cannot contradict them.

@@ -10,7 +10,8 @@ import { keptSession, type Keep, type Session } from './session.js';
 import { readingFields, readSnapshot, writeSnapshot, type ReadSnapshotOptions } from './snapshot.js';
 
 type SessionStoreOptions = ReadSnapshotOptions & {
-  /** The store that keeps the sessions, the same for all processes that run them. */ readonly store: StateStore;
+  /** The store that keeps the sessions, the same for all processes that run them. */
+  readonly store: StateStore;
   /** The lifetime of a session after its last change, in milliseconds. @default for good */
   readonly ttlMs?: number;
 };

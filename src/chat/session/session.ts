@@ -31,8 +31,10 @@ export interface RunResult {
   readonly refused?: ToolError;
 }
 
-/** The options of one run of a session. */ export interface RunSessionOptions {
-  /** Ends the run when it aborts. @default none */ readonly signal?: AbortSignal;
+/** The options of one run of a session. */
+export interface RunSessionOptions {
+  /** Ends the run when it aborts. @default none */
+  readonly signal?: AbortSignal;
   /** Tells events of text piece by piece. @default false */
   readonly stream?: boolean;
   /** Runs calls although their tools are declared otherwise than when the model made them; they need approval again. @default false */

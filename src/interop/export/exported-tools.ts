@@ -11,7 +11,8 @@ import { createNameCodec, type NameCodec } from './name-codec.js';
 /** A source of an export: a registry, a selection, or any tools one after the other. */
 export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSource>;
 
-/** The options of every export. */ export interface ExportOptions {
+/** The options of every export. */
+export interface ExportOptions {
   /** The schema level at which every tool is shown. @default what a selection chose for it; otherwise `full`, and `stub` for tools declared `compact` */
   readonly level?: SchemaLevel | undefined;
 }

@@ -10,7 +10,8 @@ import { anthropicContent } from './result-content.js';
 
 type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
-/** A tool as Anthropic's Messages API takes it. */ export interface AnthropicTool {
+/** A tool as Anthropic's Messages API takes it. */
+export interface AnthropicTool {
   name: string;
   description: string;
   input_schema: ObjectSchema;

@@ -10,12 +10,14 @@ import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type
 import { FUNCTION_NAME_RULE } from './name-codec.js';
 import { openAIContent } from './result-content.js';
 
-/** A tool as OpenAI's Chat Completions API takes it. */ export interface OpenAIChatTool {
+/** A tool as OpenAI's Chat Completions API takes it. */
+export interface OpenAIChatTool {
   type: 'function';
   function: { name: string; description: string; parameters: Record<string, unknown>; strict?: boolean };
 }
 
-/** A tool as OpenAI's Responses API takes it. */ export type OpenAIResponsesTool = { type: 'function' } & Required<OpenAIChatTool['function']>;
+/** A tool as OpenAI's Responses API takes it. */
+export type OpenAIResponsesTool = { type: 'function' } & Required<OpenAIChatTool['function']>;
 
 /** An answer to one call, in the chat API. */
 type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };

@@ -12,8 +12,10 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import { levelShape, type ExportOptions } from '../export/exported-tools.js';
 
 interface CallOptions extends CallContext {
-  /** Gives the call up when it aborts. @default none */ readonly signal?: AbortSignal;
-  /** Asks the user. @default the executor's */ readonly confirm?: Confirm;
+  /** Gives the call up when it aborts. @default none */
+  readonly signal?: AbortSignal;
+  /** Asks the user. @default the executor's */
+  readonly confirm?: Confirm;
   /** A policy beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
   /** Handed to the tool's work as `context.context`. @default none */

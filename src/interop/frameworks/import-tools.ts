@@ -9,7 +9,8 @@ import { isStandardSchema, type JsonSchema, type StandardResult, type StandardSc
 import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
-/** The options of importing tools of another framework. */ export interface ImportOptions {
+/** The options of importing tools of another framework. */
+export interface ImportOptions {
   /** Options that the program knows better than a tool says of itself, by the tool's name where it comes from; `name` gives it another one here. A name that no tool has is refused. @default none */
   readonly overrides?: Readonly<Record<string, Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>>>;
   /** Believes MCP annotations among the tools' metadata, which otherwise only tighten, and checks patterns of plain JSON Schemas: one can be made to match for hours. @default false */

@@ -61,7 +61,8 @@ export interface PinGuard {
 }
 export type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** The options of discovery. */ export interface McpDiscoveryOptions {
+/** The options of discovery. */
+export interface McpDiscoveryOptions {
   /** Withholds tools whose definitions have changed: a `DefinitionPins`. @default every definition is used */
   readonly pins?: PinGuard;
   /** Checks the patterns in the schemas of servers, as `(pattern) => new RE2(pattern, 'u')`; it must take linear time. @default they are left to the servers */
@@ -74,7 +75,8 @@ export type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly r
   readonly onElicit?: OnElicit;
   /** The variables in which `${NAME}` in the settings is looked up. Servers get of it only what their settings name. @default process.env */
   readonly env?: Environment;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
   /** Loads the optional packages, as modules: the SDK's client, its part for stdio, and `ws`. @default import */

@@ -8,7 +8,8 @@ import { diffDefinitions, findingsOf, type DefinitionChange, type PinFinding, ty
 import { changeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
 import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTable } from './pin.js';
 
-/** The options of pins. */ export interface DefinitionPinsOptions {
+/** The options of pins. */
+export interface DefinitionPinsOptions {
   /**
    * Says what happens to a tool that has no pin: `quarantine` withholds it until it is approved, `trust` pins what is
    * seen first and withholds what differs from it later.

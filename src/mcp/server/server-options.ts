@@ -35,7 +35,8 @@ export interface McpRequestInfo {
 /** The caller of a request, and what the tools' work gets as `context.context`. */
 export type RequestContext = CallContext & { readonly context?: unknown };
 
-/** The options of a server. */ export interface McpServerOptions {
+/** The options of a server. */
+export interface McpServerOptions {
   /** Runs the calls. @default one over the registry, with `policy`, `store` and `approvalKey` */
   readonly executor?: ToolExecutor;
   /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
@@ -79,7 +80,8 @@ export type RequestContext = CallContext & { readonly context?: unknown };
   readonly sessionIdleMs?: number;
   /** Hears of errors that no client is told of. @default they are dropped */
   readonly onError?: (error: unknown) => void;
-  /** The clock. @default the system's */ readonly clock?: Clock;
+  /** The clock. @default the system's */
+  readonly clock?: Clock;
 }
 
 /** The options of `serveHttp`: where to listen. */

@@ -23,22 +23,26 @@ export interface McpServerAuth {
 export interface McpServerSettings {
   /** Empty for the one server whose tools are named `mcp.<tool>`. */
   readonly name: string;
-  /** The way in which the server is reached. */ readonly transport: McpTransportSettings;
+  /** The way in which the server is reached. */
+  readonly transport: McpTransportSettings;
   /** The milliseconds that a call may take. @default 30,000 */
   readonly timeoutMs: number;
   /** The milliseconds for which a listing counts as fresh. @default 300,000 */
   readonly healthCheckIntervalMs: number;
   /** The only tools that are used, by their names at the server; all when missing, none when empty. */
   readonly allowTools?: readonly string[];
-  /** The tools that are never used, by their names at the server; empty by default. */ readonly denyTools: readonly string[];
+  /** The tools that are never used, by their names at the server; empty by default. */
+  readonly denyTools: readonly string[];
   /** The only persona that gets the tools. @default every persona */
   readonly persona?: string;
   /** The only personas whose calls may use the tools; a tool's own list can only shorten it. @default every persona */
   readonly personaAllowlist?: readonly string[];
   /** True when its tools' hints are believed also where they loosen something. @default false */
   readonly trusted: boolean;
-  /** The operator's word on the tools; empty by default. */ readonly overrides: McpToolOverrides;
-  /** The credentials that calls need. @default none */ readonly auth?: McpServerAuth;
+  /** The operator's word on the tools; empty by default. */
+  readonly overrides: McpToolOverrides;
+  /** The credentials that calls need. @default none */
+  readonly auth?: McpServerAuth;
   /** A digest of all the above, the templates and not the values of secrets: other settings, other signature. */
   readonly signature: string;
 }
@@ -51,7 +55,8 @@ export interface McpSettings {
   readonly servers: readonly McpServerSettings[];
   /** The list for all servers, beside their own. @default all */
   readonly allowTools?: readonly string[];
-  /** The tools of all servers that are never used; empty by default. */ readonly denyTools: readonly string[];
+  /** The tools of all servers that are never used; empty by default. */
+  readonly denyTools: readonly string[];
   /** The server meant where a manifest names none. @default none */
   readonly defaultServer?: string;
 }

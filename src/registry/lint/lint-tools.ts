@@ -28,7 +28,8 @@ interface NamedTools {
   readonly allow?: readonly string[];
 }
 
-/** The options of `lintTools`. */ export interface LintOptions {
+/** The options of `lintTools`. */
+export interface LintOptions {
   /** The rules that are switched off or have another severity, by their names. @default all as they are */
   readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**

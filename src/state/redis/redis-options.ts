@@ -4,7 +4,8 @@ import { expectedGot, missingPackage } from '../../core/issues.js';
 import { checkOptions, milliseconds, secret, withMethods, type FieldsOf } from '../../core/options.js';
 import type { MakeRedisClient, RedisClient } from './redis-link.js';
 
-/** The options of a store in Redis. */ export interface RedisStateStoreOptions {
+/** The options of a store in Redis. */
+export interface RedisStateStoreOptions {
   /** The address, `redis[s]://[[username][:password]@][host][:port][/database]`; this or `client`. @default none */
   readonly url?: string;
   /** A client of the package `redis` 5 made by the program, for instance with certificates: its settings are used, never its connection. @default none */
