@@ -144,6 +144,6 @@ function addGlobalOptions(command: Command): Command {
     .option('--tools <path>', 'a file, folder or quoted glob that exports tools; may be repeated (default: the bundled tools)', (path: string, before: readonly string[] = []) => [...before, path])
     .option('--manifests <folder>', 'the tools of the manifests in a folder, instead of the bundled ones')
     .option('--mcp <file>', 'the tools of the MCP servers that a settings file names, instead of the bundled ones; with tooldex-pins.json beside it only those that were approved')
-    .option('--persona <name>', 'with --manifests: as this persona sees them')
+    .option('--persona <name>', 'calls are made as this persona; with --manifests: its tools, as it sees them')
     .option('--json', 'print JSON');
 }

@@ -138,7 +138,7 @@ describe('the agent of LangChain', () => {
 describe('the MCP server of a toolkit', () => {
   it('shows clients what its tools do, and changes nothing that the user declines', async () => {
     const { asked, call, tools } = await client('mcp-server.ts', ['decline', 'accept']);
-    const [count, change] = ['stock.count', 'stock.change'];
+    const [count, change] = ['stock__count', 'stock__change'];
     const listed = await tools();
     expect([listed.get(count)?.annotations?.readOnlyHint, listed.get(change)?.annotations?.readOnlyHint]).toEqual([true, false]);
     expect(await call(count, { article: 'teapot' })).toBe('4');
@@ -170,7 +170,7 @@ describe('the gateway before two MCP servers', () => {
 
   it('reads at once, denies to write files, and asks about the rest', async () => {
     const { asked, call } = await client('mcp-gateway.ts', ['decline', 'accept']);
-    expect(await call('mcp.files.read_text_file', { path: consumer.path('files/note.txt') })).toContain('tea at five');
+    expect(await call('mcp__files__read_text_file', { path: consumer.path('files/note.txt') })).toContain('tea at five');
     expect(await call('mcp.files.write_file', { path: consumer.path('files/note.txt'), content: '' })).toEqual({ error: expect.stringContaining('files are only read here') as string });
     expect(readFileSync(consumer.path('files/note.txt'), 'utf8')).toBe('tea at five');
     expect(asked).toEqual([]);

@@ -20,7 +20,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
     it('has every available tool with title, schemas and all four annotations, in the order of names', async () => {
       const client = await open(serverOf());
       const tools = await client.tools();
-      expect(tools.map(({ name }) => name)).toEqual(['add', 'asks', 'asks_anything', 'by_hand', 'circular', 'fails', 'files.write', 'halts', 'lies', 'list', 'nothing', 'say', 'throws']);
+      expect(tools.map(({ name }) => name)).toEqual(['add', 'asks', 'asks_anything', 'by_hand', 'circular', 'fails', 'files__write', 'halts', 'lies', 'list', 'nothing', 'say', 'throws']);
       expect(tools[0]).toMatchObject({
         description: 'Adds two numbers',
         inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
@@ -28,7 +28,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
       });
       for (const { annotations } of tools) expect(Object.keys(annotations!)).toEqual(expect.arrayContaining(['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']));
-      expect(tools.find(({ name }) => name === 'files.write')!.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+      expect(tools.find(({ name }) => name === 'files__write')!.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
     });
 
     it('comes in pages, which tools that come and go neither shift nor repeat', async () => {
@@ -310,8 +310,8 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
 
     it('does not let a filtered tool be seen or called', async () => {
       const client = await open(serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }), { answer: accept() });
-      expect((await client.tools()).map(({ name }) => name)).not.toContain('files.write');
-      for (const name of ['files.write', 'write']) await expect(client.call(name, { path: 'a' })).rejects.toThrow(/name of a tool/);
+      expect((await client.tools()).map(({ name }) => name)).not.toContain('files__write');
+      for (const name of ['files__write', 'files.write', 'write']) await expect(client.call(name, { path: 'a' })).rejects.toThrow(/name of a tool/);
     });
   });
 

@@ -1,4 +1,5 @@
 import { Writable, type Readable } from 'node:stream';
+import { Option } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
@@ -27,6 +28,7 @@ export const MCP_COMMANDS: CommandFamily = {
       .option('--host <address>', 'with --http: the address; any but 127.0.0.1 needs a token')
       .option('--token <text>', 'with --http: what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN)')
       .option('--allowed-host <name>', 'with --http: a name under which it is asked for; may be repeated', repeated)
+      .addOption(new Option('--names <which>', "names of tools: safe for model APIs (files.read is files__read), or the tools' own").choices(['safe', 'original']).default('safe'))
       .option('--search', 'lists the tool that finds others instead of all tools (default: above 128 tools)')
       .option('--no-search', 'lists all tools, however many');
     onTools(addExecutionOptions(addFilterOptions(serve)), ['mcp serve', 'mcp serve --http --port 4781', 'mcp serve --manifests ./manifests --yes low'], (loaded, options) => mcpServe(terminal, loaded, options));
@@ -95,11 +97,11 @@ const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
  *
  * On standard input and output, where nothing else is printed, or over HTTP with `--http`.
  *
- * @param options as the command line has them: `http`, `port`, `host`, `token`, `allowedHost`, `search`, those of running tools
+ * @param options as the command line has them: `http`, `port`, `host`, `token`, `allowedHost`, `search`, `names`, those of running tools
  * (`yes`, `mode`, `timeout`, `flags`), of filtering them, `persona` and `json`.
  */
 export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedRegistry, options: CommandOptions, world: McpServeWorld = { input: process.stdin, env: process.env }): Promise<number> {
-  const { http, port, host, token = world.env[TOKEN_VARIABLE], allowedHost, search, json } = options as Partial<{ http: boolean; port: number; host: string; token: string; allowedHost: readonly string[]; search: boolean; json: boolean }>;
+  const { http, port, host, token = world.env[TOKEN_VARIABLE], allowedHost, search, names, json } = options as Partial<{ http: boolean; port: number; host: string; token: string; allowedHost: readonly string[]; search: boolean; names: 'safe' | 'original'; json: boolean }>;
   const stray = http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
   if (stray !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`, 'it alone'));
   const registry = limitTime(loaded, options.timeout);
@@ -111,6 +113,7 @@ export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedReg
     filter: filterOf(options),
     onError: (error) => terminal.err(`${paint(terminal, 'yellow', 'fault')} ${error instanceof Error ? error.message : String(error)}`),
     ...(search === undefined ? {} : { search }),
+    ...(names === undefined ? {} : { names }),
     ...(http === true && token !== undefined ? { token } : {}), // An empty one, of a variable that is not set, is refused.
     ...(allowedHost === undefined ? {} : { allowedHosts: [...LOOPBACK_HOSTS, ...allowedHost] }),
   });

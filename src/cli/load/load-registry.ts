@@ -55,7 +55,7 @@ export async function loadRegistry({ mcp, ...places }: ToolPlaces, cwd: string, 
 async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp'>, cwd: string, options: LoadOptions): Promise<LoadedRegistry> {
   const fromManifests = manifests === undefined ? undefined : () => loadManifestTools(manifests, persona, cwd);
   if (fromManifests !== undefined && patterns === undefined) return { ...(await fromManifests()), again: fromManifests };
-  if (fromManifests === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--persona together with --manifests', 'it alone'));
+  if (fromManifests === undefined && patterns === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--persona together with --manifests, --tools or --mcp', 'it alone'));
   if (patterns === undefined) return { registry: registryOf(createDefaultTools({ root: cwd })), problems: [], fileOf: new Map() };
   const { tools, problems, fileOf } = await loadTools(patterns, { ...options, cwd });
   const code = () => ({ registry: registryOf(tools), problems, fileOf });

@@ -15,6 +15,14 @@ interface ConnectionParts {
   readonly codec: RequestStateCodec<AskedBefore>;
 }
 
+type Named = { readonly name: string };
+/** The answer of `find_tools`, by own names. */
+interface FoundTools {
+  readonly found: readonly Named[];
+  readonly tools: readonly Named[];
+  readonly unknown: readonly string[];
+}
+
 const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TOOLS}, and call them directly once they are listed, or with ${CALL_TOOL}.`;
 
 /** One client's view of the served tools: the official SDK's server, and what the client has found so far. */
@@ -30,15 +38,15 @@ export class Connection {
     const { sdk, options, tools, codec } = parts;
     this.#parts = parts;
     this.#lasts = lasts;
-    const instructions = [options.instructions, tools.isSearched() ? INSTRUCTIONS : undefined].filter((each) => each !== undefined).join('\n\n');
+    const instructions = [options.instructions, tools.isSearched(staticPersona(options)) ? INSTRUCTIONS : undefined].filter((each) => each !== undefined).join('\n\n');
     this.server = new sdk.Server(
       { name: options.name, version: options.version },
       { capabilities: { tools: { listChanged: true } }, requestState: { verify: (state, request) => codec.verify(state, request) }, ...(instructions !== '' && { instructions }) },
     );
     this.server.onerror = (error) => options.onError?.(error);
-    this.server.setRequestHandler('tools/list', ({ params }) => this.#list(params?.cursor));
+    this.server.setRequestHandler('tools/list', ({ params }, request) => this.#list(params?.cursor, request));
     this.server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, request) => {
-      if (!tools.isSearched()) return this.#callTool(name, input, request);
+      if (!tools.isSearched(this.#personaOf(request))) return this.#callTool(name, input, request);
       return name === FIND_TOOLS ? this.#find(input, request) : name === CALL_TOOL ? this.#callFound(input, request) : this.#callTool(name, input, request);
     });
   }
@@ -48,35 +56,41 @@ export class Connection {
     this.server.sendToolListChanged().catch(() => undefined); // It has gone.
   }
 
-  #list(cursor: string | undefined): ListToolsResult {
-    const page = this.#parts.tools.page(this.#found, cursor);
+  #list(cursor: string | undefined, request: ServerContext): ListToolsResult {
+    const page = this.#parts.tools.page(this.#found, cursor, this.#personaOf(request));
     if (page === undefined) throw this.#invalid('Expected a cursor that a page of this list gave, got another. List the tools from the start.');
     return { ...page };
   }
 
   async #callTool(name: string, input: unknown, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const { tools, calls } = this.#parts;
-    const entry = tools.find(name);
+    const context = this.#contextOf(request);
+    const entry = tools.find(name, context.persona);
     if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`);
-    return calls.call({ entry, input, context: contextOf(this.#parts, request, this.server.getClientVersion()), canAsk: this.#canAsk(request) }, request);
+    return calls.call({ entry, input, context, canAsk: this.#canAsk(request) }, request);
   }
 
   /** Calls a found tool as if it had been listed. */
   async #callFound(given: Readonly<Record<string, unknown>>, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const { name, input = {} } = given;
     if (typeof name !== 'string' || !isPlainObject(input)) return errorResult(`Expected { name, input }, with the name of a tool and an object of arguments; got others.`);
-    if (this.#parts.tools.find(name) === undefined) return errorResult(`Expected the name of a tool, got ${JSON.stringify(name.slice(0, 128))}. Find one with ${FIND_TOOLS}.`);
+    if (this.#parts.tools.find(name, this.#personaOf(request)) === undefined) return errorResult(`Expected the name of a tool, got ${JSON.stringify(name.slice(0, 128))}. Find one with ${FIND_TOOLS}.`);
     return this.#callTool(name, input, request);
   }
 
   /** Finds tools. It only shows what lists show, so no policy is asked. */
   async #find(input: unknown, request: ServerContext): Promise<CallToolResult> {
-    const { finder } = this.#parts.tools;
+    const { tools } = this.#parts;
+    const finder = tools.finderFor(this.#personaOf(request));
     const checked = await checkInput(finder, input);
     if (!checked.ok) return errorResult(checked.error.message);
-    const find = finder.definition.execute as (input: unknown, context: ToolContext) => unknown;
-    const answer = (await find(checked.value, { signal: request.mcpReq.signal })) as { readonly found: readonly { name: string }[]; readonly tools: readonly { name: string }[] };
-    if (this.#lasts) this.#remember([...answer.found, ...answer.tools].map(({ name }) => name));
+    const find = finder.definition.execute as (input: unknown, context: ToolContext) => Promise<FoundTools> | FoundTools;
+    const asked = checked.value as { readonly names?: readonly string[] };
+    const own = { ...asked, ...(asked.names && { names: asked.names.map((name) => tools.ownName(name)) }) };
+    const { found, tools: shown, unknown } = await find(own, { signal: request.mcpReq.signal });
+    if (this.#lasts) this.#remember([...found, ...shown].map(({ name }) => name));
+    const renamed = (each: readonly Named[]) => each.map((tool) => ({ ...tool, name: tools.wireName(tool.name) }));
+    const answer = { found: renamed(found), tools: renamed(shown), unknown: unknown.map((name) => tools.wireName(name)) };
     return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer as unknown as Record<string, Json> };
   }
 
@@ -88,6 +102,14 @@ export class Connection {
     }
     while (this.#found.size > this.#parts.options.maxTools) this.#found.delete(this.#found.values().next().value!);
     if (hasNew) this.tellChange();
+  }
+
+  #contextOf(request: ServerContext): RequestContext {
+    return contextOf(this.#parts, request, this.server.getClientVersion());
+  }
+
+  #personaOf(request: ServerContext): string | undefined {
+    return this.#contextOf(request).persona;
   }
 
   #canAsk(request: ServerContext): boolean {
@@ -113,10 +135,16 @@ export function contextOf({ sdk, options }: Pick<ConnectionParts, 'sdk' | 'optio
 }
 
 /** Returns the context that the program gives; what `verify` said of the token is part of it, and holds unless a function of the request says otherwise. */
-function givenContext({ context = {}, verify }: CheckedServerOptions, given: AuthInfo | undefined, request: McpRequestInfo): RequestContext {
+function givenContext({ context = {}, persona, verify }: CheckedServerOptions, given: AuthInfo | undefined, request: McpRequestInfo): RequestContext {
   const authInfo = given as McpAuthInfo | undefined;
+  const usual = persona === undefined ? {} : { persona };
   const verified = verify === undefined || authInfo === undefined ? {} : { principal: authInfo.clientId, scopes: authInfo.scopes };
-  return typeof context === 'function' ? { ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) } : { ...context, ...verified };
+  return typeof context === 'function' ? { ...usual, ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) } : { ...usual, ...context, ...verified };
+}
+
+/** Returns the persona of all requests; `undefined` where each may have its own. */
+function staticPersona({ context, persona }: CheckedServerOptions): string | undefined {
+  return (typeof context === 'object' ? context.persona : undefined) ?? persona;
 }
 
 /**

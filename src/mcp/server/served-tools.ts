@@ -1,7 +1,9 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { allowsPersona } from '../../capability/manifest/persona.js';
 import { Priority } from '../../core/enums.js';
 import { compareText } from '../../core/plain-data.js';
+import { createNameCodec, FUNCTION_NAME_RULE, type NameCodec } from '../../interop/export/name-codec.js';
 import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
 import { compileFilter, isAvailable } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
@@ -31,20 +33,24 @@ interface ToolPage {
  * Small catalogues are listed whole, by name. Of large ones (`search`) the list holds the critical tools, `find_tools` to
  * find others, what a connection has found so far, and `call_tool` to call any by name: not every client asks for the
  * list again when it has changed, and a client of the 2026 protocol over HTTP has no connection that could remember.
+ *
+ * A tool with a list of personas exists for these only. Names are those of function calls (`mcp.files.read` is
+ * `mcp__files__read`), unless `names` is 'original'; a call may also name a tool as the registry does, or by an alias.
  */
 export class ServedTools {
-  /** `find_tools`; it finds what is served, and nothing else. */
-  readonly finder: ToolEntry;
+  readonly #finder: ToolEntry;
   readonly #caller: ToolEntry;
   readonly #registry: ToolMetadataRegistry;
   readonly #options: CheckedServerOptions;
   readonly #passes: (entry: ToolEntry) => boolean;
+  /** The names on the wire, by the registry as it was at a revision. */
+  #codec: { readonly revision: number; readonly codec: NameCodec } | undefined;
 
   constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
     this.#registry = registry;
     this.#options = options;
     this.#passes = compileFilter(options.filter);
-    this.finder = entryOf(createToolSearchTool(registry, { name: FIND_TOOLS, filter: options.filter }));
+    this.#finder = this.#finderWithout([]);
     this.#caller = entryOf(
       definitionOf({
         name: CALL_TOOL,
@@ -54,19 +60,35 @@ export class ServedTools {
     );
   }
 
-  /** Returns a served tool by its name or alias, listed or not. */
-  find(name: string): ToolEntry | undefined {
-    const entry = this.#registry.get(name);
-    return entry !== undefined && this.#passes(entry) ? entry : undefined;
+  /** Returns a tool that is served to a persona by its name or alias, listed or not. */
+  find(name: string, persona: string | undefined): ToolEntry | undefined {
+    const entry = this.#registry.get(this.ownName(name));
+    return entry !== undefined && this.#isServed(entry, persona) ? entry : undefined;
   }
 
-  /** Returns true when tools are found by search now. */
-  isSearched(): boolean {
+  /** Returns `find_tools` as a persona may use it: it finds what is served to it, and nothing else. */
+  finderFor(persona: string | undefined): ToolEntry {
+    const ofOthers = [...this.#registry].filter(({ personaAllowlist }) => !allowsPersona(personaAllowlist, persona)).map(({ name }) => name);
+    return ofOthers.length === 0 ? this.#finder : this.#finderWithout(ofOthers);
+  }
+
+  /** Returns true when a persona's tools are found by search now. */
+  isSearched(persona: string | undefined): boolean {
     const { search, maxTools } = this.#options;
     if (search !== 'auto') return search;
     let count = 0;
-    for (const entry of this.#registry) if (this.#passes(entry) && ++count > maxTools) return true;
+    for (const entry of this.#registry) if (this.#isServed(entry, persona) && ++count > maxTools) return true;
     return false;
+  }
+
+  /** Returns a tool's name on the wire. */
+  wireName(name: string): string {
+    return this.#names?.encode(name) ?? name;
+  }
+
+  /** Returns the name for which one on the wire stands; one that was not given out stands for itself. */
+  ownName(wireName: string): string {
+    return this.#names?.decode(wireName) ?? wireName;
   }
 
   /**
@@ -76,26 +98,47 @@ export class ServedTools {
    * @param found the tools that this connection has found.
    * @returns `undefined` for a cursor that was never given.
    */
-  page(found: ReadonlySet<string>, cursor: string | undefined): ToolPage | undefined {
+  page(found: ReadonlySet<string>, cursor: string | undefined, persona: string | undefined): ToolPage | undefined {
     const after = cursor === undefined ? '' : nameIn(cursor);
     if (after === undefined) return undefined;
     const { pageSize } = this.#options;
-    const rest = this.#listed(found)
+    const rest = this.#listed(found, persona)
       .filter(({ name }) => compareText(name, after) > 0)
       .sort((a, b) => compareText(a.name, b.name));
     const tools = rest.slice(0, pageSize).map((entry) => this.#toTool(entry));
     return rest.length <= pageSize ? { tools } : { tools, nextCursor: cursorOf(tools.at(-1)!.name) };
   }
 
-  #listed(found: ReadonlySet<string>): readonly ToolEntry[] {
-    const usable = [...this.#registry].filter((entry) => this.#passes(entry) && isAvailable(entry));
-    if (!this.isSearched()) return usable;
-    const own = [this.finder, this.#caller];
+  /** The codec of all names: who asks and what is filtered change no name. `undefined` where names stay as they are. */
+  get #names(): NameCodec | undefined {
+    if (this.#options.names === 'original') return undefined;
+    const { revision } = this.#registry;
+    if (this.#codec?.revision !== revision) {
+      const entries = [...this.#registry];
+      this.#codec = { revision, codec: createNameCodec(entries.map(({ name }) => name), FUNCTION_NAME_RULE, entries.flatMap(({ aliases }) => aliases)) };
+    }
+    return this.#codec.codec;
+  }
+
+  #isServed(entry: ToolEntry, persona: string | undefined): boolean {
+    return this.#passes(entry) && allowsPersona(entry.personaAllowlist, persona);
+  }
+
+  #finderWithout(exclude: readonly string[]): ToolEntry {
+    return entryOf(createToolSearchTool(this.#registry, { name: FIND_TOOLS, filter: this.#options.filter, exclude }));
+  }
+
+  #listed(found: ReadonlySet<string>, persona: string | undefined): readonly ToolEntry[] {
+    const usable = [...this.#registry].filter((entry) => this.#isServed(entry, persona) && isAvailable(entry));
+    if (!this.isSearched(persona)) return usable;
+    const own = [this.#finder, this.#caller];
     return [...own, ...usable.filter(({ name, priority }) => (priority === Priority.CRITICAL || found.has(name)) && !own.some((each) => each.name === name))];
   }
 
   #toTool(entry: ToolEntry): Tool {
-    const { outputSchema, ...tool } = toMcpTools([entry.definition], { level: 'full' })[0]!;
+    const { outputSchema, ...own } = toMcpTools([entry.definition], { level: 'full' })[0]!;
+    const name = this.wireName(entry.name);
+    const tool = name === entry.name ? own : { ...own, name, _meta: { ...own._meta, 'tooldex/name': entry.name } };
     return outputSchema === undefined || outputSchemaOf(entry) === undefined ? tool : { ...tool, outputSchema };
   }
 }

@@ -50,6 +50,8 @@ export interface McpServerOptions {
    * go by it. A function may be asked several times for one request. @default no caller in particular
    */
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
+  /** The persona of clients for whom `context` names none: they see its tools, and those of all. @default none */
+  readonly persona?: string;
   /** The name under which the server presents itself. @default 'tooldex' */
   readonly name?: string;
   /** The version that the server reports. @default '1.0.0' */
@@ -58,6 +60,8 @@ export interface McpServerOptions {
   readonly instructions?: string;
   /** The tools that are served; others are neither listed nor callable. @default all */
   readonly filter?: ToolFilter;
+  /** The names of tools on the wire: such as model APIs take (letters, digits, `_` and `-`, 64 at most; `files.read` is `files__read`), or the tools' own. @default 'safe' */
+  readonly names?: 'safe' | 'original';
   /** True when tools are found by search instead of being listed; `auto` does so when there are more than `maxTools`. @default 'auto' */
   readonly search?: 'auto' | boolean;
   /** Tools that are listed at most before search takes over, and found tools that are remembered of a connection. @default 128 */
@@ -94,10 +98,12 @@ const schema = z
     store: withMethods<StateStore>('a StateStore', 'compareAndSet').optional(),
     approvalKey: secret<Uint8Array>('at least 32 bytes', (value) => value instanceof Uint8Array && value.length >= 32, 'Make them with crypto.randomBytes(32).').optional(),
     context: z.custom<NonNullable<McpServerOptions['context']>>((value) => typeof value === 'function' || isPlainObject(value), 'a context of calls, or a function that gives one').optional(),
+    persona: text().optional(),
     name: text().default('tooldex'),
     version: text().default('1.0.0'),
     instructions: z.string().optional(),
     filter: z.custom<ToolFilter>(isPlainObject, 'a filter of tools').default({}),
+    names: z.enum(['safe', 'original']).default('safe'),
     search: z.union([z.literal('auto'), z.boolean()], "'auto', true or false").default('auto'),
     maxTools: wholeBetween(1).default(128),
     pageSize: wholeBetween(1, 1_000).default(100),
