@@ -37,11 +37,9 @@ export interface SearchOptions {
 
 /** A number; `Infinity` is allowed and means all. */
 const aNumber = () => z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
+const aFilter = () => z.union([aFunction<(entry: ToolEntry) => boolean>(), z.custom<ToolFilter>(isPlainObject)], 'a filter or a function');
 const SCORED_OPTIONS = once(() => z.strictObject({ minScore: aNumber().default(0), maxResults: aNumber().default(Infinity) }));
-const SEARCH_OPTIONS = once(() => z.strictObject({
-  limit: aNumber().default(10),
-  filter: z.union([aFunction<(entry: ToolEntry) => boolean>(), z.custom<ToolFilter>(isPlainObject)], 'a filter or a function').optional(),
-} satisfies FieldsOf<SearchOptions>));
+const SEARCH_OPTIONS = once(() => z.strictObject({ limit: aNumber().default(10), filter: aFilter().optional() } satisfies FieldsOf<SearchOptions>));
 
 /** A tool that was used for a request, and whether it succeeded. */
 export interface ToolUse {
