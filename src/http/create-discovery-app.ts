@@ -85,7 +85,7 @@ export interface DiscoveryApp {
  * Creates an app that shows a catalogue of tools over HTTP, read only: as JSON for programs, as a page for users.
  *
  * GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/jobs`, `/summary`, `/findings`, `/health`,
- * `/events` (server-sent), `/openapi.json`, and the page under `/`. Names are in snake_case, times in seconds since
+ * `/events` (server-sent), `/openapi.json`, `/healthz` (without a token), and the page under `/`. Names are in snake_case, times in seconds since
  * 1970. A wrong request is refused with `{error: {code, message, parameter?, expected?, found?}}`. Answers carry an
  * ETag. No credential, provider configuration, stack or absolute path leaves it.
  *
@@ -142,7 +142,7 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
   });
   app.get('/events', listen);
   for (const { path, type, body, etag } of page ? PAGE_FILES : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
-  app.get(LIVENESS_PATH, () => new Response('ok'));
+  app.get(LIVENESS_PATH, ({ env }) => sendAnswer(contentAnswer('{"status":"ok"}', { ifNoneMatch: undefined, extra: {} }), env as object));
   if (tokens !== undefined) app.get('/.well-known/oauth-protected-resource', guarded((context, conditions) => contentAnswer(JSON.stringify(tokens.metadataFor(context.req.raw)), conditions), { isOpen: true }));
   app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.` }, extra)));
   return app;

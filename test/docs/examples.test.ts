@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { Consumer } from '../package/consumer.js';
 
 const root = resolve(import.meta.dirname, '../..');
-const consumer = new Consumer('ai');
+const consumer = new Consumer('ai', 'jose');
 afterAll(() => consumer.remove());
 
 interface Example {

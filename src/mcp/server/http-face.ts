@@ -62,7 +62,7 @@ export function createHttpFace(sdk: ServerSdk, options: CheckedServerOptions, co
   };
   return {
     async fetch(request, given) {
-      if (new URL(request.url).pathname === LIVENESS_PATH) return new Response('ok');
+      if (new URL(request.url).pathname === LIVENESS_PATH) return Response.json({ status: 'ok' });
       const response = await answer(request, given);
       for (const [name, value] of Object.entries(cors.headersOf(request))) response.headers.set(name, value);
       return response;
