@@ -3,6 +3,7 @@ import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import { createNameCodec, GEMINI_NAME_RULE } from '../interop/export/name-codec.js';
+import { fillMessages } from './blobs.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatRun } from './chat-run.js';
 import type { ModelPart, ModelStep, ModelUsage } from './model-step.js';
@@ -35,12 +36,12 @@ export async function modelStepOf({ model, modelOptions }: CheckedEngine): Promi
  * @throws what the model throws; ToolError `MODEL_FAILED` for an answer of another shape.
  */
 export async function askModel(run: ChatRun, model: ModelStep, offer: Offer, turn: number): Promise<Answer> {
-  const { engine: { system, toolChoice }, state: { messages }, signal } = run;
+  const { engine: { system, toolChoice, blobs }, state: { messages }, signal } = run;
   const names = modelNames(run.offers.names(), messages);
   let answer: Extract<ModelPart, { type: 'answer' }> | undefined;
   const parts = model({
     ...(system !== undefined && { system }),
-    messages: messages.map((message) => renamed(message, names.encode)),
+    messages: (await fillMessages(messages, blobs, signal)).map((message) => renamed(message, names.encode)),
     tools: offer.tools.map(({ toolName, rendered }) => ({ ...rendered, name: names.encode(toolName) })),
     toolChoice: typeof toolChoice === 'string' ? toolChoice : { toolName: names.encode(offer.forced!) },
     stream: run.options.stream,

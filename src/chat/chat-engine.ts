@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
-import { aFunction, checkOptions, clock, signal, wholeBetween, type FieldsOf } from '../core/options.js';
+import { aFunction, checkOptions, clock, signal, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import { isRegistry } from '../registry/is-registry.js';
@@ -11,6 +11,7 @@ import type { Approval } from '../safety/approvals.js';
 import { POLICY_MODES, type CallContext, type ToolCall, type ToolOutcome } from '../safety/calls.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
+import type { BlobStore } from '../state/blob-store.js';
 import type { ToolSource } from '../tool/find-definitions.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
 import { encodeValue } from './encode-output.js';
@@ -56,6 +57,11 @@ export interface ChatEngine extends Omit<CallContext, 'mode'> {
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
   /** Makes what the model reads of a result; it throws for values it cannot make text or data of. @default text as it is, all else as JSON */
   readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
+  /**
+   * Keeps images, audio and files of more than 8 KiB that tools and users give: messages and snapshots refer to them, and the model
+   * is sent them as they are. @default messages keep them
+   */
+  readonly blobs?: BlobStore;
   /** Handed to the tools' work as `context.context`. @default none */
   readonly context?: unknown;
   /** Options of the AI SDK's own calls: temperature, maxOutputTokens, maxRetries, providerOptions, headers… @default none */
@@ -97,6 +103,7 @@ const schema = z.strictObject({
   toolChoice: z.union([z.enum(['auto', 'none', 'required']), z.strictObject({ toolName: z.string() })]).default('auto'),
   onToolError: z.union([z.enum(['continue', 'halt']), aFunction<OnToolError>()], { error: '"continue", "halt" or a function' }).default('continue'),
   encode: aFunction<NonNullable<ChatEngine['encode']>>().default(() => encodeValue),
+  blobs: withMethods<BlobStore>('a BlobStore', 'put', 'get').optional(),
   context: z.unknown().optional(),
   modelOptions: z.record(z.string().refine((option) => !OWN_OPTIONS.has(option), 'an option that the chat does not set itself'), z.unknown()).default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),

@@ -8,6 +8,7 @@ import { untilAborted } from '../execution/with-deadline.js';
 import type { Approval } from '../safety/approvals.js';
 import type { PendingManualCall } from '../safety/calls.js';
 import { askModel, modelStepOf, type Answer } from './ask-model.js';
+import { storeContent } from './blobs.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
 import { resultOf, turnOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
 import { ChatRun } from './chat-run.js';
@@ -47,7 +48,7 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
   return eventStream(signalField().safeParse(options?.signal).data, async (tell, signal) => {
     const { messages, prompt, approvals, engine } = checkChatOptions(options);
     const thread = prompt === undefined || !Array.isArray(messages) ? messages : [...(messages as readonly ChatMessage[]), { role: 'user', content: prompt }];
-    const state = stateOf(thread, approvals);
+    const state = await storeContent(stateOf(thread, approvals), engine.blobs, signal);
     // Approvals belong to the conversation for which they were given, also when it has no name.
     const approvedIn = approvals.find(({ conversationId }) => typeof conversationId === 'string')?.conversationId ?? undefined;
     const run = new ChatRun(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? approvedIn ?? randomUUID() });

@@ -10,6 +10,7 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import { renderTool } from '../tool/render-tool.js';
+import { storeOutput } from './blobs.js';
 import type { ToolErrorDecision } from './chat-engine.js';
 import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';
@@ -149,7 +150,8 @@ async function recordOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcom
     run.tell({ type: 'tool-pending', ...facts, pending });
     return;
   }
-  const { output, end } = await readSettled(run, call, explained(run, outcome));
+  const { output: read, end } = await readSettled(run, call, explained(run, outcome));
+  const output = await storeOutput(read, run.engine.blobs, run.signal);
   await settle(run, call, { state: 'settled', output, ...editedInput(call) }, end);
   if (wasStarted && outcome.status === 'ok') run.offers.noteFound(call.toolName, outcome.value);
   run.tell({ type: 'tool-encoded', ...facts, output });

@@ -11,7 +11,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 const node = () => nodeProcess()?.getBuiltinModule?.('node:crypto');
 
 interface Digesting {
-  update(text: string): { digest(form: 'hex'): string };
+  update(data: string | Uint8Array): { digest(form: 'hex'): string };
 }
 
 /** Returns Node's process, where there is one, as far as it is used: the page is checked without the types of Node. */
@@ -24,9 +24,9 @@ function nodeProcess() {
     | undefined;
 }
 
-/** Returns the SHA-256 of a text as hexadecimal digits. */
-export function sha256Of(text: string): string {
-  return node()?.createHash('sha256').update(text).digest('hex') ?? bytesToHex(sha256(utf8ToBytes(text)));
+/** Returns the SHA-256 of a text or of bytes as hexadecimal digits. */
+export function sha256Of(data: string | Uint8Array): string {
+  return node()?.createHash('sha256').update(data).digest('hex') ?? bytesToHex(sha256(typeof data === 'string' ? utf8ToBytes(data) : data));
 }
 
 /** Returns the HMAC-SHA-256 of a text as hexadecimal digits. */
@@ -65,3 +65,8 @@ export function base64Of(bytes: Uint8Array): string {
 }
 
 const PIECE = 8_192;
+
+/** Returns the bytes of base64. @throws DOMException for what is no base64. */
+export function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { base64Of } from '../core/crypto.js';
+import { base64Of, bytesOf } from '../core/crypto.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
@@ -129,7 +129,8 @@ export function describePart(part: ContentPart): string {
   return `[${label}${facts === '' ? '' : `: ${facts}`}${address === undefined ? '' : `, ${address}`}]`;
 }
 
-function sizeText(bytes: number): string {
+/** Returns a number of bytes in words. */
+export function sizeText(bytes: number): string {
   return bytes < 1_024 ? `${bytes} bytes` : bytes < 2 ** 20 ? `${Math.round(bytes / 1_024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
@@ -148,9 +149,4 @@ export function textOfFile(part: ContentPart): string | undefined {
 /** Returns base64 with the number of bytes it stands for. */
 function sized(data: string): { readonly data: string; readonly size: number } {
   return { data, size: Math.floor((data.replace(/=+$/, '').length * 3) / 4) };
-}
-
-/** @throws DOMException for what is no base64. */
-function bytesOf(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }

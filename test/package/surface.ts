@@ -206,11 +206,14 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
   },
   'tooldex/state': {
     values: [
+      'DirectoryBlobStore',
+      'MemoryBlobStore',
       'MemoryStateStore',
       'RedisStateStore',
     ],
     types: [
       'AppendOptions',
+      'BlobStore',
       'Increment',
       'IncrementOptions',
       'LifetimeOptions',

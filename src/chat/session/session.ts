@@ -8,6 +8,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { modelStepOf } from '../ask-model.js';
 import { runChat } from '../chat.js';
+import { storeContent } from '../blobs.js';
 import { checkEngine, type ChatEngine, type CheckedEngine } from '../chat-engine.js';
 import { haltedReason, resultOf, type ChatResult } from '../chat-result.js';
 import { ChatRun } from '../chat-run.js';
@@ -321,7 +322,7 @@ export class Session {
     }
     const model = await modelStepOf(engine);
     const { context, id, origin } = this.#data;
-    let data = await enterRun(engine.executor.sharedStore, { ...this.#data, chat: Object.freeze(chat) }, this.#generation, engine.clock.now());
+    let data = await enterRun(engine.executor.sharedStore, { ...this.#data, chat: await storeContent(Object.freeze(chat), engine.blobs, signal) }, this.#generation, engine.clock.now());
     let keepNext = this.#keep;
     const keep = async (next: ChatState) => {
       // A turn whose last call is settled is closed in the same step: no process can end in between.

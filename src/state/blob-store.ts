@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { systemClock, type Clock } from '../core/clock.js';
+import { sha256Of } from '../core/crypto.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot, invalidArgument } from '../core/issues.js';
+import { checkOptions, clock, milliseconds, once, wholeBetween, type FieldsOf } from '../core/options.js';
+
+/**
+ * A place for bytes that are too large for messages, such as screenshots: chats and sessions keep the digest in their stead.
+ *
+ * The same bytes have the same digest, and are kept once. What was neither put nor read for the life that a store gives may be
+ * gone; a conversation that goes on without it tells the model so.
+ */
+export interface BlobStore {
+  /** Keeps bytes, and begins their life again. @returns their SHA-256 as 64 hexadecimal digits. */
+  put(bytes: Uint8Array): Promise<string>;
+
+  /** Returns the bytes of a digest, and begins their life again; `undefined` when they are not, or no longer, there. */
+  get(digest: string): Promise<Uint8Array | undefined>;
+
+  /** Removes the bytes of a digest. @returns true if they were there. */
+  delete(digest: string): Promise<boolean>;
+}
+
+/** Milliseconds: a week. */
+export const USUAL_LIFE_MS = 7 * 24 * 3_600_000;
+
+/** Throws `INVALID_ARGUMENT` for what is no digest; names of files are made of nothing else. */
+export function checkDigest(digest: unknown): string {
+  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) throw invalidArgument('a digest as 64 hexadecimal digits', digest);
+  return digest;
+}
+
+/** Throws `INVALID_ARGUMENT` for what is no bytes. */
+export function checkBytes(bytes: unknown): Uint8Array {
+  if (!(bytes instanceof Uint8Array)) throw invalidArgument('bytes as a Uint8Array', bytes);
+  return bytes;
+}
+
+interface MemoryBlobStoreOptions {
+  /** The life of bytes since they were last put or read, in milliseconds. @default a week */
+  readonly ttlMs?: number;
+  /** The bytes of all blobs together; the least recently used go first. @default 256 MiB */
+  readonly maxBytes?: number;
+  /** The clock by which lives end. @default the time of this machine */
+  readonly clock?: Clock;
+}
+
+const optionsSchema = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.MAX_SAFE_INTEGER).default(USUAL_LIFE_MS), maxBytes: wholeBetween(1).default(256 * 2 ** 20), clock: clock().default(systemClock) } satisfies FieldsOf<MemoryBlobStoreOptions>));
+
+/** Blobs in the memory of this process, gone with it. */
+export class MemoryBlobStore implements BlobStore {
+  readonly #options: z.output<ReturnType<typeof optionsSchema>>;
+  /** In the order of their last use. */
+  readonly #blobs = new Map<string, { readonly bytes: Uint8Array; readonly usedAt: number }>();
+  #size = 0;
+
+  /** Creates an empty store. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
+  constructor(options: MemoryBlobStoreOptions = {}) {
+    this.#options = checkOptions(optionsSchema, options, 'options of MemoryBlobStore');
+  }
+
+  /** @throws ToolError `LIMIT_EXCEEDED` for more bytes than all blobs may have together. */
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async put(bytes: Uint8Array): Promise<string> {
+    const { maxBytes } = this.#options;
+    if (checkBytes(bytes).length > maxBytes) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`at most ${maxBytes} bytes`, String(bytes.length), 'Give the store a larger maxBytes.'));
+    const digest = sha256Of(bytes);
+    this.#remove(digest);
+    this.#keep(digest, bytes.slice());
+    for (const [oldest, { usedAt }] of this.#blobs) {
+      if (this.#size <= maxBytes && !this.#isOver(usedAt)) break;
+      this.#remove(oldest);
+    }
+    return digest;
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async get(digest: string): Promise<Uint8Array | undefined> {
+    const kept = this.#blobs.get(checkDigest(digest));
+    if (kept === undefined) return undefined;
+    this.#remove(digest);
+    if (this.#isOver(kept.usedAt)) return undefined;
+    this.#keep(digest, kept.bytes);
+    return kept.bytes.slice();
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async delete(digest: string): Promise<boolean> {
+    return this.#remove(checkDigest(digest));
+  }
+
+  #isOver(usedAt: number): boolean {
+    return this.#options.clock.elapsed() - usedAt >= this.#options.ttlMs;
+  }
+
+  #keep(digest: string, bytes: Uint8Array): void {
+    this.#blobs.set(digest, { bytes, usedAt: this.#options.clock.elapsed() });
+    this.#size += bytes.length;
+  }
+
+  #remove(digest: string): boolean {
+    this.#size -= this.#blobs.get(digest)?.bytes.length ?? 0;
+    return this.#blobs.delete(digest);
+  }
+}

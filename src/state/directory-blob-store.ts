@@ -1,0 +1,119 @@
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { systemClock, type Clock } from '../core/clock.js';
+import { randomUUID, sha256Of } from '../core/crypto.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot, invalidArgument } from '../core/issues.js';
+import { checkOptions, clock, milliseconds, once, text, type FieldsOf } from '../core/options.js';
+import { checkBytes, checkDigest, USUAL_LIFE_MS, type BlobStore } from './blob-store.js';
+
+interface DirectoryBlobStoreOptions {
+  /** The life of bytes since they were last put or read, in milliseconds. @default a week */
+  readonly ttlMs?: number;
+  /** The clock by which lives end. @default the time of this machine */
+  readonly clock?: Clock;
+}
+
+const optionsSchema = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.MAX_SAFE_INTEGER).default(USUAL_LIFE_MS), clock: clock().default(systemClock) } satisfies FieldsOf<DirectoryBlobStoreOptions>));
+
+/** The files of a store: blobs, and those that are being written. Others in the directory are left alone. */
+const OWN_FILE = /^(?:[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f-]{36}\.tmp)$/;
+/** Milliseconds between two searches for files whose life is over, at most. */
+const SWEEP_MS = 3_600_000;
+
+/**
+ * Blobs as files of a directory, for one process or several on one machine: each file is named by its digest, is readable by its
+ * owner alone, and appears whole. A file whose bytes are not those of its name counts as missing, and is removed.
+ */
+export class DirectoryBlobStore implements BlobStore {
+  readonly #directory: string;
+  readonly #options: z.output<ReturnType<typeof optionsSchema>>;
+  #nextSweep = -Infinity;
+
+  /** Creates a store in a directory, which the first blob makes if it is not there. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
+  constructor(directory: string, options: DirectoryBlobStoreOptions = {}) {
+    if (!text().safeParse(directory).success) throw invalidArgument('the path of a directory', directory);
+    this.#directory = directory;
+    this.#options = checkOptions(optionsSchema, options, 'options of DirectoryBlobStore');
+  }
+
+  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be written. */
+  async put(bytes: Uint8Array): Promise<string> {
+    const digest = sha256Of(checkBytes(bytes));
+    const beside = join(this.#directory, `.${digest}.${randomUUID()}.tmp`);
+    try {
+      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      await writeFile(beside, bytes, { flag: 'wx', flush: true, mode: 0o600 });
+      await chmod(beside, 0o600); // The process may mask some of it.
+      await this.#touch(beside);
+      await rename(beside, this.#path(digest));
+    } catch (error) {
+      await rm(beside, { force: true }).catch(() => undefined);
+      throw unavailable('written', error);
+    }
+    await this.#sweep().catch(() => undefined); // The next one comes.
+    return digest;
+  }
+
+  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be read. */
+  async get(digest: string): Promise<Uint8Array | undefined> {
+    const path = this.#path(digest);
+    try {
+      if (await this.#isOver(path)) return void (await rm(path, { force: true }));
+      const bytes = new Uint8Array(await readFile(path));
+      if (sha256Of(bytes) !== digest) return void (await rm(path, { force: true }));
+      await this.#touch(path).catch(() => undefined); // A store that is only read.
+      return bytes;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw unavailable('read', error);
+    }
+  }
+
+  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be written. */
+  async delete(digest: string): Promise<boolean> {
+    const path = this.#path(digest);
+    try {
+      await rm(path);
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw unavailable('written', error);
+    }
+  }
+
+  #path(digest: string): string {
+    return join(this.#directory, checkDigest(digest));
+  }
+
+  /** The time of a file is when it was last used, by the store's clock. */
+  async #touch(path: string): Promise<void> {
+    const now = new Date(this.#options.clock.now());
+    await utimes(path, now, now);
+  }
+
+  async #isOver(path: string): Promise<boolean> {
+    return this.#options.clock.now() - (await stat(path)).mtimeMs >= this.#options.ttlMs;
+  }
+
+  /** Removes files whose life is over, and what a process that died left half written. */
+  async #sweep(): Promise<void> {
+    const { clock, ttlMs } = this.#options;
+    const now = clock.now();
+    if (now < this.#nextSweep) return;
+    this.#nextSweep = now + Math.min(SWEEP_MS, ttlMs);
+    for (const name of await readdir(this.#directory)) {
+      const path = join(this.#directory, name);
+      if (OWN_FILE.test(name) && (await this.#isOver(path).catch(() => false))) await rm(path, { force: true });
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+function unavailable(done: string, cause: unknown): ToolError {
+  return new ToolError('STATE_UNAVAILABLE', expectedGot(`a directory of blobs that can be ${done}`, (cause as NodeJS.ErrnoException).code ?? 'an error', 'See to the directory and its permissions.'), { cause });
+}

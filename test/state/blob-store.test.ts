@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DirectoryBlobStore, MemoryBlobStore, type BlobStore } from '../../src/state.js';
+import { ManualClock } from '../../src/testing.js';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
+const folder = () => join(mkdtempSync(join(tmpdir(), 'tooldex-blobs-')), 'blobs');
+const make = { memory: (options = {}) => new MemoryBlobStore(options), directory: (options = {}) => new DirectoryBlobStore(folder(), options) };
+
+describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
+  it('gives all bytes back under their SHA-256', async () => {
+    const store: BlobStore = storeWith();
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (data) => {
+        const digest = await store.put(data);
+        expect(digest).toBe(sha256(data));
+        expect(Buffer.from((await store.get(digest))!).equals(Buffer.from(data))).toBe(true);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('knows nothing of bytes that were not put, and forgets those that are deleted', async () => {
+    const store = storeWith();
+    const digest = sha256(bytes('a'));
+    expect([await store.get(digest), await store.delete(digest)]).toEqual([undefined, false]);
+    await store.put(bytes('a'));
+    expect([await store.delete(digest), await store.get(digest)]).toEqual([true, undefined]);
+  });
+
+  it('keeps bytes for their life since they were last put or read', async () => {
+    const clock = new ManualClock();
+    const store = storeWith({ ttlMs: 1_000, clock });
+    const [read, unread] = [await store.put(bytes('read')), await store.put(bytes('unread'))];
+    clock.advance(900);
+    expect(await store.get(read)).toEqual(bytes('read'));
+    clock.advance(200);
+    expect([await store.get(read), await store.get(unread)]).toEqual([bytes('read'), undefined]);
+  });
+
+  it('is not changed by what callers do with bytes that they gave or got', async () => {
+    const store = storeWith();
+    const given = bytes('abc');
+    const digest = await store.put(given);
+    given.fill(0);
+    (await store.get(digest))!.fill(0);
+    expect(await store.get(digest)).toEqual(bytes('abc'));
+  });
+
+  it.each([['../../etc/passwd'], ['A'.repeat(64)], [`${'a'.repeat(64)}/..`], [''], [7]])('refuses %j as a digest, and what is no bytes', async (digest) => {
+    const store = storeWith();
+    await expect(store.get(digest as string)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(store.delete(digest as string)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(store.put('text' as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('refuses options that it does not have', () => {
+    expect(() => storeWith({ ttl: 5 })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => storeWith({ ttlMs: 0 })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+});
+
+describe('MemoryBlobStore', () => {
+  it('drops what was used least recently when it is full, and refuses what never fits', async () => {
+    const store = new MemoryBlobStore({ maxBytes: 6 });
+    const [first, second] = [await store.put(bytes('aaa')), await store.put(bytes('bbb'))];
+    await store.get(first);
+    const third = await store.put(bytes('ccc'));
+    expect([await store.get(first), await store.get(second), await store.get(third)]).toEqual([bytes('aaa'), undefined, bytes('ccc')]);
+    await expect(store.put(bytes('1234567'))).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+  });
+});
+
+describe('DirectoryBlobStore', () => {
+  it('makes a directory and files that only their owner reads, named by digest and nothing else', async () => {
+    const path = folder();
+    const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
+    expect([statSync(path).mode & 0o777, readdirSync(path), statSync(join(path, digest)).mode & 0o777]).toEqual([0o700, [digest], 0o600]);
+    expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));
+  });
+
+  it('takes a file whose bytes are not those of its name for missing, and removes it', async () => {
+    const path = folder();
+    const store = new DirectoryBlobStore(path);
+    const digest = await store.put(bytes('honest'));
+    writeFileSync(join(path, digest), 'forged');
+    expect([await store.get(digest), readdirSync(path)]).toEqual([undefined, []]);
+    symlinkSync('/etc/hostname', join(path, digest));
+    expect(await store.get(digest)).toBeUndefined();
+  });
+
+  it('clears away what is over, also what another process left half written, and no file of others', async () => {
+    const path = folder();
+    const clock = new ManualClock(Date.now());
+    await new DirectoryBlobStore(path, { clock }).put(bytes('old'));
+    writeFileSync(join(path, `.${'a'.repeat(64)}.01234567-89ab-4def-8123-456789abcdef.tmp`), 'half');
+    writeFileSync(join(path, 'mine.txt'), 'mine');
+    clock.advance(8 * 24 * 3_600_000);
+    const digest = await new DirectoryBlobStore(path, { clock }).put(bytes('new'));
+    expect(readdirSync(path).sort()).toEqual([digest, 'mine.txt'].sort());
+  });
+
+  it('says that it is unavailable when the directory cannot be written or read, without its path', async () => {
+    const path = folder();
+    writeFileSync(path, 'a file');
+    const store = new DirectoryBlobStore(path);
+    const failing = { code: 'STATE_UNAVAILABLE', message: expect.not.stringContaining(path) as string };
+    await expect(store.put(bytes('a'))).rejects.toMatchObject(failing);
+    await expect(store.get(sha256(bytes('a')))).rejects.toMatchObject(failing);
+    expect(readFileSync(path, 'utf8')).toBe('a file');
+  });
+});
