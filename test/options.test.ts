@@ -7,7 +7,7 @@ import { createToolSearchTool, SafetyPolicy, selectTools, ToolExecutor, ToolMeta
 import { fromAISDKTools, fromLangChainTools, toAISDKTools, toAnthropicTools, toGeminiTools, toLangChainTools, toMcpTools, toOpenAIAgentsTools, toOpenAITools } from '../src/interop.js';
 import { createMcpServer, DefinitionPins, McpDiscovery } from '../src/mcp.js';
 import { exponentialBackoff, ProviderRouter, RollingHealth, SharedHealth } from '../src/providers.js';
-import { MemoryStateStore, RedisStateStore } from '../src/state.js';
+import { DirectoryBlobStore, MemoryBlobStore, MemoryStateStore, RedisStateStore } from '../src/state.js';
 import { Approvals } from '../src/safety/approvals.js';
 
 const registry = new ToolMetadataRegistry();
@@ -44,6 +44,8 @@ const TAKERS: readonly (readonly [name: string, call: (options: never) => unknow
   ['ProviderRouter', (options) => new ProviderRouter(options), { toolName: 'x', providers: [], factories: {} }, 'failuresToEject', 0],
   ['RollingHealth', (options) => new RollingHealth(options), {}, 'size', 1.5],
   ['SharedHealth', (options) => new SharedHealth(options), { store }, 'writer', ' '],
+  ['MemoryBlobStore', (options) => new MemoryBlobStore(options), {}, 'ttlMs', 0],
+  ['DirectoryBlobStore', (options) => new DirectoryBlobStore('.', options), {}, 'clock', 5],
   ['MemoryStateStore', (options) => new MemoryStateStore(options), {}, 'clock', 5],
   ['RedisStateStore.connect', (options) => RedisStateStore.connect(options), { url: 'redis://localhost:1' }, 'prefix', 5],
   ['store.compareAndSet', (options) => store.compareAndSet('k', undefined, 'v', options), {}, 'ttlMs', 0],

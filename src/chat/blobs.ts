@@ -10,7 +10,7 @@ import type { CallRecord, ChatState } from './chat-state.js';
 import { isDeeper, type ChatMessage, type ToolOutput } from './thread.js';
 
 type Part = Readonly<Record<string, unknown>>;
-/** What stands in a message for bytes in a store: their part without them, and the field that they were in. */
+/** The data of a message that stand for bytes in a store: their part without them, and the field that they were in. */
 interface Reference {
   readonly blob: string;
   readonly size: number;
@@ -31,7 +31,7 @@ export async function storeContent(state: ChatState, blobs: BlobStore | undefine
   const messages = await each(state.messages, (message) => inMessage(message, (part) => stored(part, blobs, signal)));
   const calls = state.openTurn && (await each(state.openTurn.calls, (call) => inCall(call, blobs, signal)));
   if (messages === state.messages && calls === state.openTurn?.calls) return state;
-  return Object.freeze({ ...state, messages, ...(calls && { openTurn: Object.freeze({ ...state.openTurn!, calls }) }) });
+  return Object.freeze({ ...state, messages, ...(calls && { openTurn: Object.freeze({ ...state.openTurn, calls }) }) });
 }
 
 async function inCall(call: CallRecord, blobs: BlobStore, signal: AbortSignal | undefined): Promise<CallRecord> {

@@ -51,7 +51,7 @@ const optionsSchema = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.
 /** Blobs in the memory of this process, gone with it. */
 export class MemoryBlobStore implements BlobStore {
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
-  /** In the order of their last use. */
+  /** The blobs in the order of their last use. */
   readonly #blobs = new Map<string, { readonly bytes: Uint8Array; readonly usedAt: number }>();
   #size = 0;
 

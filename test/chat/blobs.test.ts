@@ -102,7 +102,7 @@ describe('content that is kept in a blob store', () => {
   it('is not in the log of a session store', async () => {
     const store = new MemoryStateStore();
     const sessions = new SessionStore({ store });
-    const session = await sessions.create({ id: 's' });
+    const session = sessions.create({ id: 's' });
     await session.start({ model: scriptedModel(answers), tools: [screenshot], blobs: new MemoryBlobStore() }, 'Look');
     const keys = await store.list('session');
     const texts = await Promise.all(keys.map((key) => store.read(key).then((items) => items.join(''), () => '')));
