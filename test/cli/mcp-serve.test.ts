@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -6,8 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { mcpServe } from '../../src/cli/commands/mcp.js';
 import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
+import { loadMcpTools } from '../../src/cli/load/load-mcp-tools.js';
 import { loadRegistry } from '../../src/cli/load/load-registry.js';
 import { overHttp, textOf } from '../mcp/server-clients.js';
+import { official } from '../mcp/servers/start.js';
 import { FakeTerminal } from './fake-terminal.js';
 
 /** A terminal that tells when something is printed. */
@@ -125,5 +127,53 @@ describe('tooldex mcp serve', () => {
     await terminal.until(() => terminal.printed.includes('"id":1'));
     terminal.interrupt();
     expect(await ended).toBe(0);
+  });
+});
+
+describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', () => {
+  /** Serves the filesystem server with these settings of it, and calls its tools. */
+  async function gateway(settings: Record<string, unknown>, options: Record<string, unknown>, test: (client: Awaited<ReturnType<typeof overHttp>>, root: string) => Promise<void>): Promise<void> {
+    const root = realpathSync(folder());
+    writeFileSync(join(root, 'note.txt'), 'tea at five');
+    const { command, args } = official('filesystem', root);
+    writeFileSync(join(root, '.mcp.json'), JSON.stringify({ mcpServers: { files: { command, args, ...settings } } }));
+    const terminal = new WatchedTerminal();
+    const loaded = await loadMcpTools('.mcp.json', terminal, root);
+    onTestFinished(() => loaded.close?.());
+    const ended = mcpServe(terminal, loaded, { ...USUAL, http: true, port: 0, ...options }, { input: new PassThrough(), env: {} });
+    await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), ended]);
+    await test(await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'legacy'), root);
+    terminal.interrupt();
+    expect(await ended).toBe(0);
+  }
+
+  it('runs the reads of a trusted server, and names what would allow the rest', async () => {
+    await gateway({ trusted: true }, {}, async (client, root) => {
+      expect((await client.tools()).map(({ name }) => name)).toContain('mcp__files__read_text_file');
+      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('tea at five');
+      const written = await client.call('mcp__files__write_file', { path: join(root, 'new.txt'), content: 'new' });
+      expect(written.isError).toBe(true);
+      expect(textOf(written)).toMatch(/needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: --yes high of tooldex mcp serve, or a rule of the policy\.$/);
+      expect(existsSync(join(root, 'new.txt'))).toBe(false);
+    });
+  });
+
+  it('refuses a read of a server that is not trusted, and names the setting, which works', async () => {
+    await gateway({}, {}, async (client, root) => {
+      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('"trusted": true for the server "files" in the settings of MCP (it says that this tool only reads)');
+    });
+    await gateway({ access_mode: 'readonly', allow_tools: ['read_text_file'] }, {}, async (client, root) => {
+      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('"requires_consent": false for the server "files" in the settings of MCP');
+    });
+    await gateway({ access_mode: 'readonly', requires_consent: false, allow_tools: ['read_text_file'] }, {}, async (client, root) => {
+      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('tea at five');
+    });
+  });
+
+  it('writes with the --yes that the refusal names', async () => {
+    await gateway({}, { yes: 'high' }, async (client, root) => {
+      expect((await client.call('mcp__files__write_file', { path: join(root, 'new.txt'), content: 'new' })).isError ?? false).toBe(false);
+      expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('new');
+    });
   });
 });

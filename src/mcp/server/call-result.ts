@@ -1,4 +1,5 @@
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/server';
+import { AccessMode } from '../../core/enums.js';
 import { expectedGot } from '../../core/issues.js';
 import { describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
@@ -51,6 +52,25 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
   if (kind !== 'result') return errorResult(text, ...notes);
   const forUsers = outcome.status === 'ok' ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];
   return answerResult(entry, data!, [...content, ...forUsers], ...notes);
+}
+
+/** Returns the refusal of a call that needs approval, for a client that cannot ask the user: it names the settings that would allow the call. */
+export function refusedUnasked(entry: ToolEntry, outcome: Extract<ToolOutcome, { status: 'approval_required' }>): CallToolResult {
+  const ways = [...serverSettings(entry), `--yes ${outcome.pending.danger} of tooldex mcp serve`, 'a rule of the policy'];
+  return errorResult(`${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${ways.join(', or ')}.`);
+}
+
+/** Returns the setting by which calls of a tool of another server run without approval, where one is enough. */
+function serverSettings({ accessMode, requiresConsent, providers, metadata }: ToolEntry): readonly string[] {
+  const server = providers.find(({ name }) => name === 'mcp')?.config?.['server'];
+  if (typeof server !== 'string') return [];
+  const mcp = metadata?.['mcp'];
+  const hints = isPlainObject(mcp) && isPlainObject(mcp['annotations']) ? mcp['annotations'] : {};
+  const place = `for the server ${JSON.stringify(server)} in the settings of MCP`;
+  if (accessMode === AccessMode.READONLY) return requiresConsent ? [`"requires_consent": false ${place}`] : [];
+  if (hints['readOnlyHint'] === false || hints['destructiveHint'] === true) return [];
+  if (hints['readOnlyHint'] === true) return [`"trusted": true ${place} (it says that this tool only reads)`];
+  return [`"access_mode": "readonly" and "requires_consent": false ${place}, if its tools only read`];
 }
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();

@@ -12,7 +12,7 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { RequestContext } from './server-options.js';
-import { answerIn, answerToQuestion, approvalForm, errorResult, outcomeResult, questionForm } from './call-result.js';
+import { answerIn, answerToQuestion, approvalForm, errorResult, outcomeResult, questionForm, refusedUnasked } from './call-result.js';
 
 /** The official SDK, as `importServerSdk` loads it. */
 export type ServerSdk = typeof McpServerSdk & Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
@@ -108,7 +108,7 @@ export class ToolCalls {
     } finally {
       await stop?.();
     }
-    if (!canAsk) return outcomeResult(entry, outcome);
+    if (!canAsk) return outcome.status === 'approval_required' ? refusedUnasked(entry, outcome) : outcomeResult(entry, outcome);
     if (outcome.status === 'approval_required') {
       const { input: _input, ...pending } = outcome.pending;
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
