@@ -144,8 +144,9 @@ function readForm(form: QuestionForm, answer: unknown): Answer {
     // It is refused as a text.
   }
   if (!isPlainObject(given)) return { ok: false, message: expectedGot(`an object with the fields ${Object.keys(form.properties).join(', ')} as the answer`, describeValue(answer)) };
-  const defaults = Object.entries(form.properties).flatMap(([name, field]) => (field['default'] === undefined ? [] : [[name, field['default']] as const]));
-  const value = cloneFrozen({ ...Object.fromEntries(defaults), ...given }) as Readonly<Record<string, Json>>;
+  const object = given;
+  const fields = Object.entries(form.properties).map(([name, field]): [string, unknown] => [name, Object.hasOwn(object, name) ? object[name] : field['default']]);
+  const value = cloneFrozen({ ...Object.fromEntries(fields.filter(([, each]) => each !== undefined)), ...object }) as Readonly<Record<string, Json>>;
   const issues = compileJsonSchema(form).check(value);
   return issues.length === 0 ? { ok: true, value } : { ok: false, message: formatIssues(issues) };
 }

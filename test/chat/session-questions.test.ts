@@ -49,6 +49,18 @@ describe('a question with choices', () => {
   });
 });
 
+describe('a question with a form', () => {
+  it('is pending with its fields, also after it was stored, and is answered with their JSON', async () => {
+    const form = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } }, required: ['name'] } as const;
+    const { session, engine } = await asked({ form });
+    const copy = Session.fromJSON(stored(session));
+    expect(copy.pending).toMatchObject([{ kind: 'question', form }]);
+    for (const answer of ['Ada', '{"age":5}', '{"name":5}']) expect(copy.answer('q', answer)).toMatchObject({ ok: false, session: copy, error: { code: 'INVALID_INPUT' } });
+    const { session: last } = await copy.reply(engine, '{"name":"Ada"}');
+    expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: { name: 'Ada', age: 30 } } });
+  });
+});
+
 describe('a question with a time', () => {
   it('is pending until then, and the model reads that the user did not answer', async () => {
     const { session, engine, clock } = await asked({ timeoutMs: 500 });

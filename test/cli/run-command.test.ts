@@ -237,6 +237,13 @@ describe('other outcomes', () => {
     expect(await runTool(asks(['red', 'blue']), { answers: ['green', '3', '2'] })).toMatchObject({ code: 0, out: 'blue\n' });
   });
 
+  it('takes the fields of a form as JSON, and asks again for what does not fit', async () => {
+    const form = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } }, required: ['name'] } as const;
+    const { code, out, err } = await runTool(asks({ form }), { answers: ['Ada', '{"age":5}', '{"name":"Ada"}'] });
+    expect([code, JSON.parse(out)]).toEqual([0, { name: 'Ada', age: 30 }]);
+    expect(err.match(/^refused .*/gm)).toEqual([...Array<string>(2)].map(() => expect.stringContaining('expected the fields name, age as JSON') as string));
+  });
+
   it('takes numbers, values or labels of choices, several where the tool says so, and other words where it allows them', async () => {
     const choices = ['red', { value: 'b', label: 'Blue' }];
     const answers = async (options: AskUserOptions, ...given: string[]) => (await runTool(asks(options), { answers: given })).out.trim();

@@ -5,7 +5,7 @@ import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create
 import type { McpRequestInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { createDefaultTools } from '../../tools/index.js';
 import { manyTools, sampleRegistry } from './server-tools.js';
-import { signalled, textOf, WAYS, type Elicitation, type Told } from './server-clients.js';
+import { signalled, textOf, WAYS, type Elicitation, type Elicited, type Told } from './server-clients.js';
 
 function serverOf(registry: ToolMetadataRegistry = sampleRegistry(), options: McpServerOptions = {}): McpToolServer {
   const server = createMcpServer(registry, options);
@@ -246,6 +246,24 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         [{ answer: { type: 'array', title: 'Answer', minItems: 1, items: { type: 'string', enum: ['red'] } } }, ['answer']],
         [{ answer: { type: 'array', title: 'Answer', items: { anyOf: titled } }, other: { type: 'string', title: 'Another answer' } }, undefined],
       ]);
+    });
+
+    it('is a form of several fields, whose answer is an object with defaults, checked by the form and the output schema', async () => {
+      const registry = sampleRegistry();
+      const form = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } }, required: ['name'] } as const;
+      const ask = (name: string, outputSchema?: Record<string, unknown>) => registry.register(defineTool({ name, description: 'Asks', inputSchema: { type: 'object' }, ...(outputSchema && { outputSchema }), accessMode: 'readonly', execute: () => askUser('Who?', { form }) }));
+      ask('who');
+      ask('promised', { type: 'object', required: ['name'] });
+      ask('other', { type: 'object', required: ['street'] });
+      const asked: Elicited[] = [];
+      const contents = [{ age: 5 }, { name: 'Ada' }];
+      const client = await open(serverOf(registry), { answer: (form) => ({ action: 'accept', content: (contents[asked.push(form) - 1] ?? { name: 'Eve', age: 7 }) as never }) });
+      // A client may hold its user to the form; the others are asked again.
+      const who = await client.call('who').catch(() => client.call('who'));
+      expect(who).toMatchObject({ structuredContent: { name: 'Ada', age: 30 }, content: [{ text: '{"name":"Ada","age":30}' }] });
+      expect(asked[0]).toMatchObject({ message: 'who asks: Who?', requestedSchema: form });
+      expect(await client.call('promised')).toMatchObject({ structuredContent: { name: 'Eve', age: 7 } });
+      expect(await client.call('other')).toMatchObject({ isError: true });
     });
 
     it('ends as an error that shows the answer where the tool promises an object', async () => {

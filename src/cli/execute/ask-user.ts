@@ -111,7 +111,8 @@ export async function answerQuestion(terminal: Dialog, turns: Turns, outcome: To
       if (text === undefined) return text;
       const chosen = chosenBy(outcome, text);
       if (chosen !== undefined) return chosen;
-      terminal.err(`${paint(terminal, 'red', 'refused')} expected ${outcome.multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there'}`);
+      const form = outcome.form && `the fields ${Object.keys(outcome.form.properties).join(', ')} as JSON`;
+      terminal.err(`${paint(terminal, 'red', 'refused')} expected ${form ?? (outcome.multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there')}`);
     }
   });
   clearTimeout(timer);
@@ -122,7 +123,7 @@ export async function answerQuestion(terminal: Dialog, turns: Turns, outcome: To
 
 function promptOf(question: Question): string {
   const count = choicesOf(question).length;
-  if (count === 0) return question.form === undefined ? 'Answer: ' : `Answer as JSON with ${Object.keys(question.form.properties).join(', ')}: `;
+  if (count === 0) return question.form === undefined ? 'Answer: ' : `Answer (JSON with ${Object.keys(question.form.properties).join(', ')}): `;
   return `Answer (1–${count}${question.multiple === true ? ', several with commas' : ''}${question.allowOther === true ? ', or your own words' : ''}): `;
 }
 

@@ -144,9 +144,9 @@ export function rpcRefusal(message: string, status: number, headers: Readonly<Re
   return Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status, headers });
 }
 
-/** Events and characters that one session keeps; beyond them the oldest are forgotten. */
+/** Events and characters that one session keeps; beyond them the oldest are forgotten, and the newest is always kept. */
 const MOST_EVENTS = 1_000;
-const MOST_CHARACTERS = 8 * 2 ** 20;
+const MOST_CHARACTERS = 2 ** 20;
 
 /**
  * The last events of one session's streams: a client that lost its connection reads on where it was (`Last-Event-ID`).
