@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import { lintTools, type LintOptions } from '../../src/index.js';
+import { lintTools, type LintOptions, SafetyPolicy, ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** Declares everything; every rule likes it. */
@@ -128,6 +128,11 @@ describe('lintTools', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     expect(findings({ ...GOOD, progressParams: [], inputSchema: foreignSchema(inputSchema) })).toEqual([{ rule: 'pattern-unchecked', severity: 'warning', toolName: 'read_file', message: 'the pattern "^x$" at properties.a.pattern of its input is left to the server that the tool comes from' }]);
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
+  });
+
+  it('refuses a SafetyPolicy in place of its options: its rules cannot be read, and nothing would be found', () => {
+    const registry = new ToolMetadataRegistry();
+    expect(() => lintTools(registry, { policy: new SafetyPolicy({ registry }) as never })).toThrow(/policy: Expected the options of the policy, as \{ rules, allow \}, got an object/);
   });
 
   it('reports names in a policy that no tool has, and aliases where only own names count', () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { invalidArgument, suggestNames } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
-import { anObject, checkOptions, once, type FieldsOf } from '../../core/options.js';
+import { checkOptions, once, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { Verdict } from '../../core/tool-event.js';
 import { finish, type Work } from '../../core/clock.js';
@@ -49,7 +49,7 @@ export const lintRulesField = () => z.strictObject(Object.fromEntries(RULE_NAMES
 const optionsSchema = once(() =>
   z.strictObject({
     rules: lintRulesField(),
-    policy: anObject<NamedTools>().optional(),
+    policy: z.custom<NamedTools>(isPlainObject, 'the options of the policy, as { rules, allow }').optional(),
   } satisfies FieldsOf<LintOptions>),
 );
 
