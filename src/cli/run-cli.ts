@@ -55,8 +55,8 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
       withExamples(command, examples).action(async () => {
         const options = command.optsWithGlobals<CommandOptions>();
         const { loadRegistry } = await import('./load/load-registry.js');
-        const { tools: patterns, manifests, mcp: settings, persona } = options;
-        const mcp = settings === undefined ? undefined : async () => (await import('./load/load-mcp-tools.js')).loadMcpTools(settings, terminal, cwd);
+        const { tools: patterns, manifests, mcp: settings, persona, trustAutoApprove } = options;
+        const mcp = settings === undefined ? undefined : async () => (await import('./load/load-mcp-tools.js')).loadMcpTools(settings, terminal, cwd, trustAutoApprove);
         const loaded = await loadRegistry({ patterns, manifests, mcp, persona }, rootOf(options, cwd), importOptions);
         try {
           const problems = loaded.problems.map((each) => `${placeText(each)}: ${each.reason}`);
@@ -144,6 +144,7 @@ function addGlobalOptions(command: Command): Command {
     .option('--tools <path>', 'a file, folder or quoted glob that exports tools; may be repeated (default: the bundled tools)', (path: string, before: readonly string[] = []) => [...before, path])
     .option('--manifests <folder>', 'the tools of the manifests in a folder, instead of the bundled ones')
     .option('--mcp <file>', 'the tools of the MCP servers that a settings file names, instead of the bundled ones; with tooldex-pins.json beside it only those that were approved')
+    .option('--trust-auto-approve', 'with --mcp: the tools that the settings of another program approve run without approval')
     .option('--persona <name>', 'calls are made as this persona; with --manifests: its tools, as it sees them')
     .option('--json', 'print JSON');
 }

@@ -21,7 +21,7 @@ function issuesIn(input: unknown): readonly string[] {
 
 describe('settings', () => {
   it('are off and empty when nothing is said', () => {
-    expect(readMcpSettings({})).toEqual({ enabled: false, servers: [], denyTools: [] });
+    expect(readMcpSettings({})).toEqual({ enabled: false, servers: [], denyTools: [], warnings: [] });
   });
 
   it('have the documented defaults', () => {
@@ -106,12 +106,12 @@ describe('settings that are wrong', () => {
     const issues = issuesIn({ enabled: 'perhaps', deny_tool: ['x'], servers: { 'a.b': { command: 'x' }, c: { transport: 'carrier-pigeon', url: 'http://x' }, d: { comand: 'x' }, e: 7 } });
     expect(issues).toEqual([
       'enabled: Expected true or false, got "perhaps".',
-      'deny_tool: Expected a known option, got "deny_tool". Did you mean "deny_tools"?',
-      'servers/a.b: Expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), got another. Rename it.',
       'servers/c/transport: Expected a transport: stdio, http, sse or websocket, got "carrier-pigeon".',
       'servers/d/url: Expected a command or a url, got neither.',
-      'servers/d/comand: Expected a known option, got "comand". Did you mean "command"?',
       'servers/e: Expected an object of settings, got a number.',
+      'deny_tool: Expected a known option, got "deny_tool". Did you mean "deny_tools"?',
+      'servers/a.b: Expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), got another. It is called a-b.',
+      'servers/d/comand: Expected a known option, got "comand". Did you mean "command"?',
     ]);
   });
 
@@ -128,7 +128,9 @@ describe('settings that are wrong', () => {
     ['a command and an address', { url: 'http://x' }],
     ['an open quote', { args: "'a" }],
     ['a credential where a variable is named', { auth: { env: 'sk-live-1234567890' } }],
-    ['an unknown word in auth', { auth: { required: true, token: 'x' } }],
+    ['no number of tools', { max_tools: 0 }],
+    ['access that no tool has', { tools: { a: { access: 'readnoly' } } }],
+    ['a tool that reads and writes', { tools: { a: { access: 'readonly', side_effects: 'write' } } }],
     ['a variable on two lines', { env: { A: 'b\nC=d' } }],
   ])('are refused: %s', (_, server) => {
     expect(issuesIn({ servers: { s: { command: 'run', ...server } } })).not.toEqual([]);

@@ -40,8 +40,8 @@ export const MCP_COMMANDS: CommandFamily = {
 
 /** Shows the state of every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
 async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
-  const { config, json } = options as { readonly config?: string; readonly json?: boolean };
-  const discovery = await openMcpDiscovery(config, terminal, cwd);
+  const { config, json, trustAutoApprove } = options as { readonly config?: string; readonly json?: boolean; readonly trustAutoApprove?: boolean };
+  const discovery = await openMcpDiscovery(config, terminal, cwd, trustAutoApprove);
   const stopListening = terminal.onInterrupt(() => void discovery.close());
   try {
     await discovery.refresh();

@@ -34,7 +34,7 @@ export const SERVE_COMMANDS: CommandFamily = {
 };
 
 /** The options of `tooldex serve`. */
-export interface ServeCommandOptions extends Pick<CommandOptions, 'tools' | 'manifests' | 'mcp' | 'persona' | 'json'> {
+export interface ServeCommandOptions extends Pick<CommandOptions, 'tools' | 'manifests' | 'mcp' | 'persona' | 'trustAutoApprove' | 'json'> {
   readonly port?: number;
   readonly host?: string;
   readonly token?: string;
@@ -94,13 +94,13 @@ interface Shared {
 }
 
 async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'redis'>, cwd: string, importOptions: ImportOptions, env: NodeJS.ProcessEnv, shared?: Shared): Promise<number> {
-  const { tools: patterns, manifests, mcp, persona, port, host, token = env[TOKEN_VARIABLE], allowedHost, json } = options;
+  const { tools: patterns, manifests, mcp, persona, trustAutoApprove, port, host, token = env[TOKEN_VARIABLE], allowedHost, json } = options;
   if (persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('serve without --persona', 'it', 'Each request asks for its own, as /tools?persona=Atlas.'));
   const lintRules = await lintRulesFor(cwd);
   const code = (manifests !== undefined || mcp !== undefined) && patterns === undefined ? undefined : await loadRegistry({ patterns }, cwd, importOptions);
   for (const each of code?.problems ?? []) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(each)}: ${plainLine(each.reason)}`);
   const definitions = code === undefined ? [] : [...code.registry].map(({ definition }) => definition);
-  const discovery = mcp === undefined ? undefined : await (await import('../load/load-mcp-tools.js')).openMcpDiscovery(mcp, terminal, cwd);
+  const discovery = mcp === undefined ? undefined : await (await import('../load/load-mcp-tools.js')).openMcpDiscovery(mcp, terminal, cwd, trustAutoApprove);
   const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: resolve(cwd, manifests) }), ...(discovery && { sources: discovery.sources() }), ...(shared && { health: shared.health }) });
 
   const running = await serve(capabilities, {

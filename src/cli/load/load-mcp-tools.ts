@@ -8,7 +8,7 @@ import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { readJsonFile } from './read-json.js';
-import type { Dialog } from '../terminal/terminal.js';
+import { paint, plainLine, type Dialog } from '../terminal/terminal.js';
 import type { LoadedRegistry } from './load-registry.js';
 
 /** The files in which settings are looked for, as editors and other programs do. */
@@ -34,9 +34,9 @@ export async function readMcpConfig(file: string | undefined, terminal: Dialog, 
 }
 
 /** Returns a discovery of the servers of a settings file. With a lock file beside it, it leaves out what was not approved. */
-export async function openMcpDiscovery(file: string | undefined, terminal: Dialog, cwd: string): Promise<McpDiscovery> {
+export async function openMcpDiscovery(file: string | undefined, terminal: Dialog, cwd: string, trustAutoApprove = false): Promise<McpDiscovery> {
   const { settings, lock } = await readMcpConfig(file, terminal, cwd);
-  return new McpDiscovery(settings, existsSync(lock) ? { pins: await DefinitionPins.load(lock) } : {});
+  return new McpDiscovery(settings, { trustAutoApprove, ...(existsSync(lock) ? { pins: await DefinitionPins.load(lock) } : {}) });
 }
 
 /**
@@ -48,21 +48,17 @@ export async function openMcpDiscovery(file: string | undefined, terminal: Dialo
  * @throws ToolError `INVALID_ARGUMENT` for settings or a lock file that are refused, `MISSING_PACKAGE`; a server that
  * cannot be asked, and a tool that is left out, are problems.
  */
-export async function loadMcpTools(file: string, terminal: Dialog, cwd: string): Promise<LoadedRegistry> {
-  const discovery = await openMcpDiscovery(file, terminal, cwd);
+export async function loadMcpTools(file: string, terminal: Dialog, cwd: string, trustAutoApprove?: boolean): Promise<LoadedRegistry> {
+  const discovery = await openMcpDiscovery(file, terminal, cwd, trustAutoApprove);
   const registry = new ToolMetadataRegistry();
   try {
     await discovery.refresh();
-    registry.registerAll(discovery.definitions());
   } catch (error) {
     await discovery.close();
     throw error;
   }
-  const stopFollowing = discovery.onChange(({ added, edited, removed }) => {
-    for (const name of removed) registry.unregister(name);
-    const come = new Set([...added, ...edited]);
-    registry.registerAll(discovery.definitions().filter(({ name }) => come.has(name)), { replace: true });
-  });
+  const stopFollowing = discovery.follow(registry);
+  for (const { kind, message } of discovery.findings()) if (kind === 'settings') terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(message)}`);
   const problems = discovery
     .findings()
     .filter(({ kind }) => kind === 'unreachable' || kind === 'quarantined')

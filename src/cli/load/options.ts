@@ -39,6 +39,7 @@ export interface CommandOptions extends Readonly<Record<string, unknown>>, Execu
   readonly manifests?: string;
   readonly mcp?: string;
   readonly persona?: string;
+  readonly trustAutoApprove?: boolean;
   readonly flags?: readonly string[];
   /** The folder of the bundled tools, for commands that run them. */
   readonly root?: string;

@@ -10,7 +10,8 @@ import { abortError } from '../../providers/run-attempt.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import { ConnectionLostError, inAnySession, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
-import { createTransport, type McpPackages } from './transports.js';
+import { homedir } from 'node:os';
+import { createTransport, listenToStderr, withEnvFile, type McpPackages } from './transports.js';
 
 // The types of elicitation are written out: those of the SDK would have to be installed by everyone who imports this package's.
 
@@ -31,6 +32,8 @@ export interface McpConnectionOptions {
   readonly env: Environment;
   readonly packages: McpPackages;
   readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
+  /** Returns true for a tool of a listing that is kept. */
+  readonly isWanted: (tool: unknown) => boolean;
   /** Hears that the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
   /** Hears that another process may answer now, or that a change may have gone unheard. */
@@ -96,6 +99,9 @@ export class McpConnection {
   #state: State = { kind: 'idle' };
   #sessions = 0;
   #closing: Promise<unknown>[] = [];
+  #stderr = (): string => '';
+  /** True when the server is one of before 2026 that ended when it was asked which protocol it speaks. */
+  #isOld = false;
 
   constructor(server: McpServerSettings, options: McpConnectionOptions) {
     this.#server = server;
@@ -106,7 +112,7 @@ export class McpConnection {
   async listTools(): Promise<RawListing> {
     return this.#inTime('list its tools', this.#setupMs(), undefined, (signal) =>
       inAnySession(() => this.#use(signal, async ({ client, number }, options) => {
-        const tools = await readAllPages((cursor) => client.request({ method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) }, ANYTHING, options));
+        const tools = await readAllPages((cursor) => client.request({ method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) }, ANYTHING, options), { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted });
         return { tools, era: client.getProtocolEra() ?? 'legacy', session: number };
       })),
     );
@@ -147,6 +153,11 @@ export class McpConnection {
     // That a stream has ended is heard before it is looked at: this process may have been busy since.
     if (session.isStateless()) for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     return session.number;
+  }
+
+  /** The last that the process behind the connection has written to stderr, without secrets. */
+  get stderr(): string {
+    return this.#stderr();
   }
 
   /** Ends the connection, and the process behind it, for good. */
@@ -216,17 +227,32 @@ export class McpConnection {
     return session;
   }
 
+  /** Opens a session. A server that ends when it is asked for its protocol is started again, without the question. */
   async #open(signal: AbortSignal): Promise<Session> {
+    if (this.#isOld || this.#server.transport.kind !== 'stdio') return this.#openOnce(signal);
+    const { SdkError, SdkErrorCode } = await this.#options.packages.client();
+    return this.#openOnce(signal).catch(async (error: unknown) => {
+      if (signal.aborted || !(error instanceof SdkError) || error.code !== SdkErrorCode.EraNegotiationFailed) throw error;
+      this.#isOld = true;
+      return this.#openOnce(signal).catch((again: unknown) => {
+        this.#isOld = false;
+        throw again;
+      });
+    });
+  }
+
+  async #openOnce(signal: AbortSignal): Promise<Session> {
     const { clientInfo, env, packages, onElicit, onToolsChanged } = this.#options;
     const { Client } = await packages.client();
-    const settings = expandTransport(this.#server.transport, env);
+    const settings = await withEnvFile(expandTransport(this.#server.transport, { workspaceFolder: process.cwd(), userHome: homedir(), ...env }));
     const transport = await createTransport(settings, packages, () => this.#drop(session));
+    this.#stderr = listenToStderr(transport, settings);
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {
       capabilities: onElicit === undefined ? {} : { elicitation: { form: {} } },
       inputRequired: { autoFulfill: onElicit !== undefined },
       // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
-      versionNegotiation: settings.kind === 'stdio' || settings.kind === 'http' ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } } : { mode: 'legacy' },
+      versionNegotiation: (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http' ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } } : { mode: 'legacy' },
     });
     if (onElicit !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => (await onElicit(this.#server.name, params as unknown as Parameters<OnElicit>[1])) as ElicitResult);
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);

@@ -38,9 +38,9 @@ export function labelOf(server: string): string {
  *
  * An error that the server answered is the tool's own failure: the server is up, and no other provider would do better.
  * Faults on the way are thrown, so that routers count it: `PROVIDER_UNAVAILABLE` where nothing can have happened at
- * the server, an error that is no ToolError where it may have. Texts of the server are shortened and cleaned of secrets.
+ * the server, an error that is no ToolError where it may have; of a server that ended with its last words. Texts of the server are shortened and cleaned of secrets.
  */
-export function callFailure(error: unknown, server: string, sdk: typeof McpClient): ToolResult<never> {
+export function callFailure(error: unknown, server: string, sdk: typeof McpClient, lastWords = ''): ToolResult<never> {
   const label = labelOf(server);
   if (isToolError(error)) throw error;
   if (error instanceof SessionExpiredError) throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
@@ -52,7 +52,7 @@ export function callFailure(error: unknown, server: string, sdk: typeof McpClien
     if (error.code === sdk.SdkErrorCode.NotConnected) throw unavailable(`a connection to ${label}`, 'none', error);
   }
   if (codesOf(error).some((code) => NEVER_SENT.has(code))) throw unavailable(`${label} to be there`, describeFailure(error), error);
-  throw new Error(`Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known`, { cause: error });
+  throw new Error(`Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known${error instanceof ConnectionLostError ? lastWords : ''}`, { cause: error });
 }
 
 /** Makes the error for a call that was not sent, or was turned away: another provider may be asked. */
@@ -128,10 +128,8 @@ function failureText(texts: readonly string[]): string {
   return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
 }
 
-/** Pages of one listing that are read. The largest real servers need two or three. */
-const MAX_PAGES = 64;
-/** Tools of one server: a model can use a few dozen, the largest catalogues have some hundreds. */
-const MAX_TOOLS = 1_000;
+/** Pages of one listing that are read, also of servers with thousands of tools of which few are wanted. Most servers need two or three. */
+const MAX_PAGES = 512;
 
 /** The name under which a page's tools pass by the SDK as they came. */
 const RAW_TOOLS = 'tooldex/raw-tools';
@@ -172,12 +170,12 @@ function withRawTools<M extends JSONRPCMessage>(message: M): M {
 }
 
 /**
- * Reads all tools that a server lists, as it sent them.
+ * Reads all tools that a server lists, as it sent them; those that are not wanted are not kept, and do not count.
  *
  * @param fetchPage asks for a page, and gives the result as it came.
  * @throws ListingError when there is no end to the pages, or a page is none.
  */
-export async function readAllPages(fetchPage: (cursor: string | undefined) => Promise<unknown>): Promise<readonly unknown[]> {
+export async function readAllPages(fetchPage: (cursor: string | undefined) => Promise<unknown>, { maxTools, isWanted }: { readonly maxTools: number; readonly isWanted: (tool: unknown) => boolean }): Promise<readonly unknown[]> {
   const tools: unknown[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
@@ -185,8 +183,8 @@ export async function readAllPages(fetchPage: (cursor: string | undefined) => Pr
     const result = await fetchPage(cursor);
     const listed = isPlainObject(result) ? result[RAW_TOOLS] : undefined;
     if (!Array.isArray(listed)) throw new ListingError(expectedGot('a page with a list of tools', 'none'));
-    if (tools.length + listed.length > MAX_TOOLS) throw new ListingError(expectedGot(`at most ${MAX_TOOLS} tools`, 'more', 'The server lists too many.'));
-    tools.push(...(listed as unknown[]));
+    for (const tool of listed) if (isWanted(tool)) tools.push(tool);
+    if (tools.length > maxTools) throw new ListingError(expectedGot(`at most ${maxTools} tools`, 'more', 'The server lists too many: name those that you need in "allow_tools", or raise "max_tools".'));
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
     // An empty cursor means the end to some servers. One that comes again would begin the same pages once more.
     if (next === undefined || next === null || next === '') return tools;

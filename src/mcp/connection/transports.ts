@@ -1,7 +1,14 @@
 import type * as McpClient from '@modelcontextprotocol/client';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { parseEnv } from 'node:util';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type * as McpStdio from '@modelcontextprotocol/client/stdio';
+import { ToolError } from '../../core/errors.js';
 import { expectedGot, missingPackage } from '../../core/issues.js';
+import { publicMessage } from '../../core/public-message.js';
+import { cleanText } from '../translate/foreign-text.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
 
@@ -34,7 +41,7 @@ export async function checkTransports(settings: Pick<McpSettings, 'servers'>, pa
  * Makes the transport to a server, not yet started; its settings have their variables filled in.
  *
  * A process gets the SDK's short list of variables (PATH, HOME and the like) and what its settings name, nothing else of
- * the environment. What it writes to stderr is dropped: it would clutter the user's terminal, and may hold secrets.
+ * the environment. What it writes to stderr is not shown as it comes: it would clutter the user's terminal, and may hold secrets.
  *
  * @param onTooLarge told when a message over HTTP is too large; over the others that ends the connection.
  */
@@ -42,7 +49,9 @@ export async function createTransport(settings: McpTransportSettings, packages: 
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
     const { command, args, env, cwd } = settings;
-    return new StdioClientTransport({ command, args: [...args], env: { ...env }, stderr: 'ignore', maxBufferSize: MAX_MESSAGE_BYTES, ...(cwd === undefined ? {} : { cwd }) });
+    // The SDK asks a subclass which protocol it speaks; of its own class it would start another process for that.
+    class InPlaceTransport extends StdioClientTransport {}
+    return new InPlaceTransport({ command, args: [...args], env: { ...env }, stderr: 'pipe', maxBufferSize: MAX_MESSAGE_BYTES, ...(cwd === undefined ? {} : { cwd }) });
   }
   const { parseJSONRPCMessage, SSEClientTransport, StreamableHTTPClientTransport } = await packages.client();
   const { kind, url, headers } = settings;
@@ -56,6 +65,46 @@ export async function createTransport(settings: McpTransportSettings, packages: 
     case 'websocket':
       return webSocketTransport(url, headers, await packages.ws(), parseJSONRPCMessage);
   }
+}
+
+/** Returns settings with the variables of their file beside their own, which go before. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read. */
+export async function withEnvFile(settings: McpTransportSettings): Promise<McpTransportSettings> {
+  if (settings.kind !== 'stdio' || settings.envFile === undefined) return settings;
+  try {
+    const variables = parseEnv(await readFile(resolve(settings.cwd ?? '.', settings.envFile), 'utf8'));
+    return { ...settings, env: { ...(variables as Record<string, string>), ...settings.env } };
+  } catch (error) {
+    throw new ToolError('INVALID_ARGUMENT', expectedGot(`the file of variables ${JSON.stringify(settings.envFile)} to be read`, (error as NodeJS.ErrnoException).code ?? 'another failure'), { cause: error });
+  }
+}
+
+/** Characters of a server's stderr that are kept, and those that are shown. */
+const KEPT = 8_192;
+const SHOWN = 4_096;
+/** Characters of a variable's value that is taken for a secret. */
+const LEAST_SECRET = 8;
+
+/**
+ * Listens to what the process of a transport writes to stderr.
+ *
+ * @returns a function that gives the last 4 KiB of it: whole lines, without credentials, absolute paths, hidden characters, and the
+ * values of the variables that its settings give it.
+ */
+export function listenToStderr(transport: Transport, settings: McpTransportSettings): () => string {
+  let said = '';
+  let isCut = false;
+  const { stderr } = transport as { readonly stderr?: Readable | null };
+  stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    isCut ||= said.length + chunk.length > KEPT;
+    said = (said + chunk).slice(-KEPT);
+  });
+  const secrets = settings.kind === 'stdio' ? Object.values(settings.env).filter(({ length }) => length >= LEAST_SECRET) : [];
+  return () => {
+    // The first line may be the end of one, which could be that of a secret.
+    const lines = (isCut ? said.slice(said.indexOf('\n') + 1 || said.length) : said).split('\n').map((line) => line.trimEnd());
+    const safe = lines.map((line) => (line === '' ? '' : publicMessage(secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line))));
+    return cleanText(safe.join('\n'), KEPT).text.slice(-SHOWN);
+  };
 }
 
 /** The largest message that a server may send: 16 MiB. Above the SDK's own 10 MiB, so that one tool of that size costs only itself. */

@@ -11,13 +11,14 @@ import { McpConnection, type McpConnectionOptions, type RawListing } from '../co
 import { callFailure, callResult, describeConnectionFailure, inAnySession, labelOf, unavailable } from '../connection/server-answers.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
+import { matchesPattern } from '../../safety/name-pattern.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpDiscoveryEvent, McpServerStatus, PinGuard } from './discovery-options.js';
 import { takesServedSchema, type JudgedBy, type JudgedDefinitions } from './judged-definitions.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
 
-export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'onToolsChanged' | 'onDoubt'> {
+export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'isWanted' | 'onToolsChanged' | 'onDoubt'> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly pins: PinGuard | undefined;
@@ -41,6 +42,9 @@ const CHANGE_GAP_MS = 250;
 /** Listings that one call waits for at most: a server may say all the time that its tools have changed. */
 const MOST_LISTINGS = 2;
 
+/** Characters of a server's stderr in a message, which is cut at 1,000. */
+const LAST_WORDS = 700;
+
 /** One server: its last listing, the time when it is asked again, and the calls to its tools. */
 export class DiscoveredServer {
   readonly server: McpServerSettings;
@@ -50,6 +54,8 @@ export class DiscoveredServer {
   #listing: (RawListing & { readonly at: number; readonly date: number }) | undefined;
   #failure: Failure | undefined;
   #askedAt = -Infinity;
+  /** The patterns of the settings that no tool of the last listing has matched. */
+  #unmatched: ReadonlySet<string> = new Set();
   /** True when the server has said that its tools are different from those of the listing. */
   #changed = false;
   /** True when the server may be another, or have said so unheard: before the next call it is asked. */
@@ -63,7 +69,7 @@ export class DiscoveredServer {
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
     this.#options = options;
-    this.#connection = new McpConnection(server, { ...options, onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
+    this.#connection = new McpConnection(server, { ...options, isWanted: (tool) => this.#isWanted(tool), onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
   }
 
   /** The usable tools, by their names at the server. */
@@ -72,6 +78,7 @@ export class DiscoveredServer {
   }
 
   get findings(): readonly McpFinding[] {
+    if (this.#failure === undefined && this.#listing === undefined && this.#running !== undefined) return Object.freeze([findingOf('unanswered', this.server.name, expectedGot(`${labelOf(this.server.name)} to list its tools by now`, 'no answer yet', 'It is asked still, and its tools follow.'))]);
     if (this.#failure === undefined) return this.#table.findings;
     const kept = this.#table.tools.size === 0 ? '' : `; the ${this.#table.tools.size} tools listed last stay in use`;
     const unreachable = findingOf('unreachable', this.server.name, `Expected ${labelOf(this.server.name)} to list its tools, got a failure: ${this.#failure.reason}${kept}`);
@@ -80,7 +87,8 @@ export class DiscoveredServer {
 
   get status(): McpServerStatus {
     const { clock } = this.#options;
-    const facts = { server: this.server.name, tools: this.#table.tools.size, findings: this.findings, lastDiscoveredAt: this.#listing?.date ?? null, era: this.#listing?.era ?? null };
+    const { stderr } = this.#connection;
+    const facts = { server: this.server.name, tools: this.#table.tools.size, findings: this.findings, lastDiscoveredAt: this.#listing?.date ?? null, era: this.#listing?.era ?? null, ...(stderr === '' ? {} : { stderr }) };
     if (this.#closed) return Object.freeze({ ...facts, state: 'closed' });
     if (this.#failure !== undefined) {
       const { reason, failures, until, nextAttemptAt } = this.#failure;
@@ -94,9 +102,7 @@ export class DiscoveredServer {
   get rawListing(): ServerListing {
     const server = this.server.name;
     if (this.#failure !== undefined || this.#listing === undefined) return Object.freeze({ server, error: this.#failure?.reason ?? 'it was not asked yet' });
-    const nameOf = (tool: unknown) => (tool as { name?: unknown } | null | undefined)?.name;
-    const tools = this.#listing.tools.filter((tool) => typeof nameOf(tool) !== 'string' || isAllowed(nameOf(tool) as string, this.server, this.#options.settings));
-    return Object.freeze({ server, tools: Object.freeze(tools) });
+    return Object.freeze({ server, tools: this.#listing.tools });
   }
 
   /**
@@ -150,7 +156,7 @@ export class DiscoveredServer {
       return await inAnySession(attempt);
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
-      return callFailure(error, this.server.name, sdk);
+      return callFailure(error, this.server.name, sdk, this.#lastWords());
     }
   }
 
@@ -191,7 +197,7 @@ export class DiscoveredServer {
     const session = await this.#connection.open(signal).catch((error: unknown) => {
       // Settings that cannot work are no outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
-      throw unavailable(`${labelOf(this.server.name)} to be there`, `a failure: ${describeConnectionFailure(error)}`, error);
+      throw unavailable(`${labelOf(this.server.name)} to be there`, `a failure: ${describeConnectionFailure(error)}${this.#lastWords()}`, error);
     });
     // After a restart it may be another program, of which the listing before says nothing.
     // A question under way has taken the change for which it is asked, but what it learns is not in use yet.
@@ -231,8 +237,17 @@ export class DiscoveredServer {
     }));
   }
 
+  /** Returns true for a tool that the settings allow, and for one without a name, which is a finding later. */
+  #isWanted(tool: unknown): boolean {
+    const name = (tool as { name?: unknown } | null | undefined)?.name;
+    if (typeof name !== 'string') return true;
+    if (this.#unmatched.size > 0) this.#unmatched = new Set([...this.#unmatched].filter((pattern) => !matchesPattern(pattern, name.trim())));
+    return isAllowed(name, this.server, this.#options.settings);
+  }
+
   async #list(): Promise<void> {
     const { clock, tell } = this.#options;
+    this.#unmatched = new Set(this.server.tools.map(({ pattern }) => pattern));
     this.#askedAt = clock.elapsed();
     const [wasChanged, wasDoubted] = [this.#changed, this.#doubted];
     this.#changed = false;
@@ -247,7 +262,7 @@ export class DiscoveredServer {
     } catch (error) {
       this.#changed ||= wasChanged;
       this.#doubted ||= wasDoubted;
-      if (!this.#closed) this.#failed(describeConnectionFailure(error));
+      if (!this.#closed) this.#failed(describeConnectionFailure(error) + this.#lastWords());
     }
   }
 
@@ -257,12 +272,18 @@ export class DiscoveredServer {
     const before = this.#table;
     const { pins, patternEngine, settings, clock, tell } = this.#options;
     const call = this.callTool.bind(this);
-    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, call });
+    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, call, unmatched: this.#unmatched });
     if (this.#closed) return;
     this.#options.judged.note(table.tools);
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
+  }
+
+  /** Returns the end of what the process has written to stderr, for a message. */
+  #lastWords(): string {
+    const lines = this.#connection.stderr.split('\n').filter((line) => line.trim() !== '' && !/^\s+at /.test(line));
+    return lines.length === 0 ? '' : `; the end of its stderr: ${lines.map((line) => line.trim()).join(' | ').slice(-LAST_WORDS)}`;
   }
 
   #failed(reason: string): void {

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { aFunction, anObject, withMethods, type FieldsOf } from '../../core/options.js';
+import { aFunction, anObject, milliseconds, withMethods, type FieldsOf } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { McpConnectionOptions, OnElicit, ProtocolEra } from '../connection/mcp-connection.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
 import type { Environment } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
+
+/** The longest wait for a server: a slow one must not delay the tools of the others. */
+export const WAIT_MS = 10_000;
 
 /** The state of one server. */
 export type McpServerStatus = {
@@ -17,6 +20,8 @@ export type McpServerStatus = {
   readonly lastDiscoveredAt: number | null;
   /** The protocol that it speaks: `modern` from 2026-07-28 on; `null` when it has never been reached. */
   readonly era: ProtocolEra | null;
+  /** The last 4 KiB that its process has written to stderr, without what looks like a secret; missing when it has written nothing. */
+  readonly stderr?: string;
 } & (
   | {
       /**
@@ -29,7 +34,7 @@ export type McpServerStatus = {
   | {
       /** The last listing failed: the server is left alone for a while, or asked again by the next refresh. */
       readonly state: 'backing-off' | 'failed';
-      /** The reason, in words that hold nothing of the server. */
+      /** The reason, with the end of what its process has written to stderr. */
       readonly reason: string;
       /** The number of failures in a row. */
       readonly failures: number;
@@ -67,6 +72,10 @@ export interface McpDiscoveryOptions {
   readonly pins?: PinGuard;
   /** Checks the patterns in the schemas of servers, as `(pattern) => new RE2(pattern, 'u')`; it must take linear time. @default they are left to the servers */
   readonly patternEngine?: PatternEngine;
+  /** Lets `autoApprove`, `alwaysAllow` and `trust` of the settings loosen tools: only for a file that is yours, as a repository may bring its own. @default false: they are findings */
+  readonly trustAutoApprove?: boolean;
+  /** The longest that `discoverMcpTools`, and a registry, wait for a server in milliseconds; its tools follow. @default 10,000 */
+  readonly waitMs?: number;
   /** The name under which this program presents itself to servers. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
   /** Hears of everything that happens while servers are asked; its errors are ignored. @default none */
@@ -87,6 +96,8 @@ export interface McpDiscoveryOptions {
 export const discoveryOptions = z.strictObject({
   pins: withMethods<PinGuard>('pins with a check method', 'check').optional(),
   patternEngine: aFunction<PatternEngine>().optional(),
+  trustAutoApprove: z.boolean().default(false),
+  waitMs: milliseconds().default(WAIT_MS),
   clientInfo: z.object({ name: z.string().min(1), version: z.string().min(1) }).loose().default({ name: 'tooldex', version: '1' }),
   onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),

@@ -1,25 +1,26 @@
 import type { CapabilitySource, SourceTools } from '../../capability/state/capability-source.js';
+import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { expectedGot, formatIssues, invalidArgument } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { checkOptions } from '../../core/options.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { Provider, ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/transports.js';
 import type { ServerListing } from '../pins/definition-changes.js';
+import { serverNameOf } from '../settings/client-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
+import { withApprovals } from '../settings/tool-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
-import { discoveryOptions, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
+import { discoveryOptions, WAIT_MS, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
-
-/** The time that a registry waits for a server: a slow one must not delay the tools of the others. */
-const SOURCE_WAIT_MS = 10_000;
 
 /**
  * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
@@ -91,7 +92,7 @@ export class McpDiscovery {
     const servers = [...this.#servers.values()];
     if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
     const named = servers.flatMap(({ server, tools }) => [...tools.keys()].map((toolName) => ({ server: server.name, toolName })));
-    return Object.freeze([...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
+    return Object.freeze([...this.#settingFindings(), ...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
   }
 
   /** Returns what each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
@@ -103,6 +104,17 @@ export class McpDiscovery {
   onChange(listener: (change: McpChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
     return this.#events.add((event) => (event.type === 'changed' ? listener({ server: event.server, added: event.added, edited: event.edited, removed: event.removed }) : undefined));
+  }
+
+  /** Registers the tools that there are, and those that come, change and go, until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
+  follow(registry: ToolMetadataRegistry): () => void {
+    const take = (tools: readonly ToolDefinition[]) => registry.registerAll(tools.filter((tool) => registry.get(tool.name)?.definition !== tool), { replace: true });
+    take(this.definitions());
+    return this.onChange(({ added, edited, removed }) => {
+      for (const name of removed) registry.unregister(name);
+      const come = new Set([...added, ...edited]);
+      take(this.definitions().filter(({ name }) => come.has(name)));
+    });
   }
 
   /** Makes one source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
@@ -182,9 +194,18 @@ export class McpDiscovery {
         // What is switched off lets go of its servers, and of the tools that were registered from them.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        return [server.name, new DiscoveredServer(server, { ...options, env, onElicit, pins, settings, judged: this.#judgedOf(server.name), tell: (event) => this.#tell(event) })];
+        return [server.name, new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, { ...options, env, onElicit, pins, settings, judged: this.#judgedOf(server.name), tell: (event) => this.#tell(event) })];
       }),
     );
+  }
+
+  #settingFindings(): readonly McpFinding[] {
+    const { servers, warnings } = this.#settings;
+    const unheard = this.#options.trustAutoApprove ? [] : servers.filter(({ autoApprove }) => autoApprove.length > 0);
+    return [
+      ...warnings.map((warning) => findingOf('settings', warning.path.length > 1 ? serverNameOf(String(warning.path[1])) : '', formatIssues([warning]))),
+      ...unheard.map(({ name }) => findingOf('settings', name, expectedGot('approvals of tools by this program', 'those of a file, which any repository may bring', 'Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.'))),
+    ];
   }
 
   #judgedOf(server: string): JudgedDefinitions {
@@ -199,7 +220,7 @@ export class McpDiscovery {
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
     await checkTransports({ servers: [server.server] }, this.#options.packages);
     const asked = server.ask(force);
-    if (force || server.status.lastDiscoveredAt === null) await withDeadline(() => asked, { clock: this.#options.clock, timeoutMs: SOURCE_WAIT_MS });
+    if (force || server.status.lastDiscoveredAt === null) await withDeadline(() => asked, { clock: this.#options.clock, timeoutMs: this.#options.waitMs });
     return this.#toolsOf(name);
   }
 
@@ -207,9 +228,8 @@ export class McpDiscovery {
   #toolsOf(name: string): SourceTools {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
-    const { status, tools, findings } = server;
-    const waiting = status.state === 'discovering' ? [expectedGot(`an answer of ${name} by now`, 'none yet', 'It is asked still: refresh later.')] : [];
-    return { definitions: [...tools.values()], persona: server.server.persona ?? null, issues: [...findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), ...waiting], join: (declared) => this.#join(name, declared) };
+    const { tools, findings } = server;
+    return { definitions: [...tools.values()], persona: server.server.persona ?? null, issues: findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), join: (declared) => this.#join(name, declared) };
   }
 
   #join(name: string, declared: ToolDefinition): ToolDefinition | undefined {
@@ -288,17 +308,21 @@ export interface DiscoveredMcpTools {
 }
 
 /**
- * Asks all configured servers once, and resolves when each has answered or failed.
+ * Asks all configured servers once, and resolves when each has answered or failed, at the latest after `waitMs`: a slow one
+ * does not hold up the others. It is asked still, is a finding `unanswered`, and `discovery.follow(registry)` registers its
+ * tools when they are there.
  *
  * ```js
- * const { definitions, close } = await discoverMcpTools({ mcpServers: { memory: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] } } });
- * registry.registerAll(definitions);
+ * const { discovery, close } = await discoverMcpTools({ mcpServers: { memory: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] } } });
+ * discovery.follow(registry); // or registry.registerAll(definitions), which takes what is there now
  * ```
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong settings and options, `MISSING_PACKAGE`; servers that fail are findings.
  */
 export async function discoverMcpTools(settings: unknown, options: McpDiscoveryOptions = {}): Promise<DiscoveredMcpTools> {
   const discovery = new McpDiscovery(settings, options);
-  await discovery.refresh();
+  const { clock = systemClock, waitMs = WAIT_MS } = options;
+  const asked = await withDeadline(() => discovery.refresh(), { clock, timeoutMs: waitMs });
+  if (asked.kind === 'threw') throw asked.error;
   return Object.freeze({ definitions: discovery.definitions(), findings: discovery.findings(), provider: discovery.provider, discovery, close: () => discovery.close() });
 }

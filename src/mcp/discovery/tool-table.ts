@@ -1,11 +1,11 @@
-import { expectedGot } from '../../core/issues.js';
+import { expectedGot, suggestNames } from '../../core/issues.js';
 import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
-import { findingOf, type McpFinding } from '../translate/foreign-text.js';
+import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
@@ -31,16 +31,18 @@ export interface TableSources {
   readonly settings: McpSettings;
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
+  /** The patterns of the settings that no tool matches. */
+  readonly unmatched: ReadonlySet<string>;
   /** Calls a tool by its name at the server, as the definition says that is called. */
   readonly call: (toolName: string, input: unknown, context: ToolContext, definition: ToolDefinition) => Promise<unknown>;
 }
 
 /** Makes the table of a listing. A tool that is as it was keeps its definition, so that registries see no change. */
-export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, call }: TableSources): Promise<ToolTable> {
+export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, call, unmatched }: TableSources): Promise<ToolTable> {
   const translated = translateListing(listing, server, settings, patternEngine);
   const tools = new Map<string, ToolDefinition>();
   const withheld = new Map<string, string>();
-  const findings: McpFinding[] = [...translated.findings];
+  const findings: McpFinding[] = [...translated.findings, ...settingFindings(server.name, translated.tools, unmatched)];
   for (const { toolName, options, raw } of translated.tools) {
     const answer = await askPins(pins, server.name, raw);
     if (!answer.ok) {
@@ -65,6 +67,25 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
   }
   const toolNames = new Map([...tools].map(([toolName, { name }]) => [name, toolName]));
   return Object.freeze({ tools, toolNames, withheld, findings: Object.freeze(findings) });
+}
+
+/** Names of tools in one finding. */
+const MOST_NAMES = 3;
+
+/** Finds settings that do nothing, and those that are not enough for what they seem to say. */
+function settingFindings(server: string, tools: readonly TranslatedTool[], unmatched: ReadonlySet<string>): readonly McpFinding[] {
+  const open = tools.filter(({ isOpen }) => isOpen).map(({ toolName }) => quoted(toolName));
+  const shown = open.length > MOST_NAMES ? `${open.slice(0, MOST_NAMES).join(', ')} and ${open.length - MOST_NAMES} more` : open.join(', ');
+  const names = tools.map(({ toolName }) => toolName);
+  return [
+    ...[...unmatched].map((pattern) => findingOf('settings', server, expectedGot('a pattern in "tools" that matches a tool of the server', quoted(pattern), didYouMean(pattern, names)))),
+    ...(open.length === 0 ? [] : [findingOf('settings', server, expectedGot(`the access of ${shown} beside "consent": false`, 'none, so that they may write and their calls still need approval', 'Say "access": "readonly" of tools that only read.'))]),
+  ];
+}
+
+function didYouMean(name: string, names: readonly string[]): string | undefined {
+  const suggestions = suggestNames(name, names).map(quoted);
+  return suggestions.length === 0 ? undefined : `Did you mean ${suggestions.join(' or ')}?`;
 }
 
 /** Asks the guard; one that breaks lets nothing pass. */

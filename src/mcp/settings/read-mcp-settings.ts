@@ -1,13 +1,11 @@
-import { AccessMode, DangerLevel, type SideEffect } from '../../core/enums.js';
+import type { Issue } from '../../core/errors.js';
 import { expectedGot, kindOf, refusal } from '../../core/issues.js';
 import { cloneFrozen, compareText, describeValue, digestOf, isPlainObject } from '../../core/plain-data.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
-import type { ToolOptions } from '../../tool/tool-options.js';
-import { duration, effects, FieldReader, flag, label, names, oneOf, scopes, type Parser } from './setting-fields.js';
-import { readTransport, type McpTransportSettings } from './transport-settings.js';
-
-/** The operator's word on all tools of a server, which goes before what the server says; `version` is that of tools that have none. What is left out stays as the server says. */
-export type McpToolOverrides = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'allowParallel' | 'requiresConsent' | 'idempotencyKey' | 'version' | 'category'> & { readonly sideEffects?: readonly SideEffect[] };
+import { FOREIGN_SERVER_KEYS, FOREIGN_TOP_KEYS, readApprovals, serverNameOf, unwrapped } from './client-settings.js';
+import { countUpTo, duration, FieldReader, flag, label, names, scopes, type Parser } from './setting-fields.js';
+import { readOverrides, readToolSettings, without, type McpToolOverrides, type McpToolSetting } from './tool-settings.js';
+import { inputVariable, readTransport, type McpTransportSettings } from './transport-settings.js';
 
 /** The credentials that a server needs for its calls. */
 export interface McpServerAuth {
@@ -41,6 +39,12 @@ export interface McpServerSettings {
   readonly trusted: boolean;
   /** The operator's word on the tools; empty by default. */
   readonly overrides: McpToolOverrides;
+  /** The operator's word on single tools, by patterns of their names; empty by default. */
+  readonly tools: readonly McpToolSetting[];
+  /** The most tools that it may list. @default 1,000 */
+  readonly maxTools: number;
+  /** The patterns of tools that the file approves in the way of other programs, which counts only with `trustAutoApprove`; empty by default. */
+  readonly autoApprove: readonly string[];
   /** The credentials that calls need. @default none */
   readonly auth?: McpServerAuth;
   /** A digest of all the above, the templates and not the values of secrets: other settings, other signature. */
@@ -59,10 +63,12 @@ export interface McpSettings {
   readonly denyTools: readonly string[];
   /** The server meant where a manifest names none. @default none */
   readonly defaultServer?: string;
+  /** What an operator should know of the settings: those that nothing reads, and those read in another way than they look. */
+  readonly warnings: readonly Issue[];
 }
 
-/** A dot would make names ambiguous: `mcp.a.b.c` could be of the server `a` or of `a.b`. */
-const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+/** The most tools that `max_tools` may allow. */
+const MOST_TOOLS = 100_000;
 /** Marks settings that were read; shared between loaded copies of the package. */
 const READ = Symbol.for('tooldex/mcp-settings/v1');
 
@@ -81,39 +87,44 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  * ```
  *
  * Names may also be written in camelCase; times are seconds (`timeout_seconds`, `timeout`, `health_check_interval`), or
- * milliseconds where the name says so (`timeoutMs`, `healthCheckIntervalMs`); 0 and `null` count as not set. Files of
- * the widespread form `{"mcpServers": {…}}` are read too, and are enabled unless they say otherwise. `${NAME}` in
+ * milliseconds where the name says so (`timeoutMs`, `healthCheckIntervalMs`); 0 and `null` count as not set. The files of
+ * other programs (`mcpServers`, `context_servers`, `servers` with `inputs`) are read too, and are enabled unless they say
+ * otherwise; what of them is not understood is in `warnings`. `${NAME}` in
  * commands, variables, addresses and headers stays as it is written until a connection is made. Overrides
  * (`side_effects`, `access_mode`, `danger_level`, `allow_parallel`, `requires_consent`, `version`, `category`) may be
  * given for all servers and for each; `idempotency_key` only for each.
  *
  * @param input the settings as parsed from a file or written in code; settings already read are returned as they are.
- * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong: unknown names, two spellings of one setting, values
+ * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong: two spellings of one setting, values
  * of a wrong kind, unknown transports. Values that may hold secrets are not repeated.
  */
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ)) return input as McpSettings;
   const fields = new FieldReader(input);
-  const given = fields.raw('servers', 'mcpServers');
-  const enabled = fields.read(flag, 'enabled') ?? given?.name === 'mcpServers';
+  const given = fields.raw('servers', 'mcpServers', 'context_servers');
+  const inputs = fields.raw('inputs');
+  const enabled = fields.read(flag, 'enabled') ?? (inputs !== undefined || (given !== undefined && given.name !== 'servers'));
+  for (const id of Array.isArray(inputs?.value) ? (inputs.value as unknown[]).map((each) => (isPlainObject(each) ? each['id'] : undefined)) : []) {
+    if (typeof id === 'string') fields.warn(expectedGot('values from the environment', `the input ${describeValue(id)}`, `Set the variable ${inputVariable(id)}.`), 'inputs');
+  }
   const filters = readFilters(fields);
   const defaultServer = fields.read(anyText, 'default_server');
-  const defaults: ServerDefaults = { timeoutMs: 30_000, healthCheckIntervalMs: 300_000, ...readTimes(fields), overrides: readOverrides(fields) };
-  fields.refuseUnknown();
+  const defaults: ServerDefaults = { timeoutMs: 30_000, healthCheckIntervalMs: 300_000, maxTools: 1_000, ...readLimits(fields), overrides: readOverrides(fields) };
+  fields.warnOfUnknown(FOREIGN_TOP_KEYS);
 
   const servers = readServers(fields, given?.name ?? 'servers', given?.value ?? {}, defaults).map((server) => ({ ...server, signature: digestOf({ ...server, global: filters }) }));
   if (defaultServer && !fields.hasFaults && !servers.some(({ name }) => name === defaultServer)) {
     fields.fault(expectedGot('the name of a server that is configured and not switched off', JSON.stringify(defaultServer)), 'default_server');
   }
-  if (fields.hasFaults) throw refusal('The settings of MCP are refused', fields.issues);
-  const settings = { ...cloneFrozen({ enabled, servers, ...filters, ...(defaultServer ? { defaultServer } : {}) }) };
+  if (fields.hasFaults) throw refusal('The settings of MCP are refused', [...fields.issues, ...fields.warnings]);
+  const settings = { ...cloneFrozen({ enabled, servers, ...filters, ...(defaultServer ? { defaultServer } : {}), warnings: fields.warnings }) };
   return Object.freeze(Object.defineProperty(settings, READ, { value: true }));
 }
 
 /** One server's settings before its signature. */
 type UnsignedServer = Omit<McpServerSettings, 'signature'>;
 /** The settings that a server falls back to. */
-type ServerDefaults = Pick<McpServerSettings, 'timeoutMs' | 'healthCheckIntervalMs' | 'overrides'>;
+type ServerDefaults = Pick<McpServerSettings, 'timeoutMs' | 'healthCheckIntervalMs' | 'maxTools' | 'overrides'>;
 
 function readServers(fields: FieldReader, key: string, given: unknown, defaults: ServerDefaults): readonly UnsignedServer[] {
   if (!isPlainObject(given)) {
@@ -123,11 +134,11 @@ function readServers(fields: FieldReader, key: string, given: unknown, defaults:
   const taken = new Set<string>();
   const servers: UnsignedServer[] = [];
   for (const [written, settings] of Object.entries(given)) {
-    const name = written.trim();
-    if (name !== '' && !SERVER_NAME.test(name)) fields.fault(expectedGot('a server name of 1 to 64 letters, digits, underscores and hyphens (no dots)', 'another', 'Rename it.'), key, written);
-    if (taken.has(name)) fields.fault(expectedGot('server names that differ in more than blanks', `${JSON.stringify(name)} twice`, 'Rename one.'), key, written);
+    const name = serverNameOf(written);
+    if (name !== written.trim()) fields.warn(expectedGot('a server name of 1 to 64 letters, digits, underscores and hyphens (no dots)', 'another', `It is called ${name}.`), key, written);
+    if (taken.has(name)) fields.fault(expectedGot('server names that differ in letters, digits, underscores and hyphens', `${JSON.stringify(name)} twice`, 'Rename one.'), key, written);
     taken.add(name);
-    const server = readServer(name, fields.inner(settings, key, written), defaults);
+    const server = readServer(name, fields.inner(unwrapped(settings), key, written), defaults);
     if (server !== undefined) servers.push(server);
   }
   return servers.sort((a, b) => compareText(a.name, b.name));
@@ -137,41 +148,36 @@ function readServers(fields: FieldReader, key: string, given: unknown, defaults:
 function readServer(name: string, fields: FieldReader, defaults: ServerDefaults): UnsignedServer | undefined {
   if (fields.hasFaults) return undefined;
   const isOff = [fields.read(flag, 'enabled') === false, fields.read(flag, 'disabled') === true].includes(true);
+  if (fields.raw('source')?.value === 'extension') {
+    fields.warn('Expected a server with a command or a url, got one of an extension, which is left out.');
+    return undefined;
+  }
   const transport = readTransport(fields);
-  const times = readTimes(fields);
-  const filters = readFilters(fields);
+  const limits = readLimits(fields);
+  const filters = readFilters(fields, ['include_tools', 'enabled_tools'], ['exclude_tools', 'disabled_tools']);
   const personas = without({ persona: fields.read(label, 'persona'), personaAllowlist: fields.read(names, 'persona_allowlist') });
   const trusted = fields.read(flag, 'trusted') ?? false;
   const overrides = { ...defaults.overrides, ...readOverrides(fields), ...without({ idempotencyKey: fields.read(flagOrNeed, 'idempotency_key') }) };
   for (const contradiction of contradictionsIn({ name, description: name, ...overrides, sideEffects: [...(overrides.sideEffects ?? [])] })) fields.fault(contradiction);
+  const tools = readToolSettings(fields, overrides);
+  const autoApprove = readApprovals(fields);
   const auth = readAuth(fields);
-  fields.refuseUnknown();
+  fields.warnOfUnknown(FOREIGN_SERVER_KEYS);
   if (transport === undefined || isOff) return undefined;
-  return { ...defaults, ...times, ...filters, ...personas, name, transport, trusted, overrides, ...without({ auth }) };
+  return { ...defaults, ...limits, ...filters, ...personas, name, transport, trusted, overrides, tools, autoApprove, ...without({ auth }) };
 }
 
-function readTimes(fields: FieldReader): Partial<ServerDefaults> {
+function readLimits(fields: FieldReader): Partial<ServerDefaults> {
   return without({
+    maxTools: fields.read(countUpTo(MOST_TOOLS), 'max_tools'),
     timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs'),
     healthCheckIntervalMs: fields.read(duration, 'health_check_interval', 'healthCheckIntervalMs'),
   });
 }
 
-function readFilters(fields: FieldReader): Pick<McpSettings, 'allowTools' | 'denyTools'> {
-  return { ...without({ allowTools: fields.read(names, 'allow_tools') }), denyTools: fields.read(names, 'deny_tools') ?? [] };
-}
-
-/** Reads what may be said of the tools of one server, and of those of all. */
-function readOverrides(fields: FieldReader): McpToolOverrides {
-  return without({
-    sideEffects: fields.read(effects, 'side_effects'),
-    accessMode: fields.read(oneOf(Object.values(AccessMode)), 'access_mode'),
-    dangerLevel: fields.read(oneOf(Object.values(DangerLevel)), 'danger_level'),
-    allowParallel: fields.read(flag, 'allow_parallel'),
-    requiresConsent: fields.read(flag, 'requires_consent'),
-    version: fields.read(label, 'version'),
-    category: fields.read(label, 'category'),
-  });
+/** Reads the lists of tools. @param allow @param deny their names in the files of other programs. */
+function readFilters(fields: FieldReader, allow: readonly string[] = [], deny: readonly string[] = []): Pick<McpSettings, 'allowTools' | 'denyTools'> {
+  return { ...without({ allowTools: fields.read(names, 'allow_tools', ...allow) }), denyTools: fields.read(names, 'deny_tools', ...deny) ?? [] };
 }
 
 /** Reads credentials, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
@@ -183,7 +189,7 @@ function readAuth(fields: FieldReader): McpServerAuth | undefined {
   const type = inner.read(label, 'type', 'scheme') ?? beside[1];
   const allScopes = [...new Set([...(inner.read(scopes, 'scopes', 'scope') ?? []), ...(beside[2] ?? [])])];
   const env = inner.read(variableNames, 'env') ?? beside[3] ?? {};
-  inner.refuseUnknown();
+  inner.warnOfUnknown();
   if (required === undefined && type === undefined && allScopes.length === 0 && Object.keys(env).length === 0) return undefined;
   return { ...without({ required, type }), scopes: allScopes, env };
 }
@@ -205,9 +211,3 @@ const flagOrNeed: Parser<boolean> = (value) => {
   if (!isPlainObject(value)) return flag(value);
   return Object.hasOwn(value, 'required') ? flag(value['required']) : { expected: 'true or false, or an object with "required"' };
 };
-
-type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
-
-function without<T extends object>(object: T): Without<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Without<T>;
-}

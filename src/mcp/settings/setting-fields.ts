@@ -5,7 +5,7 @@ import { LIMITS } from '../../core/limits.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 
 /** The meaning of a value, or what was expected instead; of one that may be `secret`, messages tell the kind only. */
-type Parsed<T> = { readonly value: T } | { readonly expected: string; readonly secret?: true };
+type Parsed<T> = { readonly value: T; readonly warning?: string } | { readonly expected: string; readonly secret?: true };
 /** Reads a value; `name` is the one that it was written under. */
 export type Parser<T> = (value: unknown, name: string) => Parsed<T>;
 
@@ -13,14 +13,17 @@ export type Parser<T> = (value: unknown, name: string) => Parsed<T>;
 export class FieldReader {
   /** The issues of this object and of those around it. */
   readonly issues: Issue[];
+  /** What an operator should know of settings that are read all the same, of this object and of those around it. */
+  readonly warnings: Issue[];
   readonly #members: ReadonlyMap<string, unknown>;
   readonly #path: Issue['path'];
   readonly #known = new Set<string>();
   readonly #before: number;
 
-  constructor(object: unknown, path: Issue['path'] = [], issues: Issue[] = []) {
+  constructor(object: unknown, path: Issue['path'] = [], { issues, warnings }: { readonly issues: Issue[]; readonly warnings: Issue[] } = { issues: [], warnings: [] }) {
     this.#path = path;
     this.issues = issues;
+    this.warnings = warnings;
     this.#before = issues.length;
     if (!isPlainObject(object)) issues.push({ path, message: expectedGot('an object of settings', kindOf(object)) });
     // `null` is what files write for "not set".
@@ -32,7 +35,10 @@ export class FieldReader {
     const given = this.raw(...names);
     if (given === undefined) return undefined;
     const parsed = parse(given.value, given.name);
-    if ('value' in parsed) return parsed.value;
+    if ('value' in parsed) {
+      if (parsed.warning !== undefined) this.warn(parsed.warning, given.name);
+      return parsed.value;
+    }
     this.fault(expectedGot(parsed.expected, parsed.secret ? kindOf(given.value) : describeValue(given.value)), given.name);
     return undefined;
   }
@@ -48,12 +54,22 @@ export class FieldReader {
 
   /** Returns the reader of an object inside. */
   inner(object: unknown, ...place: Issue['path']): FieldReader {
-    return new FieldReader(object, [...this.#path, ...place], this.issues);
+    return new FieldReader(object, [...this.#path, ...place], this);
   }
 
-  /** Reports the members that no setting is called; to be called when everything was read. */
-  refuseUnknown(): void {
-    for (const name of this.#members.keys()) if (!this.#known.has(name)) this.fault(unknownOption(name, [...this.#known]), name);
+  /**
+   * Warns of the members that no setting is called; to be called when everything was read. They refuse nothing: files of
+   * other programs have more than is read here.
+   *
+   * @param foreign the settings of other programs: what to do instead, or nothing where they mean nothing here.
+   */
+  warnOfUnknown(foreign: Readonly<Record<string, string>> = {}): void {
+    for (const [name, value] of this.#members) {
+      if (this.#known.has(name)) continue;
+      const advice = Object.hasOwn(foreign, name) ? foreign[name] : undefined;
+      if (advice === undefined) this.warn(unknownOption(name, [...this.#known]), name);
+      else if (advice !== '' && value !== false) this.warn(expectedGot('a setting that is understood', JSON.stringify(name), advice), name);
+    }
   }
 
   /** True when anything was wrong since this reader was made. */
@@ -63,6 +79,10 @@ export class FieldReader {
 
   fault(message: string, ...place: Issue['path']): void {
     this.issues.push({ path: [...this.#path, ...place], message });
+  }
+
+  warn(message: string, ...place: Issue['path']): void {
+    this.warnings.push({ path: [...this.#path, ...place], message });
   }
 }
 
@@ -76,11 +96,15 @@ export function flag(value: unknown): Parsed<boolean> {
   return FALSE.has(word) ? { value: false } : { expected: 'true or false' };
 }
 
+/** The most seconds that a `timeout` has in the clients that count in seconds; others count in milliseconds. */
+const MOST_SECONDS = 3_600;
+
 /** Reads a duration: milliseconds under a name that ends in `Ms`, and else seconds; 0 stands for "not set", as in the settings this format comes from. */
 export function duration(value: unknown, name: string): Parsed<number | undefined> {
   const [unit, factor] = name.endsWith('Ms') ? ['milliseconds', 1] : ['seconds', 1_000];
   const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (given === 0) return { value: undefined };
+  if (name === 'timeout' && typeof given === 'number' && given > MOST_SECONDS && given <= LIMITS.timerMs) return { value: Math.round(given), warning: expectedGot(`a timeout of at most ${MOST_SECONDS} seconds`, `${given}, which is read as milliseconds`, 'Write timeoutMs or timeout_seconds.') };
   const ms = typeof given === 'number' ? Math.round(given * factor) : Number.NaN;
   return ms >= 1 && ms <= LIMITS.timerMs ? { value: ms } : { expected: `${unit} as a number above 0, up to ${Math.floor(LIMITS.timerMs / factor)}` };
 }
@@ -103,6 +127,14 @@ export function effects(value: unknown): Parsed<readonly SideEffect[]> {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const fits = list.length > 0 && list.every((each) => EFFECTS.includes(each)) && (list.length === 1 || !list.includes(SideEffect.NONE));
   return fits ? { value: list as readonly SideEffect[] } : { expected: `one of ${EFFECTS.map((each) => JSON.stringify(each)).join(', ')}, or a list of them without "none"` };
+}
+
+/** Reads a whole number from 1 up to a bound. */
+export function countUpTo(most: number): Parser<number> {
+  return (value) => {
+    const given = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    return Number.isInteger(given) && (given as number) >= 1 && (given as number) <= most ? { value: given as number } : { expected: `a whole number from 1 to ${most}` };
+  };
 }
 
 /** Reads names as a list or as one text, with commas between them; trimmed, each once. */

@@ -13,6 +13,8 @@ export type McpTransportSettings =
       /** The variables that the server's process gets beside a short list of harmless ones. */
       readonly env: Readonly<Record<string, string>>;
       readonly cwd?: string;
+      /** A file of lines `NAME=value`, whose variables the process gets too. */
+      readonly envFile?: string;
     }
   | {
       readonly kind: 'http' | 'sse' | 'websocket';
@@ -25,7 +27,7 @@ type Kind = McpTransportSettings['kind'];
 /** The names of transports in the files of different programs. */
 const KINDS: Readonly<Record<Kind, readonly unknown[]>> = {
   stdio: ['stdio', 'local'],
-  http: ['http', 'https', 'streamable-http', 'streamable_http', 'streamablehttp'],
+  http: ['http', 'https', 'streamable-http', 'streamable_http', 'streamablehttp', 'remote'],
   sse: ['sse'],
   websocket: ['websocket', 'ws', 'wss'],
 };
@@ -76,21 +78,25 @@ const headerLines = textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'an objec
  * An unknown word is refused: taken for stdio it would start a program where an address was meant.
  */
 export function readTransport(fields: FieldReader): McpTransportSettings | undefined {
-  const kind = fields.read(transportKind, 'transport', 'type');
+  const kind = fields.read(transportKind, 'transport', 'type', 'transport_type');
   const command = fields.read(line, 'command', 'cmd');
   const args = fields.read(programArguments, 'args', 'command_args');
   const env = fields.read(variables, 'env');
   const cwd = fields.read(line, 'cwd');
-  const url = fields.read(line, 'url', 'uri', 'serverUrl');
+  const envFile = fields.read(line, 'env_file');
+  const url = fields.read(line, 'url', 'uri', 'serverUrl', 'httpUrl');
   const headers = fields.read(headerLines, 'headers');
 
   if (fields.hasFaults) return undefined;
 
-  const local = command !== undefined || args !== undefined || env !== undefined || cwd !== undefined;
-  const remote = url !== undefined || headers !== undefined;
-  if (local && remote) fields.fault('Expected a command (with args, env, cwd) or a url (with headers), got parts of both. Leave one out.');
-  else if (kind === 'stdio' || (kind === undefined && local)) {
-    if (command !== undefined) return { kind: 'stdio', command, args: args ?? [], env: env ?? {}, ...(cwd === undefined ? {} : { cwd }) };
+  const local = { args, env, cwd, envFile };
+  const isLocal = kind === 'stdio' || (kind === undefined && url === undefined && (command !== undefined || Object.values(local).some((each) => each !== undefined)));
+  // Files of other programs have an empty env beside a url, and the like.
+  for (const [name, value] of Object.entries(isLocal ? { headers } : local)) if (value !== undefined && (url ?? command) !== undefined) fields.warn(expectedGot(`no ${name} beside ${isLocal ? 'a command' : 'a url'}`, 'some, which are not used', 'Leave them out.'), name);
+  for (const [name, text] of Object.entries({ ...env, ...headers })) if (/^\$[A-Za-z_]\w*$/.test(text)) fields.warn(expectedGot('a variable written as ${NAME}', '$NAME, which is sent as it is'), env !== undefined && name in env ? 'env' : 'headers', name);
+  if (command !== undefined && url !== undefined) fields.fault('Expected a command (with args, env, cwd) or a url (with headers), got parts of both. Leave one out.');
+  else if (isLocal) {
+    if (command !== undefined) return { kind: 'stdio', command, args: args ?? [], env: env ?? {}, ...(cwd === undefined ? {} : { cwd }), ...(envFile === undefined ? {} : { envFile }) };
     fields.fault('Expected a command for transport stdio, got none.', 'command');
   } else if (url === undefined) {
     fields.fault(kind === undefined ? 'Expected a command or a url, got neither.' : `Expected a url for transport ${kind}, got none.`, 'url');
@@ -109,9 +115,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const REFERENCE = /\$\{([^{}]{0,200})\}/g;
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+/** An input of VS Code, for which that asks the user: here it is the variable `INPUT_<ID>`. */
+const INPUT = /^input:([A-Za-z0-9_.-]{1,100})$/;
+
+/** Returns the name of the variable that stands for an input of VS Code. */
+export function inputVariable(id: string): string {
+  return `INPUT_${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
+}
 
 /**
- * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, and `${NAME:-default}` for one that may be missing.
+ * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` for one that may be missing, and
+ * `${input:some-id}` from `INPUT_SOME_ID`.
  *
  * The value of a variable is taken as it is; references in it are not followed.
  *
@@ -119,7 +133,8 @@ const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
  */
 export function expandVariables(text: string, env: Environment): string {
   return text.replace(REFERENCE, (_, reference: string) => {
-    const [, name, fallback] = VARIABLE.exec(reference) ?? [];
+    const input = INPUT.exec(reference)?.[1];
+    const [, name, fallback] = input === undefined ? (VARIABLE.exec(reference) ?? []) : [input, inputVariable(input)];
     if (name === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('${NAME}, ${env:NAME} or ${NAME:-default} in the settings of an MCP server', 'another form of ${…}'));
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (value !== undefined && value !== '') return value;
@@ -138,8 +153,8 @@ export function expandTransport(transport: McpTransportSettings, env: Environmen
   const expand = (text: string) => expandVariables(text, env);
   const expandAll = (texts: Readonly<Record<string, string>>) => Object.freeze(Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, expand(text)])));
   if (transport.kind === 'stdio') {
-    const { kind, command, args, cwd } = transport;
-    return Object.freeze({ kind, command: expand(command), args: Object.freeze(args.map(expand)), env: expandAll(transport.env), ...(cwd === undefined ? {} : { cwd: expand(cwd) }) });
+    const { kind, command, args, cwd, envFile } = transport;
+    return Object.freeze({ kind, command: expand(command), args: Object.freeze(args.map(expand)), env: expandAll(transport.env), ...(cwd === undefined ? {} : { cwd: expand(cwd) }), ...(envFile === undefined ? {} : { envFile: expand(envFile) }) });
   }
   const url = expand(transport.url);
   const fault = addressFault(url, transport.kind);

@@ -1,5 +1,6 @@
 import { expectedGot } from '../../core/issues.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
+import { isDisabled } from '../settings/tool-settings.js';
 import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js';
 
 /** Characters of a name that registries allow. */
@@ -36,15 +37,16 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
 /**
  * Returns true for a tool that may be used by the lists for all servers and for this one.
  *
- * Any list that denies it wins. Every allow list there is must have it, and an empty one has nothing.
+ * Any list that denies it wins, and so do settings of the tool that switch it off. Every allow list there is must have it, and an empty one has nothing.
  *
  * Lists have the name at the server, or `mcp.<server>.<tool>`, also as it is registered. In the allow list for all servers
  * what begins with `mcp.` is always such a full name: a server could call its tool like that of another.
  *
  * @param toolName the name at the server.
  */
-export function isAllowed(toolName: string, server: Filters & Pick<McpServerSettings, 'name'>, settings: Filters): boolean {
+export function isAllowed(toolName: string, server: Filters & Pick<McpServerSettings, 'name' | 'tools'>, settings: Filters): boolean {
   const name = toolName.trim();
+  if (isDisabled(server.tools, name)) return false;
   const registered = mcpToolName(server.name, name);
   const own = 'name' in registered ? [registered.name] : [];
   const plain = ['mcp', server.name, name].filter((part) => part !== '').join('.');

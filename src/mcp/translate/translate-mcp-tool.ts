@@ -11,6 +11,7 @@ import { inferAxes } from '../../tool/infer-metadata.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
+import { settingsOf } from '../settings/tool-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
@@ -26,6 +27,8 @@ export type McpTranslation =
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
       /** The changes that were necessary, as sentences; parts of a schema that they quote are freed of secrets and paths. */
       readonly changes: readonly string[];
+      /** True where consent is not required, and calls need approval all the same because nothing says what they touch. */
+      readonly isOpen: boolean;
     }
   | { readonly refused: string; readonly toolName?: string };
 
@@ -52,10 +55,12 @@ type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
  * @param tool anything.
  * @param engine checks the patterns of its schemas.
  */
-export function translateMcpTool(tool: unknown, server: McpServerSettings, engine?: PatternEngine): McpTranslation {
+export function translateMcpTool(tool: unknown, forAll: McpServerSettings, engine?: PatternEngine): McpTranslation {
   const read = readDefinition(tool);
   if ('refused' in read) return read;
   const { raw, toolName } = read;
+  const { extras, ...words } = settingsOf(forAll, toolName);
+  const server = { ...forAll, ...words };
   const named = mcpToolName(server.name, toolName);
   if ('refused' in named) return { refused: named.refused, toolName };
   const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
@@ -80,12 +85,18 @@ export function translateMcpTool(tool: unknown, server: McpServerSettings, engin
     auth: mergeAuth(raw, server.auth),
     ...(capabilities.length > 0 ? { capabilities } : {}),
     ...allowlistOf(raw, server),
+    ...extras,
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
   // The schemas are frozen already, and a copy would not be marked as foreign.
   const schemas = { inputSchema: input.schema, ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}) };
-  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes) });
+  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes), isOpen: isOpen(options, server) });
+}
+
+function isOpen(options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'>, { overrides }: McpServerSettings): boolean {
+  const { sideEffects } = options;
+  return options.requiresConsent === false && overrides.accessMode === undefined && (options.accessMode ?? accessOf(sideEffects ?? SideEffect.NETWORK)) === AccessMode.MIXED;
 }
 
 /** Returns the personas that all agree on: the server's, those of its settings, and those of the tool; anything but a list allows none. */

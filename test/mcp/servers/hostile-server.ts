@@ -8,6 +8,12 @@ const fine = tool('fine');
 
 setTimeout(() => process.exit(9), 120_000).unref();
 if (mode === 'dies') process.exit(1);
+if (mode === 'last words') {
+  process.stderr.write(`${'noise\n'.repeat(2_000)}Error: API key ${process.env['API_KEY']} was refused, token=abcdef123456\n    at Object.<anonymous> (/home/me/server.js:1:1)\n`);
+  process.exitCode = 1;
+  process.stdin.unref();
+}
+if (mode === 'old') process.stderr.write(`started ${process.pid}\n`);
 if (mode === 'flood') setInterval(() => process.stderr.write('noise '.repeat(20_000)), 1);
 if (mode === 'junk') process.stdout.write('Welcome to my server!\n{"half": \nnull\n[]\n');
 
@@ -24,6 +30,10 @@ function page(cursor: string | undefined): object {
       return { tools: [tool(cursor === undefined ? 'first' : 'second')], nextCursor: 'again' };
     case 'many':
       return { tools: Array.from({ length: 1_001 }, (_, index) => tool(`t${index}`)) };
+    case 'large': {
+      const at = Number(cursor ?? 0);
+      return { tools: Array.from({ length: 50 }, (_, index) => tool(`${index % 2 === 0 ? 'read' : 'write'}_${at + index}`)), ...(at + 50 < 5_000 ? { nextCursor: String(at + 50) } : {}) };
+    }
     case 'long description':
       return { tools: [fine, tool('long', { description: 'x'.repeat(10 * 2 ** 20) })] };
     case 'too long':
@@ -52,7 +62,8 @@ function page(cursor: string | undefined): object {
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params } = JSON.parse(line) as { id?: unknown; method: string; params?: { cursor?: string; name?: string } };
-  if (mode === 'silent') return;
+  if (mode === 'silent' || mode === 'last words') return;
+  if (mode === 'old' && method === 'server/discover') process.exit(7);
   if (method === 'initialize') return send({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo: { name: mode, version: '1' } } });
   if (method === 'tools/list') {
     if (mode === 'mute listing') return undefined;

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { discoverMcpTools, readMcpSettings } from '../../src/mcp.js';
+import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
+import { issuesOf, type ToolError } from '../../src/core/errors.js';
+import { Demo, discover, hostile, namesOf, rawTool } from './servers/start.js';
+
+const settingsIn = (findings: readonly { readonly kind: string; readonly message: string }[]) => findings.filter(({ kind }) => kind === 'settings').map(({ message }) => message);
+
+/** The tools of a server that lists some, with settings of its own. */
+async function listed(settings: object, tools: readonly object[], options: McpDiscoveryOptions = {}) {
+  const demo = new Demo();
+  demo.list(...tools);
+  const discovery = discover({ mcpServers: { demo: { ...demo.start, ...settings } } }, options);
+  await discovery.refresh();
+  const registry = new ToolMetadataRegistry();
+  discovery.follow(registry);
+  return { discovery, registry, findings: settingsIn(discovery.findings()) };
+}
+
+const statusOf = async (registry: ToolMetadataRegistry, name: string) => (await new ToolExecutor({ registry }).execute({ id: '1', name, input: {} })).status;
+
+describe('settings of single tools', () => {
+  const files = [rawTool('read_file'), rawTool('read_folder'), rawTool('write_file')];
+
+  it('say what the operator knows of the tools whose names match a pattern, and of no other', async () => {
+    const { registry, findings } = await listed({ tools: { 'read_*': { access: 'readonly', danger: 'low', parallel: true, consent: false, keywords: ['open'], category: 'files', timeout_seconds: 5, personas: ['Atlas'], priority: 'high' } } }, files);
+    expect(registry.require('mcp.demo.read_file')).toMatchObject({ accessMode: 'readonly', dangerLevel: 'low', allowParallel: true, requiresConsent: false, keywords: ['open'], category: 'files', timeoutMs: 5_000, personaAllowlist: ['Atlas'], priority: 1 });
+    expect(registry.require('mcp.demo.write_file')).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', requiresConsent: true, keywords: [], timeoutMs: 30_000 });
+    expect(findings).toEqual([]);
+  });
+
+  it('let calls run without approval that the server alone could not', async () => {
+    const { registry } = await listed({ tools: { read_file: { access: 'readonly', consent: false } } }, files);
+    expect(await statusOf(registry, 'mcp.demo.read_file')).toBe('ok');
+    expect(await statusOf(registry, 'mcp.demo.read_folder')).toBe('approval_required');
+  });
+
+  it('go before what is said of the whole server, the later pattern before the earlier', async () => {
+    const { registry, discovery } = await listed({ side_effects: 'write', tools: { '*': { danger: 'medium' }, 'read_*': { access: 'readonly' }, '*_folder': { disabled: true } } }, files);
+    expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.write_file']);
+    expect(registry.require('mcp.demo.read_file')).toMatchObject({ accessMode: 'readonly', dangerLevel: 'medium' });
+    expect(registry.require('mcp.demo.write_file')).toMatchObject({ accessMode: 'write', dangerLevel: 'medium' });
+  });
+
+  it('switch tools off that are then neither listed nor called', async () => {
+    const { discovery } = await listed({ tools: { '*': { disabled: true }, read_file: { disabled: false } } }, files);
+    expect(namesOf(discovery)).toEqual(['mcp.demo.read_file']);
+    await expect(discovery.callTool('demo', 'write_file', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+  });
+
+  it('are a finding where a pattern matches no tool that the server lists, denied ones included', async () => {
+    const { findings } = await listed({ deny_tools: 'write_file', tools: { 'write_*': { danger: 'critical' }, raed_file: { access: 'readonly' } } }, files);
+    expect(findings).toEqual(['Expected a pattern in "tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?']);
+  });
+
+  it('are a finding where consent is not required and the access is left open, as calls then still need approval', async () => {
+    const { registry, findings } = await listed({ tools: { 'read_*': { consent: false, danger: 'low' } } }, files);
+    expect(await statusOf(registry, 'mcp.demo.read_file')).toBe('approval_required');
+    expect(findings).toEqual(['Expected the access of "read_file", "read_folder" beside "consent": false, got none, so that they may write and their calls still need approval. Say "access": "readonly" of tools that only read.']);
+  });
+});
+
+describe('approvals in the settings of other programs', () => {
+  const tools = [rawTool('read'), rawTool('wipe', { annotations: { destructiveHint: true } }), rawTool('other')];
+
+  it.each([{ autoApprove: ['read', 'wipe'] }, { alwaysAllow: ['read', 'wipe'] }, { trust: true }])('change nothing unless the program trusts the file, which is a finding: %o', async (settings) => {
+    const { registry, findings } = await listed(settings, tools);
+    expect(await Promise.all(tools.map((_, index) => statusOf(registry, [...registry][index]!.name)))).toEqual(['approval_required', 'approval_required', 'approval_required']);
+    expect(findings).toEqual(['Expected approvals of tools by this program, got those of a file, which any repository may bring. Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.']);
+  });
+
+  it('let tools run with trustAutoApprove, but none that says of itself that it destroys, and nothing against the settings', async () => {
+    const { registry } = await listed({ autoApprove: ['read', 'wipe'] }, tools, { trustAutoApprove: true });
+    expect(await statusOf(registry, 'mcp.demo.read')).toBe('ok');
+    expect(await statusOf(registry, 'mcp.demo.wipe')).toBe('approval_required');
+    expect(await statusOf(registry, 'mcp.demo.other')).toBe('approval_required');
+    const strict = await listed({ autoApprove: ['*'], access_mode: 'write' }, tools, { trustAutoApprove: true });
+    expect(await statusOf(strict.registry, 'mcp.demo.read')).toBe('approval_required');
+  });
+
+  it('cannot be trusted by the file that has them', () => {
+    const { servers, warnings } = readMcpSettings({ mcpServers: { s: { command: 'x', autoApprove: ['a'], trustAutoApprove: true } }, trustAutoApprove: true });
+    expect(servers[0]!.autoApprove).toEqual(['a']);
+    expect(warnings).toHaveLength(2);
+  });
+});
+
+describe('the limit of tools', () => {
+  it('counts only those that the settings allow, and can be raised for a server of 5,000 tools in 100 pages', async () => {
+    const discovery = discover({ mcpServers: { few: { ...hostile('large'), allow_tools: ['read_4998'] }, all: { ...hostile('large'), max_tools: 5_000, tools: { 'write_*': { disabled: true } } }, most: hostile('large') } });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ server: 'all', state: 'ready', tools: 2_500 }, { server: 'few', state: 'ready', tools: 1 }, { server: 'most', tools: 0 }]);
+    expect(discovery.status()[2]).toMatchObject({ reason: expect.stringContaining('Expected at most 1000 tools, got more. The server lists too many: name those that you need in "allow_tools", or raise "max_tools".') as string });
+  });
+});
+
+describe('what a server writes to stderr', () => {
+  it('is in its status and in errors, the last 4 KiB without secrets and paths', async () => {
+    const discovery = discover({ mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } } });
+    await discovery.refresh();
+    const [status] = discovery.status();
+    expect(status!.stderr!.length).toBeLessThanOrEqual(4_096);
+    expect(status!.stderr).toMatch(/noise\nError: API key \[secret\] was refused, token=\[secret\]\n/);
+    expect(status).toMatchObject({ reason: expect.stringContaining('the end of its stderr: ') as string });
+    await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow('Error: API key [secret] was refused');
+    expect(JSON.stringify([status, discovery.findings()])).not.toMatch(/geheim|abcdef123456|\/home\/me/);
+  });
+
+  it('of one that ends when it is asked for its protocol tells that it was started again', async () => {
+    const discovery = discover({ mcpServers: { old: hostile('old') } });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ state: 'ready', era: 'legacy', stderr: expect.stringMatching(/^started \d+$/) as string }]);
+  });
+});
+
+describe('discoverMcpTools', () => {
+  it('gives the tools of the servers that are ready, says which one is awaited, and follows with its tools', async () => {
+    const [quick, slow] = [new Demo('quick'), new Demo('slow')];
+    const wait = [process.execPath, '-e', `setTimeout(() => require('node:child_process').spawn(process.execPath, ${JSON.stringify(slow.start.args)}, { stdio: 'inherit' }), 1500)`] as const;
+    const { definitions, findings, discovery, close } = await discoverMcpTools({ mcpServers: { quick: quick.start, slow: { command: wait[0], args: wait.slice(1) } } }, { waitMs: 1_200 });
+    expect(definitions.map(({ name }) => name)).toEqual(['mcp.quick.quick']);
+    expect(findings).toMatchObject([{ kind: 'unanswered', server: 'slow' }]);
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(definitions);
+    const come = new Promise((resolve) => void discovery.onChange(resolve));
+    const stop = discovery.follow(registry);
+    await come;
+    expect([...registry].map(({ name }) => name).sort()).toEqual(['mcp.quick.quick', 'mcp.slow.slow']);
+    expect(discovery.findings()).toEqual([]);
+    stop();
+    await close();
+  });
+});
+
+describe('variables of a file', () => {
+  it('are given to the server beside its own, which go before; a file that is missing is a failure without its folder', async () => {
+    const demo = new Demo('environment');
+    const { writeFileSync } = await import('node:fs');
+    const folder = demo.start.args[1]!.replace(/[^/]+$/, '');
+    writeFileSync(`${folder}.env`, '# keys\nFROM_FILE="a b"\nBOTH=file\n');
+    const discovery = discover({ mcpServers: { demo: { ...demo.start, envFile: '${FOLDER}.env', env: { BOTH: 'own' } }, none: { ...demo.start, envFile: '/nowhere/at/all.env' } } }, { env: { FOLDER: folder } });
+    await discovery.refresh();
+    expect(await discovery.callTool('demo', 'environment', {}, {})).toMatchObject({ value: { FROM_FILE: 'a b', BOTH: 'own' } });
+    expect(discovery.status()[1]).toMatchObject({ reason: 'Expected the file of variables "all.env" to be read, got ENOENT.' });
+  });
+});
+
+/** A settings file of each client, as its documentation has it. */
+const FILES: readonly (readonly [client: string, file: object, servers: readonly object[], warnings: readonly RegExp[]])[] = [
+  ['Claude Desktop', { globalShortcut: '', mcpServers: { files: { command: 'npx', args: ['-y', 'server'], env: { KEY: 'x' } } } }, [{ name: 'files', transport: { kind: 'stdio' } }], []],
+  ['Claude Code', { mcpServers: { api: { type: 'http', url: '${API:-https://x.example}/mcp', headers: { Authorization: 'Bearer ${KEY}' }, headersHelper: 'get.sh', oauth: { clientId: 'a', callbackPort: 80 }, timeout: 600_000, alwaysLoad: true } } }, [{ transport: { kind: 'http' }, timeoutMs: 600_000 }], [/api.timeout: .*read as milliseconds/, /api.headersHelper: .*not run/, /api.oauth/]],
+  ['Cursor', { mcpServers: { a: { type: 'stdio', command: 'python', args: ['${workspaceFolder}/a.py'], envFile: '${userHome}/.env', env: { K: '${env:K}' } }, b: { url: 'https://x.example', env: {}, auth: { CLIENT_ID: 'x', scopes: ['read'] } } } }, [{ transport: { kind: 'stdio', envFile: '${userHome}/.env' } }, { transport: { kind: 'http' }, auth: { scopes: ['read'] } }], [/b.env: .*not used/, /b.auth.CLIENT_ID/]],
+  ['VS Code', { inputs: [{ type: 'promptString', id: 'api-key', description: 'Key', password: true }], servers: { 'io.github.x/y': { type: 'stdio', command: 'npx', args: ['y'], env: { KEY: '${input:api-key}' }, envFile: '${workspaceFolder}/.env', dev: { watch: '*' }, sandboxEnabled: true, gallery: true, version: '1.0.0' } } }, [{ name: 'io-github-x-y', transport: { env: { KEY: '${input:api-key}' } } }], [/INPUT_API_KEY/, /is called io-github-x-y/, /sandbox/]],
+  ['Copilot', { mcpServers: { a: { type: 'local', command: 'npx', args: ['y'], tools: ['read_*'] } } }, [{ tools: [{ pattern: '*', disabled: true }, { pattern: 'read_*', disabled: false }] }], []],
+  ['Cline', { mcpServers: { 'github.com/upstash/context7-mcp': { command: 'npx', args: [], disabled: false, autoApprove: ['a'], timeout: 60, transportType: 'stdio' } } }, [{ name: 'github-com-upstash-context7-mcp', timeoutMs: 60_000, autoApprove: ['a'] }], [/is called/]],
+  ['Roo Code', { mcpServers: { a: { type: 'streamable-http', url: 'https://x.example', alwaysAllow: ['a'], disabledTools: ['b'], disabled: false, timeout: 3_600, watchPaths: ['/x'] } } }, [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, autoApprove: ['a'], denyTools: ['b'] }], []],
+  ['Windsurf', { mcpServers: { a: { serverUrl: 'https://x.example', headers: { K: '${env:K}' }, disabledTools: ['b'] } } }, [{ transport: { kind: 'http' }, denyTools: ['b'] }], []],
+  ['Gemini CLI', { mcp: { allowed: ['a'] }, theme: 'Dark', mcpServers: { a: { httpUrl: 'https://x.example', timeout: 30_000, trust: true, includeTools: ['a'], excludeTools: ['b'], description: 'x', authProviderType: 'google_credentials' }, b: { command: 'x', env: { KEY: '$KEY' } } } }, [{ timeoutMs: 30_000, autoApprove: ['*'], allowTools: ['a'], denyTools: ['b'] }, { transport: { env: { KEY: '$KEY' } } }], [/^mcp: /, /^theme: /, /read as milliseconds/, /authProviderType/, /written as \$\{NAME\}/]],
+  ['Kiro', { mcpServers: { a: { command: 'uvx', args: ['x'], disabled: false, autoApprove: ['*'], disabledTools: [] } } }, [{ autoApprove: ['*'] }], []],
+  ['LM Studio', { mcpServers: { a: { url: 'https://x.example', headers: { Authorization: 'Bearer x' } } } }, [{ transport: { kind: 'http' } }], []],
+  ['Zed', { context_servers: { a: { source: 'custom', enabled: true, command: 'x', args: [], env: {}, settings: {} }, b: { command: { path: 'y', args: ['z'], env: {} } }, c: { source: 'extension', settings: {} } } }, [{ name: 'a' }, { name: 'b', transport: { command: 'y', args: ['z'] } }], [/c: .*extension/]],
+];
+
+describe('a settings file of another program', () => {
+  it.each(FILES)('%s is read, in use, and says what is not understood', (_, file, servers, warnings) => {
+    const settings = readMcpSettings(file);
+    expect(settings.enabled).toBe(true);
+    expect(settings.servers).toMatchObject(servers);
+    const messages = settings.warnings.map(({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`);
+    expect(messages).toHaveLength(warnings.length);
+    for (const expected of warnings) expect(messages).toContainEqual(expect.stringMatching(expected));
+  });
+
+  it('with a key that nobody knows is read, and the key is a finding of the server that has it', async () => {
+    const demo = new Demo('a');
+    const discovery = discover({ mcpServers: { demo: { ...demo.start, alow_tools: ['a'] } } });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toEqual(['mcp.demo.a']);
+    expect(discovery.findings()).toMatchObject([{ kind: 'settings', server: 'demo', message: expect.stringContaining('Did you mean "allow_tools"?') as string }]);
+  });
+
+  it('with two servers whose names become one is refused', () => {
+    expect(() => readMcpSettings({ mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } } })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    try {
+      readMcpSettings({ mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } } });
+    } catch (error) {
+      expect(issuesOf(error as ToolError)[0]!.message).toContain('"a-b" twice');
+    }
+  });
+});
