@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -8,7 +9,7 @@ import { z } from 'zod';
 import { run } from '../../src/cli/commands/run.js';
 import { shownArguments } from '../../src/cli/execute/shown-call.js';
 import { runCli } from '../../src/cli/run-cli.js';
-import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry, type DangerLevel, type AskUserOptions } from '../../src/index.js';
+import { AccessMode, askUser, audio, defineTool, file, halt, image, ok, text, ToolMetadataRegistry, type DangerLevel, type AskUserOptions } from '../../src/index.js';
 import { digestOf } from '../../src/core/plain-data.js';
 import { cli } from './command-line.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
@@ -321,5 +322,55 @@ describe('the program', () => {
     } finally {
       interrupted.close();
     }
+  });
+});
+
+describe('tooldex run of a tool whose result is more than text', () => {
+  const pixels = new Uint8Array(700_140).fill(7);
+  const base64 = Buffer.from(pixels).toString('base64');
+  const camera = defineTool({
+    ...readonly, name: 'camera', description: 'Takes a picture',
+    execute: () => ok({ width: 2 }, { content: [text('{"width":2}'), text('A door.'), image(pixels, 'image/png'), file(pixels, 'application/pdf', { name: '../../etc/.x y.pdf' }), audio(pixels, 'audio/mpeg'), image('https://example.com/a.png', 'image/png')] }),
+  });
+
+  it('says what it is and how large, never in base64, whether or not a terminal is there', async () => {
+    for (const options of [{}, { columns: 80, interactive: true }]) {
+      const { code, out } = await runTool(camera, options as FakeTerminalOptions);
+      expect(code).toBe(0);
+      expect(out.split('\n')).toEqual(['{', '  "width": 2', '}', 'A door.', '[image: image/png, 684 KiB]', '[file ../../etc/.x y.pdf: application/pdf, 684 KiB]', '[audio: audio/mpeg, 684 KiB]', '[image: image/png, https://example.com/a.png]', '']);
+    }
+    const { out } = await runTool(defineTool({ ...readonly, name: 'photo', execute: () => ok(null, { content: [image(pixels, 'image/png')] }) }));
+    expect(out).toBe('[image: image/png, 684 KiB]\n');
+  });
+
+  it('has size and SHA-256 of content with --json, and the bytes with --full', async () => {
+    const short = (await runTool(camera, { flags: { json: true } })).out;
+    expect(short.length).toBeLessThan(2_500);
+    expect((JSON.parse(short) as { content: unknown[] }).content[2]).toEqual({ type: 'image', mediaType: 'image/png', size: 700_140, digest: createHash('sha256').update(pixels).digest('hex') });
+    const full = (await runTool(camera, { flags: { json: true, full: true } })).out;
+    expect((JSON.parse(full) as { content: { data: string }[] }).content[2]!.data === base64).toBe(true);
+  });
+
+  it('saves images, audio and files under safe names, and overwrites none', async () => {
+    const flags = { save: 'pictures' };
+    const { err } = await runTool(camera, { flags });
+    await runTool(camera, { flags });
+    expect(readdirSync(join(folder, 'pictures')).sort()).toEqual(['camera-2.mp3', 'camera-2.png', 'camera.mp3', 'camera.png', 'x_y-2.pdf', 'x_y.pdf']);
+    expect(readFileSync(join(folder, 'pictures/camera.png')).equals(pixels)).toBe(true);
+    expect(err).toContain('saved pictures/camera.png');
+    writeFileSync(join(folder, 'file'), '');
+    await expect(runTool(camera, { flags: { save: 'file' } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('--save as a folder that can be written') as string });
+  });
+
+  it('saves every name inside the folder', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string({ minLength: 1, maxLength: 40 }), fc.constantFrom('..', '.', '/etc/passwd', 'a\\..\\b', '.ssh', 'CON', '%2e%2e/x', 'https://example.com/a?b=/c')), async (name) => {
+        const place = mkdtempSync(join(folder, 'in-'));
+        await runTool(defineTool({ ...readonly, name: 'one', execute: () => ok(null, { content: [file(new Uint8Array(3), 'application/pdf', { name })] }) }), { flags: { save: join(place, 'out') } });
+        const [saved, ...others] = readdirSync(join(place, 'out'));
+        expect([saved!.startsWith('.'), others, readdirSync(place)]).toEqual([false, [], ['out']]);
+      }),
+      { numRuns: 40 },
+    );
   });
 });

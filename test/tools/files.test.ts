@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DangerLevel, isToolError, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { createFileTools, DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, ReadFile, WriteFile } from '../../tools/files/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
@@ -134,6 +135,25 @@ describe('list_directory', () => {
 
 describe('read_file', () => {
   const read = (path: string, offset = 1, limit = 2_000) => new ReadFile(wall).execute({ path, offset, limit });
+
+  it.each([
+    ['image/png', 'image', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0]],
+    ['image/jpeg', 'image', [0xff, 0xd8, 0xff, 0xe0]],
+    ['image/gif', 'image', [...Buffer.from('GIF89a\0')]],
+    ['image/webp', 'image', [...Buffer.from('RIFF\0\0\0\0WEBPVP8 ')]],
+    ['application/pdf', 'file', [...Buffer.from('%PDF-1.7\n')]],
+  ])('gives %s as what it is, told by its bytes and not by its name', async (mediaType, type, bytes) => {
+    writeFileSync(join(root, 'page.txt'), Buffer.from(bytes));
+    const { outcome } = await runTool(new ReadFile(wall), { path: 'page.txt', offset: 7 });
+    expect(outcome).toMatchObject({ status: 'ok', value: { path: 'page.txt', mediaType, bytes: bytes.length }, content: [{ type, mediaType, name: 'page.txt', data: Buffer.from(bytes).toString('base64') }] });
+  });
+
+  it('keeps to its limit for images, too, and refuses other bytes whatever their name is', async () => {
+    writeFileSync(join(root, 'large.png'), Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.alloc(1_048_576)]));
+    await expect(read('large.png')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+    writeFileSync(join(root, 'fake.png'), Buffer.from([0, 1, 2]));
+    expect(await read('fake.png')).toEqual(failed('Expected a text file in UTF-8'));
+  });
 
   it('gives the lines asked for and says where it stopped', async () => {
     expect(await read('src/a.ts')).toEqual({ path: 'src/a.ts', text: 'one\ntwo\nthree', firstLine: 1, lastLine: 3, totalLines: 3, truncated: false });

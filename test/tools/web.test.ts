@@ -4,6 +4,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { DangerLevel, isToolError } from '../../src/index.js';
+import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
 import { UrlWall } from '../../tools/walls/url-wall.js';
@@ -32,6 +33,20 @@ afterEach(async () => {
 
 describe('fetch_url', () => {
   const read = (url: string, more: { offset?: number; maxChars?: number } = {}) => new FetchUrl(local).execute({ url, ...more }, {});
+
+  it('gives an image or a PDF as what it is, told by its bytes', async () => {
+    const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 1]);
+    const url = await servePage(png, { 'content-type': 'application/octet-stream' });
+    const { outcome } = await runTool(new FetchUrl(local), { url: `${url}/a/logo.png?x=1` });
+    expect(outcome).toMatchObject({ status: 'ok', value: { status: 200, contentType: 'image/png', bytes: 10, truncated: false }, content: [{ type: 'image', mediaType: 'image/png', name: 'logo.png', data: png.toString('base64') }] });
+  });
+
+  it('refuses bytes that are no image whatever they are called, and an image of more than 5 MiB', async () => {
+    const said = { status: 'error', message: expect.stringContaining('Expected text, HTML, JSON, or an image or PDF of at most 5 MiB') as string };
+    expect(await read(await servePage(Buffer.from([0, 1]), { 'content-type': 'image/png' }))).toMatchObject(said);
+    const large = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(5 * 2 ** 20)]);
+    expect(await read(await servePage(large, { 'content-type': 'image/jpeg' }))).toMatchObject(said);
+  });
 
   it('turns a page into its title and readable lines', async () => {
     const url = await servePage(`<!doctype html><html><head><title>A &amp; B</title><style>p{color:red}</style>

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, ok, Priority, SideEffect, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { mediaContent } from '../walls/media-content.js';
 
 /** Lines of one answer: what a model can take in; more is read with `offset`. */
 const MAX_LINES = 2_000;
@@ -15,10 +16,10 @@ const Input = z.object({
   limit: z.number().int().min(1).max(MAX_LINES).default(MAX_LINES).describe('Most lines to return'),
 });
 
-/** Reads a text file, whole or some of its lines. */
+/** Reads a text file, whole or some of its lines, or an image or PDF. */
 @tool({
   name: 'read_file',
-  description: 'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1.',
+  description: 'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1. PNG, JPEG, GIF, WebP and PDF files are given whole, to be looked at.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.CRITICAL,
@@ -46,7 +47,10 @@ export class ReadFile {
 
   async execute({ path, offset = 1, limit = MAX_LINES }: z.input<typeof Input>) {
     return orFail(async () => {
-      const lines = (await this.files.readText(path)).split('\n');
+      const bytes = await this.files.readBytes(path);
+      const media = mediaContent(bytes, path.split('/').at(-1)!);
+      if (media !== undefined) return ok({ path: this.files.relative(path), mediaType: media.mediaType, bytes: bytes.length }, { content: [media.part] });
+      const lines = this.files.textOf(path, bytes).split('\n');
       if (lines.at(-1) === '') lines.pop(); // What follows the last line end is not a line.
       if (offset > Math.max(lines.length, 1)) return fail(`Expected "offset" up to ${lines.length}, the number of lines of ${JSON.stringify(path)}, got ${offset}.`);
 

@@ -112,7 +112,11 @@ export class FileWall {
 
   /** The file's text as it is, byte order mark and line ends included; refuses what is not UTF-8. */
   async readText(path: string): Promise<string> {
-    const bytes = await this.readBytes(path);
+    return this.textOf(path, await this.readBytes(path));
+  }
+
+  /** The text of bytes that were read from a file. */
+  textOf(path: string, bytes: Uint8Array): string {
     try {
       if (bytes.includes(0)) throw new TypeError('binary');
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

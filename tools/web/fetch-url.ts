@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, ok, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
+import { mediaContent } from '../walls/media-content.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { readablePage } from './html-text.js';
 import { isHtml, isJson, pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
@@ -24,6 +25,8 @@ export interface FetchedPage {
   readonly title?: string;
   readonly text?: string;
   readonly json?: unknown;
+  /** The size of an image or a PDF, which is in the content of the result. */
+  readonly bytes?: number;
   readonly truncated: boolean;
   readonly nextOffset: number | null;
 }
@@ -31,7 +34,7 @@ export interface FetchedPage {
 /** Reads a web page and changes nothing there. */
 @tool({
   name: 'fetch_url',
-  description: 'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',
+  description: 'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is; PNG, JPEG, GIF, WebP and PDF files as such. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',
   inputSchema: Input,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -54,11 +57,13 @@ export interface FetchedPage {
 export class FetchUrl {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}
 
-  async execute({ url, offset = 0, maxChars = USUAL_CHARS }: z.input<typeof Input>, { signal }: ToolContext): Promise<FetchedPage | ToolResult<never>> {
+  async execute({ url, offset = 0, maxChars = USUAL_CHARS }: z.input<typeof Input>, { signal }: ToolContext): Promise<FetchedPage | ToolResult<FetchedPage>> {
     const answer = await reached(guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html, application/json, text/*;q=0.9, */*;q=0.1' } }));
     if (!('body' in answer)) return answer;
     const found = textOf(answer);
-    if (found === undefined) return fail(`Expected text, HTML or JSON, got ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. check_url describes it without reading it.`);
+    const media = found === undefined && !answer.truncated ? mediaContent(answer.body, new URL(answer.url).pathname.split('/').at(-1)!) : undefined;
+    if (media !== undefined) return ok({ url: answer.url, status: answer.status, contentType: media.mediaType, bytes: answer.body.length, truncated: false, nextOffset: null }, { content: [media.part] });
+    if (found === undefined) return fail(`Expected text, HTML, JSON, or an image or PDF of at most 5 MiB, got ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. check_url describes it without reading it.`);
     const page = { url: answer.url, status: answer.status, contentType: found.contentType };
     if (isJson(found.contentType) && !answer.truncated && offset === 0 && found.text.length <= maxChars) {
       const json = parsed(found.text);

@@ -7,6 +7,7 @@ import { DangerLevel } from '../../core/enums.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { dangerStyle } from '../terminal/axis-columns.js';
+import { contentTexts } from '../execute/show-content.js';
 import { choiceLines, callBlock, callLines } from '../execute/shown-call.js';
 import { durationText, STATUS_STYLES } from '../execute/show-calls.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -103,8 +104,11 @@ function endMark(terminal: Terminal, { status }: ToolOutcome): string {
 function briefly(outcome: ToolOutcome): string {
   switch (outcome.status) {
     case 'ok':
-    case 'halt':
-      return typeof outcome.value === 'string' ? outcome.value : (JSON.stringify(outcome.value, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) ?? '');
+    case 'halt': {
+      const value = typeof outcome.value === 'string' ? outcome.value : (JSON.stringify(outcome.value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ?? '');
+      const content = contentTexts(outcome);
+      return content.length === 0 ? value : [...content, ...(outcome.value === null ? [] : [value])].join(' ');
+    }
     case 'error':
       return outcome.message;
     case 'denied':

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { ChatEngine } from '../../chat/chat-engine.js';
 import type { ChatEvent } from '../../chat/chat-result.js';
 import { Session } from '../../chat/session/session.js';
@@ -6,6 +7,8 @@ import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { outcomeToJson } from '../execute/show-calls.js';
 import { withExecutor } from '../execute/with-executor.js';
+import { MemoryBlobStore } from '../../state/blob-store.js';
+import { DirectoryBlobStore } from '../../state/directory-blob-store.js';
 import { importModules, type ImportOptions } from '../../load/import-modules.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addExecutionOptions, callContextOf, positiveInteger, repeated, type CommandFamily, type CommandOptions } from '../load/options.js';
@@ -77,6 +80,8 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
       ...(maxTurns !== undefined && { maxTurns }),
       ...(maxTools !== undefined && { selectTools: { maxTools } }),
       ...(manual === true && { mode: 'manual' }),
+      // Beside the file, which would hold every image as text.
+      blobs: given.session === undefined ? new MemoryBlobStore() : new DirectoryBlobStore(`${resolve(cwd, given.session)}.blobs`, { ttlMs: SESSION_LIFE_MS }),
       onEvent: json === true ? (event) => terminal.out(plainJson(eventToJson(event))) : (event) => view.show(event),
     };
     const about = isDemo ? [...DEMONSTRATION, ...(example === undefined ? [] : [`A request such as ${plainLine(example)} calls that tool.`])] : [`The model is ${plainLine(given.model)}.`];
@@ -90,6 +95,9 @@ export async function chat(terminal: Dialog, { registry }: LoadedRegistry, words
     return goesOnAlone ? runOnce(setup, session, prompt) : converse(setup, session, prompt);
   });
 }
+
+/** Milliseconds: a year. */
+const SESSION_LIFE_MS = 365 * 24 * 3_600_000;
 
 function eventToJson(event: ChatEvent): object {
   return event.type === 'tool-completed' ? { ...event, outcome: outcomeToJson(event.outcome) } : event;

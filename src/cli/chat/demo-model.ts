@@ -121,6 +121,7 @@ function lastOutput(messages: readonly ChatMessage[], toolName?: string): ToolOu
 }
 
 function shown(output: ToolOutput | undefined): string {
+  if (output?.type === 'content') return output.value.map((part) => (isPlainObject(part) && typeof part['text'] === 'string' ? part['text'] : `[${String((part as { readonly mediaType?: Json }).mediaType ?? 'a link')}]`)).join('\n');
   const value = output === undefined ? 'nothing' : 'value' in output ? output.value : (output.reason ?? 'no');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;

@@ -51,7 +51,7 @@ async function overview(given: Terminal, { registry }: LoadedRegistry, { json, r
   const calls = runs ? await runExampleCalls(registry) : undefined;
   const turn = runs ? await runExampleTurn() : undefined;
   if (json) {
-    const all = { summary: registry.summary(), ...namesIn(registry), requests: [request], selection: selectionToJson(selection), ...(calls && { calls: { ...planToJson(calls), outcomes: calls.outcomes.map(outcomeToJson) } }), ...(turn && { turn: exampleTurnToJson(turn) }) };
+    const all = { summary: registry.summary(), ...namesIn(registry), requests: [request], selection: selectionToJson(selection), ...(calls && { calls: { ...planToJson(calls), outcomes: calls.outcomes.map((outcome) => outcomeToJson(outcome)) } }), ...(turn && { turn: exampleTurnToJson(turn) }) };
     return given.out(plainJson(all, 2));
   }
 

@@ -2,17 +2,23 @@ import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { answerQuestion } from '../execute/ask-user.js';
 import { readCalls, readJsonFile, readJsonOption } from '../load/read-json.js';
 import { callLine, explanationLines, factsText, outcomeToJson, progressLine, statusText, valueText, planToJson, showPlan, type ShownPlan } from '../execute/show-calls.js';
+import { saveContent } from '../execute/show-content.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../terminal/exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addExecutionOptions, callContextOf, type CommandFamily, type CommandOptions } from '../load/options.js';
-import { plainJson, paint, type Dialog, type Terminal } from '../terminal/terminal.js';
+import { plainJson, plainLine, paint, type Dialog, type Terminal } from '../terminal/terminal.js';
 
 /** Runs tools. */
 export const RUN_COMMANDS: CommandFamily = {
   run: (command, { terminal, cwd, onTools }) =>
     onTools(
-      addExecutionOptions(command.option('--input <json>', 'its arguments as JSON, @file, or - for standard input (default: {})')),
+      addExecutionOptions(
+        command
+          .option('--input <json>', 'its arguments as JSON, @file, or - for standard input (default: {})')
+          .option('--save <dir>', 'writes images, audio and files of the result into this folder')
+          .option('--full', 'with --json, also the bytes of images, audio and files, as base64'),
+      ),
       ['run list_directory', `run write_file --input '{"path": "a.txt", "content": "Hello"}' --yes`, 'run git_commit --input @commit.json'],
       (loaded, options, [name]) => run(terminal, loaded, name!, options, cwd),
     ),
@@ -30,8 +36,9 @@ export async function run(terminal: Dialog, { registry }: LoadedRegistry, name: 
   return withExecutor(terminal, registry, options, (event) => progressLine(terminal, event), async ({ executor, signal, turns }) => {
     const outcome = await answerQuestion(terminal, turns, await executor.execute(call, { signal, ...callContextOf(options) }), signal);
     const value = valueText(terminal, outcome);
-    if (options.json === true) terminal.out(plainJson(outcomeToJson(outcome), 2));
+    if (options.json === true) terminal.out(plainJson(outcomeToJson(outcome, { full: options['full'] === true }), 2));
     else if (value !== undefined) terminal.out(value);
+    if (typeof options['save'] === 'string') for (const path of await saveContent(outcome, options['save'], cwd)) terminal.err(`${paint(terminal, 'green', 'saved')} ${plainLine(path)}`);
     if (signal.aborted) {
       terminal.err(paint(terminal, 'yellow', 'interrupted'));
       return EXIT.interrupted;
@@ -64,7 +71,7 @@ async function plan(terminal: Dialog, { registry }: LoadedRegistry, file: string
     }
     if (!json) terminal.out('');
     const outcomes = await outcomesOf(terminal, calls, execution, callContextOf(options));
-    if (json) terminal.out(plainJson({ ...planToJson(planned), outcomes: outcomes.map(outcomeToJson) }, 2));
+    if (json) terminal.out(plainJson({ ...planToJson(planned), outcomes: outcomes.map((outcome) => outcomeToJson(outcome)) }, 2));
     else for (const [position, outcome] of outcomes.entries()) showOutcome(terminal, position, outcome);
     if (signal.aborted) terminal.err(paint(terminal, 'yellow', 'interrupted'));
     return signal.aborted ? EXIT.interrupted : Math.max(EXIT.ok, ...outcomes.map(exitCodeOf));

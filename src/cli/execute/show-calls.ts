@@ -10,6 +10,7 @@ import { formatPath } from '../../tool/input-issues.js';
 import { isDeniedByUser } from '../terminal/exit-codes.js';
 import { amountOf, LONGEST_LINE, wrapWords } from '../terminal/table.js';
 import { paint, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal/terminal.js';
+import { contentTexts, contentToJson } from './show-content.js';
 import { callLines, choiceLines } from './shown-call.js';
 
 /** Some calls, their order, and what the policy would say to each. */
@@ -93,8 +94,10 @@ export function valueText(terminal: Terminal, outcome: ToolOutcome): string | un
   if (outcome.status === 'manual') return plainJson(outcome.pending, 2);
   if (!('value' in outcome)) return undefined;
   const value = shownValue(outcome);
-  if (typeof value === 'string') return terminal.columns === Infinity ? value : plainText(value);
-  return plainJson(value, 2);
+  const content = contentTexts(outcome).map((text) => (terminal.columns === Infinity ? text : plainText(text)));
+  if (value === null && content.length > 0) return content.join('\n');
+  const shown = typeof value !== 'string' ? plainJson(value, 2) : terminal.columns === Infinity ? value : plainText(value);
+  return [shown, ...content].join('\n');
 }
 
 /** Returns what a user should know of an outcome that is no plain answer. An element may take several lines. */
@@ -126,9 +129,11 @@ function issueLines({ code, details }: Extract<ToolOutcome, { status: 'error' }>
   return code === 'INVALID_RESULT' && Array.isArray(details?.['issues']) ? (details['issues'] as readonly Issue[]).map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`)) : [];
 }
 
-/** Returns an outcome as plain JSON data, whatever its tool returned. */
-export function outcomeToJson(outcome: ToolOutcome): object {
-  return 'value' in outcome ? { ...outcome, value: shownValue(outcome) } : outcome;
+/** Returns an outcome as plain JSON data, whatever its tool returned. Of bytes in its content it has size and SHA-256, unless all of it is wanted. */
+export function outcomeToJson(outcome: ToolOutcome, { full = false } = {}): object {
+  if (!('value' in outcome)) return outcome;
+  const content = 'content' in outcome && !full ? { content: outcome.content?.map(contentToJson) } : {};
+  return { ...outcome, value: shownValue(outcome), ...content };
 }
 
 /** Returns the value that models read; users are shown also what JSON does not hold (cycles, big integers, functions), as text of it. */

@@ -1,0 +1,19 @@
+import { file, image, type ContentPart } from '../../src/index.js';
+
+/** The beginnings of files that models can look at. */
+const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n\x1a\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF[^]{4}WEBP/],
+  ['application/pdf', /^%PDF-/],
+];
+
+/** Returns the media type and the content of an image or a PDF, told by its bytes and not by what it is called; `undefined` for anything else. */
+export function mediaContent(bytes: Uint8Array, name: string): { readonly mediaType: string; readonly part: ContentPart } | undefined {
+  const beginning = String.fromCharCode(...bytes.subarray(0, 16));
+  const mediaType = KINDS.find(([, pattern]) => pattern.test(beginning))?.[0];
+  if (mediaType === undefined) return undefined;
+  const options = name === '' ? {} : { name: name.slice(0, 256) };
+  return { mediaType, part: (mediaType === 'application/pdf' ? file : image)(bytes, mediaType, options) };
+}
