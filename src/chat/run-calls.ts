@@ -9,6 +9,7 @@ import type { ToolExecutor } from '../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls.js';
 import { readOutcome } from '../safety/read-outcome.js';
+import { isToolResult } from '../tool/outcome.js';
 import { renderTool } from '../tool/render-tool.js';
 import { storeOutput } from './blobs.js';
 import type { ToolErrorDecision } from './chat-engine.js';
@@ -203,7 +204,8 @@ async function decideOnError({ engine, signal }: ChatRun, record: CallRecord, ou
   if (decision === 'continue') return { output };
   if (decision === 'halt') return end(outcome.message);
   if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue')) return end(`${outcome.message}\n${expectedGot('"continue", "halt" or { continue: value } of onToolError', describeValue(decision))}`);
-  const replaced = encodeOutcome({ ...outcome, status: 'ok', value: decision['continue'] }, encode);
+  const given = decision['continue'];
+  const replaced = encodeOutcome({ ...outcome, status: 'ok', ...(isToolResult(given) && given.status === 'ok' ? given : { value: given }) }, encode);
   return { output: 'unshown' in replaced ? errorOutput(replaced.unshown) : replaced };
 }
 

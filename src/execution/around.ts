@@ -19,7 +19,8 @@ export interface AroundCall {
  * A function around the work of calls; what it returns stands in for the tool's result. See `ToolExecutor.use`.
  *
  * `run` does the work, once. It resolves to what the tool returned (of `ok(value)` the value; results of `fail`, `askUser` and
- * `halt` as they are), and rejects with what the tool threw.
+ * `halt` as they are), and rejects with what the tool threw. The content of `ok(value, { content })` stays with its value: it is kept where
+ * the function returns the value as it got it, and dropped where it returns another one, which may give content of its own.
  */
 export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
 
@@ -75,13 +76,17 @@ export async function runAround([around, ...inner]: readonly Around[], call: Aro
   const what = `the function around ${call.tool.name}`;
   let waiting = true;
   let running: Promise<unknown> | undefined;
-  let ended: { readonly value?: unknown; readonly thrown?: unknown } | undefined;
+  let ended: { readonly value?: unknown; readonly whole?: unknown; readonly json?: string | undefined; readonly thrown?: unknown } | undefined;
   const isOpen = () => waiting && work.isOpen();
   const begin = async () => {
     if (!isOpen()) throw made('INVALID_STATE', expectedGot(`${what} to call run before it ends`, 'a call of run afterwards', 'Nothing was run by it.'));
     if (running !== undefined) throw made('INVALID_STATE', expectedGot(`${what} to call run once`, 'a second call of run', 'Nothing was run by it; keep what run() resolves to.'));
-    running = runAround(inner, call, { ...work, isOpen }).then(valueOf);
-    running.then((value) => (ended = { value }), (thrown: unknown) => (ended = { thrown }));
+    running = runAround(inner, call, { ...work, isOpen }).then((whole) => {
+      const value = valueOf(whole);
+      ended = { value, ...(hasContent(whole) && { whole, json: jsonOf(value) }) };
+      return value;
+    });
+    running.catch((thrown: unknown) => (ended = { thrown }));
     return running;
   };
   const run = () => {
@@ -92,6 +97,8 @@ export async function runAround([around, ...inner]: readonly Around[], call: Aro
   try {
     const returned = await around(call, run);
     if (returned === undefined && (ended === undefined || 'thrown' in ended || ended.value !== undefined)) throw made('INVALID_RESULT', expectedGot(`${what} to return a result`, 'undefined', 'Return what run() resolves to, or null for no value.'));
+    // A value that was changed in place may have lost what its content still tells.
+    if (ended?.whole !== undefined && returned === ended.value && jsonOf(returned) === ended.json) return ended.whole;
     return resultLike(ended?.value, returned);
   } catch (error) {
     if (isAroundError(error) || (ended !== undefined && 'thrown' in ended && ended.thrown === error)) throw error;
@@ -110,4 +117,16 @@ function made(code: ToolError['code'], message: string, cause?: unknown): ToolEr
 
 function valueOf(result: unknown): unknown {
   return isToolResult(result) && result.status === 'ok' ? result.value : result;
+}
+
+function hasContent(result: unknown): boolean {
+  return isToolResult(result) && result.status === 'ok' && result.content !== undefined;
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined; // A value that no result can be.
+  }
 }

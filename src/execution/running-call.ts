@@ -108,7 +108,7 @@ export class RunningCall {
     this.#settled = true;
     const durationMs = this.#frame.clock.elapsed() - this.#startedAt;
     const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }), ...(this.abandoned && { abandoned: true as const }) };
-    const bound = body.status === 'ok' || body.status === 'halt' ? this.maxResultBytes : undefined;
+    const bound = body.status === 'ok' || body.status === 'halt' || (body.status === 'error' && body.origin !== undefined) ? this.maxResultBytes : undefined;
     this.tell({ type: 'call-settled', status: body.status, ...(body.status === 'error' && { code: body.code }), ...facts });
     return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...(bound !== undefined && { maxResultBytes: bound }), ...body });
   }

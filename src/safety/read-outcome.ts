@@ -51,7 +51,7 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
     case 'halt':
       return readResult(outcome, { haltReason: outcome.reason });
     case 'error':
-      return reading('error', boundText(errorText(outcome)), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts), ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }) });
+      return reading('error', boundText(errorText(outcome), outcome.maxResultBytes), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts), ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }) });
     case 'denied':
       return reading('error', deniedText(outcome.toolName, outcome.reason));
     case 'ask_user':

@@ -4,7 +4,7 @@ import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chat, scriptedModel, Session, SessionStore, type ChatEngine, type ChatMessage } from '../../src/chat.js';
-import { AccessMode, defineTool, image, file, ok } from '../../src/index.js';
+import { AccessMode, defineTool, fail, image, file, ok } from '../../src/index.js';
 import { MemoryBlobStore, MemoryStateStore, type BlobStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 
@@ -119,5 +119,12 @@ describe('content that is kept in a blob store', () => {
 
   it('refuses what is no blob store', async () => {
     await expect(chat({ model: scriptedModel(['x']), prompt: 'x', blobs: new Map() as never })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('is what onToolError gives in place of a failure, too', async () => {
+    const model = scriptedModel([{ calls: [{ name: 'broken' }] }, 'ok']);
+    const broken = defineTool({ name: 'broken', description: 'Fails', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => fail('no camera') });
+    await chat({ model, tools: [broken], prompt: 'Look', blobs: new MemoryBlobStore(), onToolError: () => ({ continue: ok('a drawing', { content: [image(PIXELS, 'image/png')] }) }) });
+    expect(contentOf(model.requests[1]!.messages)).toEqual([[{ type: 'text', text: 'a drawing' }, { type: 'image-data', data: BASE64, mediaType: 'image/png' }]]);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
-import { AccessMode, defineTool, type JsonSchema, type ToolDefinition } from '../../src/index.js';
+import { AccessMode, defineTool, image, ok, type JsonSchema, type ToolDefinition } from '../../src/index.js';
 import { chatIn, Effects, folderWith, MODEL_FILE, type ChatCase } from './chat-cases.js';
 import { FakeTerminal } from './fake-terminal.js';
 
@@ -32,6 +32,25 @@ describe('tooldex chat without a user', () => {
     expect(out).toBe('I look at what is here. Meanwhile, please choose a name for my notes.\n');
     expect(err).toMatch(/▸ list_directory {2}\{\}\n {2}✓ list_directory .*a\.txt/);
     expect(err).toMatch(/choose_name {2}is for you to do\n[^]*--answer call-2=…\nWith --session/);
+  });
+
+  it('says what an image is and how large, and keeps it beside the file of the session, for the model to see again', async () => {
+    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
+    const pixels = new Uint8Array(700_140).fill(7);
+    const camera = defineTool({ name: 'camera', description: 'Takes a picture', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => ok(null, { content: [image(pixels, 'image/png')] }) });
+    const { code, err } = await scripted([[['camera', {}]], 'A door.'], { flags: { session: 's.json' } }, { tools: [camera], cwd });
+    expect([code, err]).toEqual([0, expect.stringMatching(/✓ camera .*\[image: image\/png, 684 KiB\]/) as string]);
+    expect(readFileSync(join(cwd, 's.json'), 'utf8').length).toBeLessThan(3_000);
+    expect(readdirSync(join(cwd, 's.json.blobs')).map((file) => statSync(join(cwd, 's.json.blobs', file)).size)).toEqual([700_140]);
+    const { out } = await scripted([[['camera', {}]], 'A door.'], { flags: { json: true } }, { tools: [camera], cwd });
+    expect([out.length < 10_000, out.includes('"size":700140')]).toEqual([true, true]);
+  });
+
+  it('shows an image that the demonstration reads in words', async () => {
+    const folder = folderWith();
+    writeFileSync(join(folder, 'a.png'), Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.alloc(2_040)]));
+    const { out, err } = await chatIn(folder, { prompt: 'read_file {"path":"a.png"}' });
+    expect([out.includes('[image/png]'), err.includes('[image a.png: image/png, 2 KiB]'), `${out}${err}`.includes('AAAAAAAA')]).toEqual([true, true, false]);
   });
 
   it('goes on from a file, call by call and process by process, until the model has answered', async () => {

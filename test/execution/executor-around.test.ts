@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askUser, defineTool, fail, halt, ok, ToolError, type Around, type AroundCall, type ToolOutcome } from '../../src/index.js';
+import { askUser, defineTool, fail, halt, image, ok, text, ToolError, type Around, type AroundCall, type ToolOutcome } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { FakeProvider } from '../../src/testing.js';
 import { allowAll, anyTool, brief, Gate, reader, settled, setup, writer } from './fixtures/executor-setup.js';
@@ -313,5 +313,32 @@ describe('the health of a tool with functions around its calls', () => {
     expect(brief(await executor.execute(call('fails')))).toBe('ok "caught"');
     expect(executor.health.summary('tool', 'works')).toMatchObject({ successRate: 1, averageLatencyMs: 0 });
     expect(executor.health.summary('tool', 'fails')).toMatchObject({ successRate: 0 });
+  });
+});
+
+describe('the content of a result with functions around its call', () => {
+  const value = { secret: 'abc' };
+  const parts = [text('{"secret":"abc"}'), image(new Uint8Array(3), 'image/png')];
+  const contentAfter = async (...arounds: readonly Around[]) => {
+    const { executor } = setup([reader('work', () => ok({ ...value }, { content: parts }))]);
+    for (const around of arounds) executor.use(around);
+    const outcome = await executor.execute(call('work'));
+    return outcome.status === 'ok' ? outcome.content : outcome;
+  };
+
+  it('stays with a value that is returned as it was, through all of them', async () => {
+    expect(await contentAfter(passOn)).toEqual(parts);
+    expect(await contentAfter(passOn, async (_, run) => await run(), passOn)).toEqual(parts);
+  });
+
+  it('goes with a value that is replaced or changed in place: it may tell what was taken out', async () => {
+    expect(await contentAfter(async (_, run) => ({ ...((await run()) as object), secret: '…' }))).toBeUndefined();
+    expect(await contentAfter(async (_, run) => Object.assign((await run()) as object, { secret: '…' }))).toBeUndefined();
+    expect(await contentAfter(passOn, async (_, run) => Object.assign((await run()) as object, { secret: '…' }))).toBeUndefined();
+  });
+
+  it('is the one that a function gives itself', async () => {
+    const own = [image(new Uint8Array(1), 'image/gif')];
+    expect(await contentAfter(passOn, async (_, run) => ok(await run(), { content: own }))).toEqual(own);
   });
 });

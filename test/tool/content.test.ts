@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { audio, defineTool, file, image, isToolError, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
+import { audio, defineTool, fail, file, halt, image, isToolError, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
 import { boundText, readOutcome } from '../../src/safety/read-outcome.js';
 import { describePart } from '../../src/tool/content.js';
 
@@ -110,6 +110,16 @@ describe('a result larger than maxResultBytes', () => {
       const [head = '', tail = ''] = shown.split(/\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/);
       expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
     }), { numRuns: 500 });
+  });
+
+  it('is bounded so as the value of a halt, as the message of a failure, and as its details', async () => {
+    const long = 'x'.repeat(5_000);
+    for (const result of [halt('enough', long), fail(long), fail('no', { long })]) {
+      const { text } = readOutcome(await outcomeOf(result, { maxResultBytes: 1_024 }));
+      expect([text.length < 1_200, text.includes('bytes are not shown')]).toEqual([true, true]);
+    }
+    const outcome = await outcomeOf(fail(long), {}, { maxResultBytes: 2_048 });
+    expect([outcome.status === 'error' && outcome.message.length, readOutcome(outcome).text.length < 2_200]).toEqual([5_000, true]);
   });
 
   it('shares its bound among the texts of the content', async () => {
