@@ -1,5 +1,5 @@
 export { discoverMcpTools, McpDiscovery, McpProvider, type DiscoveredMcpTools } from './mcp/discovery/mcp-discovery.js';
-export type { OnElicit } from './mcp/connection/mcp-connection.js';
+export type { OnElicit } from './mcp/connection/elicitation.js';
 export type { McpChange, McpDiscoveryEvent, McpDiscoveryOptions, McpServerStatus, PinGuard } from './mcp/discovery/discovery-options.js';
 export { createMcpServer, type McpConnection, type McpToolServer, type McpTransport } from './mcp/server/create-mcp-server.js';
 export type { McpAuthInfo, McpRequestInfo, McpServerOptions } from './mcp/server/server-options.js';

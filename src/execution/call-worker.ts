@@ -4,6 +4,7 @@ import { isWriting } from '../core/enum-order.js';
 import { AccessMode } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
+import { followLimits } from '../core/time-limit.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import { exponentialBackoff } from '../providers/exponential-backoff.js';
 import type { ProviderFactory, ProviderSnapshot } from '../providers/provider.js';
@@ -236,6 +237,7 @@ export class CallWorker {
     const { clock } = this.#frame;
     const begunAt = clock.elapsed();
     const stop = new AbortController();
+    followLimits(stop.signal, signal);
     const stopListening = onAbort(signal, () => stop.abort(signal.reason));
     const call = Object.freeze({ tool: entry, id: running.call.id, input: raw, context: Object.freeze({ ...context, signal }) });
     work.inner = { state: 'idle' };
@@ -272,6 +274,7 @@ export class CallWorker {
     const { input, context, repeatable, timeoutMs, started, ended } = work;
     // A caller's own deadline, however short, must not count against the provider: to the router it is a caller who gives up.
     const controller = new AbortController();
+    followLimits(controller.signal, signal);
     const stopListening = onAbort(signal, () => controller.abort(running.options.signal?.aborted === true ? aborted(entry.name) : signal.reason));
     try {
       const { value, provider } = await this.#routerFor(entry).call(input, { ...context, signal: controller.signal }, { repeatable, timeoutMs, counted: false, onStart: started, onEnd: ended });

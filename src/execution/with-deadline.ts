@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
+import { limitTime } from '../core/time-limit.js';
 
 /** The end of work under a deadline. */
 export type Settled<T> =
@@ -21,7 +22,7 @@ export interface Deadline {
  *
  * At the deadline, or when the caller aborts, the work's signal fires (at the deadline with a `TimeoutError` as its
  * reason) and the answer is given at once; what the work still returns or throws is dropped. No timer or listener is
- * left behind. Work that blocks the thread cannot be interrupted.
+ * left behind. `pauseLimits` of the work's signal stops the time. Work that blocks the thread cannot be interrupted.
  */
 export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, { clock, timeoutMs, signal }: Deadline): Promise<Settled<T>> {
   if (signal?.aborted === true) return Promise.resolve({ kind: 'aborted' });
@@ -39,7 +40,7 @@ export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, {
       settle({ kind });
       controller.abort(reason);
     };
-    const cancelTimer = clock.after(timeoutMs, () => giveUp('timeout', new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError')));
+    const cancelTimer = limitTime(controller.signal, { clock, timeoutMs, parent: signal }, () => giveUp('timeout', new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError')));
     const stopListening = onAbort(signal, () => giveUp('aborted', signal?.reason));
     try {
       const returned = work(controller.signal);

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { isToolError, ToolError, type ToolErrorCode } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
+import { followLimits, limitTime } from '../core/time-limit.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { Provider } from './provider.js';
 
@@ -54,8 +55,9 @@ export function runAttempt(provider: Provider, input: unknown, context: ToolCont
       settle(resultOfAbort(signal!));
       controller.abort(signal!.reason);
     });
-    if (timeoutMs !== undefined) {
-      stopTimer = clock.after(timeoutMs, () => {
+    if (timeoutMs === undefined) followLimits(controller.signal, signal);
+    else {
+      stopTimer = limitTime(controller.signal, { clock, timeoutMs, parent: signal }, () => {
         const error = new ToolError('TIMEOUT', `Expected an answer of ${label} within ${timeoutMs} ms, got none. Try again, or allow more time.`);
         settle({ status: 'failed', error });
         controller.abort(error);

@@ -1,5 +1,5 @@
 import type * as McpClient from '@modelcontextprotocol/client';
-import type { Client, ElicitResult, Progress, RequestOptions, Transport } from '@modelcontextprotocol/client';
+import type { Client, Progress, RequestOptions, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
@@ -9,20 +9,11 @@ import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
+import { Elicitation, type OnElicit } from './elicitation.js';
 import { ConnectionLostError, inAnySession, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import { homedir } from 'node:os';
 import { createTransport, listenToStderr, withEnvFile, type McpPackages } from './transports.js';
-
-// The types of elicitation are written out: those of the SDK would have to be installed by everyone who imports this package's.
-
-/**
- * Answers the question that a server asks the user in the middle of a call; its form is a JSON Schema of an object with flat
- * fields, and `content` has the fields that were filled in, for `accept`.
- */
-export type OnElicit = (
-  server: string,
-  request: { readonly message: string; readonly requestedSchema?: Readonly<Record<string, unknown>>; readonly [field: string]: unknown },
-) => Promise<{ readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> }>;
 
 /** The protocol that a server speaks: `modern` from 2026-07-28 on. */
 export type ProtocolEra = 'legacy' | 'modern';
@@ -55,7 +46,8 @@ export interface CallRequest {
   readonly tool: string;
   readonly inputSchema: unknown;
   readonly arguments: unknown;
-  readonly signal?: AbortSignal | undefined;
+  /** The call of which it is a part. */
+  readonly context: ToolContext;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -65,6 +57,8 @@ interface Session {
   readonly number: number;
   readonly client: Client;
   readonly transport: Transport;
+  /** Asks the user what the server asks; missing where nobody can be asked. */
+  readonly elicitation: Elicitation | undefined;
   /** Fires when the session is of no use any more. */
   readonly gone: AbortController;
   /** Returns true where requests stand for themselves: a server that is started again answers them as if nothing had been. */
@@ -74,6 +68,9 @@ interface Session {
   /** True when it was asked to, and does. */
   isWatched: boolean;
 }
+
+/** Makes requests in a session. */
+type Work<T> = (session: Session, options: RequestOptions & { readonly signal: AbortSignal }) => Promise<T>;
 
 type State = { readonly kind: 'idle' } | { readonly kind: 'opening'; readonly session: Promise<Session> } | { readonly kind: 'open'; readonly session: Session } | { readonly kind: 'closed' };
 
@@ -131,13 +128,14 @@ export class McpConnection {
    * @throws SessionExpiredError when the session has ended and nothing was done in it: the next call has another.
    * @throws whatever the SDK throws; see `callFailure`.
    */
-  async callTool({ session, tool, inputSchema, arguments: input, signal, onProgress }: CallRequest): Promise<unknown> {
-    return this.#use(signal, ({ client, number }, options) => {
+  async callTool({ session, tool, inputSchema, arguments: input, context, onProgress }: CallRequest): Promise<unknown> {
+    return this.#use(context.signal, ({ client, number, elicitation }, options) => {
       if (number !== session) throw new SessionExpiredError();
       const request = { name: tool, arguments: input as Record<string, unknown> };
       // Handing the definition over keeps the SDK from compiling the server's output schema, which may be made to hang it.
       const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
-      return client.callTool(request, { ...options, toolDefinition, ...(onProgress === undefined ? {} : { onprogress: onProgress }) });
+      const all = { ...options, toolDefinition, ...(onProgress === undefined ? {} : { onprogress: onProgress }) };
+      return elicitation === undefined ? client.callTool(request, all) : elicitation.call(client, request, all, context);
     });
   }
 
@@ -173,7 +171,7 @@ export class McpConnection {
   }
 
   /** Runs requests in the open session, or in a new one if none is. */
-  async #use<T>(signal: AbortSignal | undefined, work: (session: Session, options: RequestOptions) => Promise<T>): Promise<T> {
+  async #use<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     const session = await this.#session(signal);
     try {
       return await this.#request(session, signal, work);
@@ -187,7 +185,7 @@ export class McpConnection {
     }
   }
 
-  async #request<T>(session: Session, signal: AbortSignal | undefined, work: (session: Session, options: RequestOptions) => Promise<T>): Promise<T> {
+  async #request<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     // One of our own: the SDK sends the reason of the signal to the server, and the caller's may say too much.
     const controller = new AbortController();
     const stops = [onAbort(signal, () => controller.abort('the caller gave up')), onAbort(session.gone.signal, () => controller.abort(session.gone.signal.reason))];
@@ -250,14 +248,15 @@ export class McpConnection {
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {
       capabilities: onElicit === undefined ? {} : { elicitation: { form: {} } },
-      inputRequired: { autoFulfill: onElicit !== undefined },
+      inputRequired: { autoFulfill: false }, // Which of the calls asks is known here only.
       // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
       versionNegotiation: (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http' ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } } : { mode: 'legacy' },
     });
-    if (onElicit !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => (await onElicit(this.#server.name, params as unknown as Parameters<OnElicit>[1])) as ElicitResult);
+    const elicitation = onElicit === undefined ? undefined : new Elicitation(this.#server.name, onElicit, this.#options.clock);
+    if (elicitation !== undefined) client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => elicitation.answer(params, mcpReq.signal));
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
     const isStateless = () => settings.kind === 'http' && transport.sessionId === undefined;
-    const session: Session = { number: ++this.#sessions, client, transport, gone: new AbortController(), isStateless, tellsChanges: false, isWatched: false };
+    const session: Session = { number: ++this.#sessions, client, transport, elicitation, gone: new AbortController(), isStateless, tellsChanges: false, isWatched: false };
     const stop = onAbort(signal, () => this.#end(session));
     try {
       await client.connect(transport, NO_LIMIT);

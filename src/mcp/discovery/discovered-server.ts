@@ -146,7 +146,7 @@ export class DiscoveredServer {
         tool: toolName,
         inputSchema: definition.inputSchema,
         arguments: input,
-        signal,
+        context,
         // Without a listener the server need not tell.
         onProgress: reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress }),
       });

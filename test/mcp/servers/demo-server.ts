@@ -47,6 +47,9 @@ export function demoServer(tools: () => Tool[]): Server {
         return text('announced');
       case 'ask':
         return inputRequired({ inputRequests: { name: inputRequired.elicit({ message: 'Your name?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } }) } });
+      case 'ask_once':
+        if (mcpReq.inputResponses !== undefined) return text(JSON.stringify(mcpReq.inputResponses));
+        return inputRequired({ inputRequests: { form: inputRequired.elicit({ message: 'Which?', requestedSchema: { type: 'object', properties: { size: { type: 'integer', default: 3 }, name: { type: 'string', default: 'none' }, note: { type: 'string' } } } }) } });
       case 'fails':
         return { ...text('no such file\nlook elsewhere'), isError: true };
       case 'breaks':

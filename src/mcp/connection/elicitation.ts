@@ -1,0 +1,102 @@
+import type { CallToolRequest, Client, ElicitResult, InputRequiredResult, RequestOptions } from '@modelcontextprotocol/client';
+import { pauseFor, type Clock } from '../../core/clock.js';
+import { onAbort } from '../../core/listeners.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import { pauseLimits } from '../../core/time-limit.js';
+import { untilAborted } from '../../execution/with-deadline.js';
+import type { ToolContext } from '../../tool/tool-options.js';
+
+// The types of elicitation are written out: those of the SDK would have to be installed by everyone who imports this package's.
+
+/**
+ * Answers the question that a server asks the user in the middle of a call; its form is a JSON Schema of an object with flat
+ * fields, and `content` has the fields that were filled in, for `accept`. Fields left out get the form's defaults.
+ *
+ * The time until it answers is not the call's. `about` says in which call and for whom the server asks, where that is known: a
+ * server of the protocol of 2025 that has several calls does not say which one it means. Where these are of several
+ * principals, nobody is asked. `signal` fires when the answer is no longer awaited.
+ */
+export type OnElicit = (
+  server: string,
+  request: { readonly message: string; readonly requestedSchema?: Readonly<Record<string, unknown>>; readonly [field: string]: unknown },
+  about: { readonly call?: { readonly id: string; readonly toolName: string }; readonly principal?: string; readonly signal: AbortSignal },
+) => Promise<{ readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> }>;
+
+/** Rounds of questions in one call; the SDK's own number. */
+const MOST_ROUNDS = 10;
+/** The pause before a call is made again that the server has answered with no question; the SDK's own, too. */
+const PACE_MS = 250;
+
+type CallParams = CallToolRequest['params'];
+type ElicitParams = Parameters<OnElicit>[1];
+
+/** Asks the user what a server asks in the calls of one session. */
+export class Elicitation {
+  readonly #server: string;
+  readonly #onElicit: OnElicit;
+  readonly #clock: Clock;
+  /** The calls that the server carries out now. */
+  readonly #calls = new Set<ToolContext>();
+
+  constructor(server: string, onElicit: OnElicit, clock: Clock) {
+    this.#server = server;
+    this.#onElicit = onElicit;
+    this.#clock = clock;
+  }
+
+  /** Makes a call, and makes it again with the answers as often as the server answers with questions (protocol 2026-07-28). */
+  async call(client: Client, params: CallParams, options: RequestOptions & { readonly signal: AbortSignal }, context: ToolContext): Promise<unknown> {
+    this.#calls.add(context);
+    try {
+      let next = params;
+      for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+        const result = (await client.callTool(next, { ...options, allowInputRequired: true })) as { readonly resultType?: unknown };
+        if (result.resultType !== 'input_required') return result;
+        const { inputRequests = {}, requestState } = result as InputRequiredResult;
+        const asked = Object.entries(inputRequests);
+        if (asked.length === 0) await pauseFor(PACE_MS, this.#clock, options.signal);
+        const answers = await Promise.all(asked.map(async ([key, { method, params: form }]) => {
+          if (method !== 'elicitation/create') throw new Error(`Expected a question to the user, got ${method}.`);
+          return [key, await this.#ask(form, [context], options.signal)] as const;
+        }));
+        next = { ...params, ...(asked.length > 0 && { inputResponses: Object.fromEntries(answers) }), ...(requestState !== undefined && { requestState }) };
+      }
+      throw new Error(`Expected an answer after ${MOST_ROUNDS} rounds of questions, got another question.`);
+    } finally {
+      this.#calls.delete(context);
+    }
+  }
+
+  /** Answers a question that a server asks beside its calls (protocol of 2025): it does not say in which. */
+  async answer(params: unknown, signal: AbortSignal): Promise<ElicitResult> {
+    const calls = [...this.#calls];
+    // A user must not answer for another.
+    if (new Set(calls.map(({ principal }) => principal)).size > 1) return { action: 'cancel' };
+    return this.#ask(params as ElicitParams, calls, signal);
+  }
+
+  async #ask(params: ElicitParams, calls: readonly ToolContext[], signal: AbortSignal): Promise<ElicitResult> {
+    const [first] = calls;
+    const { callId: id, toolName, principal } = first ?? {};
+    const call = calls.length === 1 && id !== undefined && toolName !== undefined ? { id, toolName } : undefined;
+    const controller = new AbortController();
+    const stops = [signal, ...(calls.length === 1 ? [first!.signal] : [])].map((each) => onAbort(each, () => controller.abort(each!.reason)));
+    const goOns = calls.map((each) => pauseLimits(each.signal));
+    try {
+      const about = Object.freeze({ ...(call && { call: Object.freeze(call) }), ...(principal !== undefined && { principal }), signal: controller.signal });
+      const answered = Promise.resolve(this.#onElicit(this.#server, params, about));
+      return withDefaults(await untilAborted(answered, controller.signal, toolName ?? 'the question'), params.requestedSchema);
+    } finally {
+      for (const goOn of goOns) goOn();
+      for (const stop of stops) stop();
+    }
+  }
+}
+
+/** Fills in what the form says of fields that the user left out. */
+function withDefaults({ action, content = {} }: Awaited<ReturnType<OnElicit>>, schema: ElicitParams['requestedSchema']): ElicitResult {
+  if (action !== 'accept') return { action };
+  const fields = isPlainObject(schema?.['properties']) ? Object.entries(schema['properties']) : [];
+  const defaults = fields.flatMap(([name, field]) => (isPlainObject(field) && field['default'] !== undefined && (!Object.hasOwn(content, name) || content[name] === undefined) ? [[name, field['default']] as const] : []));
+  return { action, content: { ...content, ...Object.fromEntries(defaults) } } as ElicitResult;
+}
