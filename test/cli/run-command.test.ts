@@ -335,7 +335,7 @@ describe('tooldex run of a tool whose result is more than text', () => {
 
   it('says what it is and how large, never in base64, whether or not a terminal is there', async () => {
     for (const options of [{}, { columns: 80, interactive: true }]) {
-      const { code, out } = await runTool(camera, options as FakeTerminalOptions);
+      const { code, out } = await runTool(camera, options);
       expect(code).toBe(0);
       expect(out.split('\n')).toEqual(['{', '  "width": 2', '}', 'A door.', '[image: image/png, 684 KiB]', '[file ../../etc/.x y.pdf: application/pdf, 684 KiB]', '[audio: audio/mpeg, 684 KiB]', '[image: image/png, https://example.com/a.png]', '']);
     }

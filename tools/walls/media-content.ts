@@ -2,7 +2,7 @@ import { file, image, type ContentPart } from '../../src/index.js';
 
 /** The beginnings of files that models can look at. */
 const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
-  ['image/png', /^\x89PNG\r\n\x1a\n/],
+  ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/gif', /^GIF8[79]a/],
   ['image/webp', /^RIFF[^]{4}WEBP/],

@@ -120,8 +120,13 @@ function lastOutput(messages: readonly ChatMessage[], toolName?: string): ToolOu
   return messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).findLast((part) => toolName === undefined || part.toolName === toolName)?.output;
 }
 
+function shownPart(part: Json): string {
+  const { text, mediaType } = isPlainObject(part) ? part : {};
+  return typeof text === 'string' ? text : `[${typeof mediaType === 'string' ? mediaType : 'a link'}]`;
+}
+
 function shown(output: ToolOutput | undefined): string {
-  if (output?.type === 'content') return output.value.map((part) => (isPlainObject(part) && typeof part['text'] === 'string' ? part['text'] : `[${String((part as { readonly mediaType?: Json }).mediaType ?? 'a link')}]`)).join('\n');
+  if (output?.type === 'content') return output.value.map(shownPart).join('\n');
   const value = output === undefined ? 'nothing' : 'value' in output ? output.value : (output.reason ?? 'no');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;

@@ -63,7 +63,7 @@ export interface McpSettings {
   readonly denyTools: readonly string[];
   /** The server meant where a manifest names none. @default none */
   readonly defaultServer?: string;
-  /** What an operator should know of the settings: those that nothing reads, and those read in another way than they look. */
+  /** The settings that nothing reads, and those that are read in another way than they look, for the operator. */
   readonly warnings: readonly Issue[];
 }
 

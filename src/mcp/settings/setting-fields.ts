@@ -13,7 +13,7 @@ export type Parser<T> = (value: unknown, name: string) => Parsed<T>;
 export class FieldReader {
   /** The issues of this object and of those around it. */
   readonly issues: Issue[];
-  /** What an operator should know of settings that are read all the same, of this object and of those around it. */
+  /** The warnings of settings that are read all the same, of this object and of those around it. */
   readonly warnings: Issue[];
   readonly #members: ReadonlyMap<string, unknown>;
   readonly #path: Issue['path'];

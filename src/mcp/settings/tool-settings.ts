@@ -20,7 +20,7 @@ export interface McpToolSetting {
   /** The only personas that may call the tools, in place of the server's. */
   readonly personaAllowlist?: readonly string[];
   readonly overrides: McpToolOverrides;
-  /** What the tools say beside the operator's axes. */
+  /** The metadata of the tools beside the operator's axes. */
   readonly extras: Pick<ToolOptions, 'keywords' | 'stages' | 'taskTypes' | 'priority' | 'costTier'>;
 }
 
