@@ -9,7 +9,7 @@ import type { HealthLog } from '../providers/rolling-health.js';
 import { RollingHealth } from '../providers/rolling-health.js';
 import { SharedHealth } from '../providers/shared-health.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
-import { isAvailable } from '../registry/tool-filter.js';
+import { unavailableReason } from '../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
 import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolOutcome } from '../safety/calls.js';
@@ -383,7 +383,8 @@ export class ToolExecutor {
 /** @throws ToolError `ABORTED` when the caller has given up, `TOOL_UNAVAILABLE`. */
 function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
   assertWanted(options.signal, entry.name);
-  if (!isAvailable(entry)) throw new ToolError('TOOL_UNAVAILABLE', `Expected ${entry.name} to be available, got no from its availability check. Use another tool.`);
+  const reason = unavailableReason(entry);
+  if (reason !== undefined) throw new ToolError('TOOL_UNAVAILABLE', reason);
 }
 
 function denied({ reason, rule, danger }: Decision): OutcomeBody {

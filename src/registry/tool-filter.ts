@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
+import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
@@ -90,10 +91,15 @@ const FIELD_OF: ReadonlyMap<string, string> = new Map([...Object.entries<ToolFie
 
 /** Returns true if a tool can be used now: it has no availability check, or the check passes. A check that throws fails. */
 export function isAvailable(entry: ToolEntry): boolean {
-  if (entry.available === undefined) return true;
+  return unavailableReason(entry) === undefined;
+}
+
+/** Returns why a tool cannot be used now, in the words of its check where that throws a ToolError `TOOL_UNAVAILABLE`. */
+export function unavailableReason(entry: ToolEntry): string | undefined {
   try {
-    return entry.available() === true;
-  } catch {
-    return false;
+    if (entry.available === undefined || entry.available() === true) return undefined;
+  } catch (error) {
+    if (isToolError(error, 'TOOL_UNAVAILABLE')) return error.message;
   }
+  return `Expected ${entry.name} to be available, got no from its availability check. Use another tool.`;
 }

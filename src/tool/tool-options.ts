@@ -157,7 +157,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly summary?: string;
   /** The name under which a handler is attached to a tool that was stored as data. @default the name */
   readonly handlerRef?: string;
-  /** Returns true if the tool can be used now; an error counts as false. @default always */
+  /** Returns true if the tool can be used now; an error counts as false, and callers read a ToolError `TOOL_UNAVAILABLE`. @default always */
   readonly available?: () => boolean;
   /** The author's own plain data; tooldex only carries it. @default none */
   readonly metadata?: Readonly<Record<string, unknown>>;

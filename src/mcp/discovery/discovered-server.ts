@@ -217,6 +217,7 @@ export class DiscoveredServer {
 
   #callable(toolName: string): ToolDefinition {
     const tool = this.#table.tools.get(toolName);
+    tool?.available?.(); // It throws the reason.
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
     const withheld = this.#table.withheld.get(toolName);

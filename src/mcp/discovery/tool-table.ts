@@ -1,3 +1,4 @@
+import { ToolError } from '../../core/errors.js';
 import { expectedGot, suggestNames } from '../../core/issues.js';
 import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
@@ -43,7 +44,8 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
   const tools = new Map<string, ToolDefinition>();
   const withheld = new Map<string, string>();
   const findings: McpFinding[] = [...translated.findings, ...settingFindings(server.name, translated.tools, unmatched)];
-  for (const { toolName, options, raw } of translated.tools) {
+  for (const { toolName, options, raw, unavailable } of translated.tools) {
+    if (unavailable !== undefined) findings.push(findingOf('unavailable', server.name, unavailable, toolName));
     const answer = await askPins(pins, server.name, raw);
     if (!answer.ok) {
       withheld.set(toolName, answer.reason);
@@ -57,7 +59,7 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
       continue;
     }
     try {
-      const definition: ToolDefinition = defineTool({ ...options, execute: (input: unknown, context: ToolContext) => call(toolName, input, context, definition) });
+      const definition: ToolDefinition = defineTool({ ...options, ...(unavailable !== undefined && { available: () => refuseCall(unavailable) }), execute: (input: unknown, context: ToolContext) => call(toolName, input, context, definition) });
       digests.set(definition, digest);
       tools.set(toolName, definition);
     } catch (error) {
@@ -67,6 +69,10 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
   }
   const toolNames = new Map([...tools].map(([toolName, { name }]) => [name, toolName]));
   return Object.freeze({ tools, toolNames, withheld, findings: Object.freeze(findings) });
+}
+
+function refuseCall(reason: string): never {
+  throw new ToolError('TOOL_UNAVAILABLE', reason);
 }
 
 /** Names of tools in one finding. */

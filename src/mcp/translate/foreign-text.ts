@@ -49,12 +49,13 @@ export interface McpFinding {
    * - duplicate: the server lists the name twice; the first is used
    * - look-alike: it may be taken for another tool
    * - quarantined: the tool's definition is not the pinned one; it cannot be called
+   * - unavailable: the tool is listed, and cannot be called
    * - unreachable: the server could not be asked
    * - disabled: the settings name the server, and are not enabled
    * - settings: the settings say something that is not understood, that has no effect, or that is not enough
    * - unanswered: the server is asked still
    */
-  readonly kind: 'refused' | 'changed' | 'duplicate' | 'look-alike' | 'quarantined' | 'unreachable' | 'disabled' | 'settings' | 'unanswered';
+  readonly kind: 'refused' | 'changed' | 'duplicate' | 'look-alike' | 'quarantined' | 'unavailable' | 'unreachable' | 'disabled' | 'settings' | 'unanswered';
   readonly server: string;
   /** The tool as its server calls it, in quotes and with nothing hidden; missing where it has no name, or where it is about the server. */
   readonly tool?: string;

@@ -29,6 +29,8 @@ export type McpTranslation =
       readonly changes: readonly string[];
       /** True where consent is not required, and calls need approval all the same because nothing says what they touch. */
       readonly isOpen: boolean;
+      /** The reason why it cannot be called here. */
+      readonly unavailable?: string;
     }
   | { readonly refused: string; readonly toolName?: string };
 
@@ -39,7 +41,7 @@ const MOST_CAPABILITIES = 64;
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
 /** The fields of a definition that are read. Icons and the like are not: one with its picture inside may be large. */
-const FIELDS = ['name', 'title', 'description', 'inputSchema', 'input_schema', 'parameters', 'outputSchema', 'output_schema', 'annotations', '_meta', 'version', 'capabilities', 'auth', 'authentication', 'requires_authentication', 'persona_allowlist', 'personaAllowlist'] as const;
+const FIELDS = ['name', 'title', 'description', 'inputSchema', 'input_schema', 'parameters', 'outputSchema', 'output_schema', 'annotations', 'execution', '_meta', 'version', 'capabilities', 'auth', 'authentication', 'requires_authentication', 'persona_allowlist', 'personaAllowlist'] as const;
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
@@ -51,6 +53,7 @@ type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
  * - A description is trimmed, cut at 4,096 characters and freed of hidden ones. A tool is refused for a name that cannot
  *   be used, for more than 256 KiB, and for an input schema that cannot be enforced; such an output schema is dropped.
  * - Title, annotations and `_meta` are carried in `metadata`.
+ * - A tool that runs only as a task of the protocol is unavailable.
  *
  * @param tool anything.
  * @param engine checks the patterns of its schemas.
@@ -91,7 +94,13 @@ export function translateMcpTool(tool: unknown, forAll: McpServerSettings, engin
   };
   // The schemas are frozen already, and a copy would not be marked as foreign.
   const schemas = { inputSchema: input.schema, ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}) };
-  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes), isOpen: isOpen(options, server) });
+  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes), isOpen: isOpen(options, server), ...(needsTask(raw) && { unavailable: NEEDS_TASK }) });
+}
+
+const NEEDS_TASK = expectedGot('a tool that answers its calls', 'one that runs only as a task, which this program does not start', 'Use another tool of the server.');
+
+function needsTask({ execution }: Raw): boolean {
+  return isPlainObject(execution) && execution['taskSupport'] === 'required';
 }
 
 function isOpen(options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'>, { overrides }: McpServerSettings): boolean {
@@ -125,12 +134,13 @@ function readDefinition(tool: unknown): { readonly raw: Raw; readonly toolName: 
   }
 }
 
-function metadataOf({ title, annotations, _meta }: Raw): Readonly<Record<string, unknown>> {
+function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
+  const { title, annotations, _meta } = raw;
   const hints = isPlainObject(annotations) ? Object.entries(annotations).filter(([, hint]) => typeof hint === 'boolean').slice(0, MOST_HINTS) : [];
   const shown = [title, isPlainObject(annotations) ? annotations['title'] : undefined].map(labelOf).find((each) => each !== undefined);
   return {
     ...(shown === undefined ? {} : { title: shown }),
-    mcp: { ...(hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {}), ...(isPlainObject(_meta) && isCarried(_meta) ? { _meta } : {}) },
+    mcp: { ...(hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {}), ...(needsTask(raw) && { taskSupport: 'required' }), ...(isPlainObject(_meta) && isCarried(_meta) ? { _meta } : {}) },
   };
 }
 

@@ -52,6 +52,10 @@ export function demoServer(tools: () => Tool[]): Server {
         return inputRequired({ inputRequests: { form: inputRequired.elicit({ message: 'Which?', requestedSchema: { type: 'object', properties: { size: { type: 'integer', default: 3 }, name: { type: 'string', default: 'none' }, note: { type: 'string' } } } }) } });
       case 'fails':
         return { ...text('no such file\nlook elsewhere'), isError: true };
+      case 'fails_structured':
+        return { content: [], structuredContent: { error: 'the disk is full', free: 0 }, isError: true };
+      case 'shows':
+        return { content: [{ type: 'text', text: 'a pixel' }, { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' }], structuredContent: { width: 1 } };
       case 'breaks':
         throw new Error('a bug');
       default:

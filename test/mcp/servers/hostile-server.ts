@@ -5,6 +5,7 @@ const [mode = ''] = process.argv.slice(2);
 const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const tool = (name: unknown, fields: object = {}) => ({ name, description: 'Does it', inputSchema: { type: 'object' }, ...fields });
 const fine = tool('fine');
+let calls = 0;
 
 setTimeout(() => process.exit(9), 120_000).unref();
 if (mode === 'dies') process.exit(1);
@@ -34,6 +35,8 @@ function page(cursor: string | undefined): object {
       const at = Number(cursor ?? 0);
       return { tools: Array.from({ length: 50 }, (_, index) => tool(`${index % 2 === 0 ? 'read' : 'write'}_${at + index}`)), ...(at + 50 < 5_000 ? { nextCursor: String(at + 50) } : {}) };
     }
+    case 'tasks': // Until something is called.
+      return { tools: [tool('render', { description: 'Renders a film', execution: { taskSupport: calls === 0 ? 'required' : 'forbidden' } }), tool('preview', { description: 'Renders a film as a preview', execution: { taskSupport: 'optional' } })] };
     case 'long description':
       return { tools: [fine, tool('long', { description: 'x'.repeat(10 * 2 ** 20) })] };
     case 'too long':
@@ -78,6 +81,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     if (mode === 'always changing') for (let i = 0; i < 50; i++) send({ method: 'notifications/tools/list_changed' });
     return undefined;
   }
+  if (method === 'tools/call') calls += 1;
   if (method === 'tools/call') return send({ id, result: { content: mode === 'odd answer' ? 'not a list' : [], structuredContent: { tool: params?.name } } });
   return id === undefined ? undefined : send({ id, error: { code: -32601, message: 'Method not found' } });
 });
