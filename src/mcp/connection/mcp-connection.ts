@@ -9,8 +9,9 @@ import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
+import type { Ask } from './offered-answers.js';
 import { Elicitation, type OnElicit } from './elicitation.js';
-import { ConnectionLostError, inAnySession, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
+import { ConnectionLostError, inAnySession, isMethodNotFound, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { homedir } from 'node:os';
 import { createTransport, listenToStderr, withEnvFile, type McpPackages } from './transports.js';
@@ -37,6 +38,8 @@ export interface RawListing {
   readonly tools: readonly unknown[];
   readonly era: ProtocolEra;
   readonly session: number;
+  /** What the server says that it can do. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
 export interface CallRequest {
@@ -109,8 +112,9 @@ export class McpConnection {
   async listTools(): Promise<RawListing> {
     return this.#inTime('list its tools', this.#setupMs(), undefined, (signal) =>
       inAnySession(() => this.#use(signal, async ({ client, number }, options) => {
-        const tools = await readAllPages((cursor) => client.request({ method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) }, ANYTHING, options), { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted });
-        return { tools, era: client.getProtocolEra() ?? 'legacy', session: number };
+        const capabilities: Readonly<Record<string, unknown>> = { ...client.getServerCapabilities() };
+        const tools = await readAllPages((cursor) => client.request({ method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) }, ANYTHING, options), { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted }).catch((error: unknown) => (capabilities['tools'] === undefined && isMethodNotFound(error) ? [] : Promise.reject(error as Error)));
+        return { tools, era: client.getProtocolEra() ?? 'legacy', session: number, capabilities };
       })),
     );
   }
@@ -136,6 +140,14 @@ export class McpConnection {
       const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
       const all = { ...options, toolDefinition, ...(onProgress === undefined ? {} : { onprogress: onProgress }) };
       return elicitation === undefined ? client.callTool(request, all) : elicitation.call(client, request, all, context);
+    });
+  }
+
+  /** Makes other requests than calls in the session in which they were offered. @throws as `callTool`. */
+  async askIn<T>(session: number, { signal }: ToolContext, work: (ask: Ask) => Promise<T>): Promise<T> {
+    return this.#use(signal, ({ client, number }, options) => {
+      if (number !== session) throw new SessionExpiredError();
+      return work((method, params) => client.request({ method, params }, ANYTHING, options));
     });
   }
 

@@ -43,6 +43,7 @@ export function labelOf(server: string): string {
 export function callFailure(error: unknown, server: string, sdk: typeof McpClient, lastWords = ''): ToolResult<never> {
   const label = labelOf(server);
   if (isToolError(error)) throw error;
+  if (error instanceof ListingError) throw new ToolError('INVALID_RESULT', error.message);
   if (error instanceof SessionExpiredError) throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
   if (error instanceof sdk.ProtocolError) return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
   if (error instanceof sdk.SdkHttpError && error.status < 500) throw unavailable(`${label} to take the call`, `the HTTP status ${error.status}`, error);
@@ -128,11 +129,15 @@ function failureText(texts: readonly string[]): string {
   return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
 }
 
-/** Pages of one listing that are read, also of servers with thousands of tools of which few are wanted. Most servers need two or three. */
+/** Pages of one list that are read, also of servers with thousands of tools of which few are wanted. Most servers need two or three. */
 const MAX_PAGES = 512;
 
-/** The name under which a page's tools pass by the SDK as they came. */
-const RAW_TOOLS = 'tooldex/raw-tools';
+/** The lists that servers have. */
+const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'] as const;
+export type ListName = (typeof LISTS)[number];
+
+/** Returns the name under which the entries of a page pass by the SDK as they came. */
+const rawKey = (list: ListName) => `tooldex/raw-${list}`;
 
 /** The error for a listing that cannot be used, in words that hold nothing of the server. */
 class ListingError extends Error {
@@ -152,7 +157,7 @@ export function keepWhole(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
   let isTelling = false;
   transport.onmessage = (message, extra) => {
-    const deliver = () => receive?.(withRawTools(message), extra);
+    const deliver = () => receive?.(withRawLists(message), extra);
     if ('method' in message) {
       isTelling ||= message.method === 'notifications/progress';
       if (isTelling) setImmediate(() => (isTelling = false));
@@ -162,11 +167,11 @@ export function keepWhole(transport: Transport): void {
   };
 }
 
-function withRawTools<M extends JSONRPCMessage>(message: M): M {
-  if (!('result' in message)) return message;
+function withRawLists<M extends JSONRPCMessage>(message: M): M {
+  if (!('result' in message) || !isPlainObject(message.result)) return message;
   const { result } = message;
-  if (!isPlainObject(result) || !Array.isArray(result['tools'])) return message;
-  return { ...message, result: { ...result, tools: [], [RAW_TOOLS]: result['tools'] } };
+  const lists = LISTS.filter((list) => Array.isArray(result[list]));
+  return lists.length === 0 ? message : { ...message, result: Object.assign({ ...result }, ...lists.map((list) => ({ [list]: [], [rawKey(list)]: result[list] }))) as typeof result };
 }
 
 /**
@@ -177,21 +182,32 @@ function withRawTools<M extends JSONRPCMessage>(message: M): M {
  */
 export async function readAllPages(fetchPage: (cursor: string | undefined) => Promise<unknown>, { maxTools, isWanted }: { readonly maxTools: number; readonly isWanted: (tool: unknown) => boolean }): Promise<readonly unknown[]> {
   const tools: unknown[] = [];
+  await readPages(fetchPage, 'tools', (tool) => isWanted(tool) && tools.push(tool) > maxTools);
+  if (tools.length > maxTools) throw new ListingError(expectedGot(`at most ${maxTools} tools`, 'more', 'The server lists too many: name those that you need in "allow_tools", or raise "max_tools".'));
+  return tools;
+}
+
+/** Reads the entries of a list as the server sent them, page by page, until `take` returns true. @throws ListingError as `readAllPages`. */
+export async function readPages(fetchPage: (cursor: string | undefined) => Promise<unknown>, list: ListName, take: (entry: unknown) => boolean): Promise<void> {
   const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 1; page <= MAX_PAGES; page++) {
     const result = await fetchPage(cursor);
-    const listed = isPlainObject(result) ? result[RAW_TOOLS] : undefined;
-    if (!Array.isArray(listed)) throw new ListingError(expectedGot('a page with a list of tools', 'none'));
-    for (const tool of listed) if (isWanted(tool)) tools.push(tool);
-    if (tools.length > maxTools) throw new ListingError(expectedGot(`at most ${maxTools} tools`, 'more', 'The server lists too many: name those that you need in "allow_tools", or raise "max_tools".'));
+    const entries = isPlainObject(result) ? result[rawKey(list)] : undefined;
+    if (!Array.isArray(entries)) throw new ListingError(expectedGot(`a page with a list of ${list}`, 'none'));
+    if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
     // An empty cursor means the end to some servers. One that comes again would begin the same pages once more.
-    if (next === undefined || next === null || next === '') return tools;
+    if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string') throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
-    if (seen.has(next)) return tools;
+    if (seen.has(next)) return;
     seen.add(next);
     cursor = next;
   }
   throw new ListingError(expectedGot(`the listing to end within ${MAX_PAGES} pages`, 'more', 'The server never stops.'));
+}
+
+/** Returns true for the answer of a server that does not know a request. */
+export function isMethodNotFound(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === -32_601;
 }

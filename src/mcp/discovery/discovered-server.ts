@@ -7,7 +7,7 @@ import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
-import { McpConnection, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
+import { McpConnection, type CallRequest, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
 import { callFailure, callResult, describeConnectionFailure, inAnySession, labelOf, unavailable } from '../connection/server-answers.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
@@ -16,6 +16,7 @@ import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settin
 import type { McpDiscoveryEvent, McpServerStatus, PinGuard } from './discovery-options.js';
 import { takesServedSchema, type JudgedBy, type JudgedDefinitions } from './judged-definitions.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
+import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
 import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
 
 export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'isWanted' | 'onToolsChanged' | 'onDoubt'> {
@@ -51,7 +52,7 @@ export class DiscoveredServer {
   readonly #options: DiscoveredServerOptions;
   readonly #connection: McpConnection;
   #table: ToolTable = EMPTY_TABLE;
-  #listing: (RawListing & { readonly at: number; readonly date: number }) | undefined;
+  #listing: (RawListing & { readonly offered: OfferedTools; readonly at: number; readonly date: number }) | undefined;
   #failure: Failure | undefined;
   #askedAt = -Infinity;
   /** The patterns of the settings that no tool of the last listing has matched. */
@@ -75,6 +76,11 @@ export class DiscoveredServer {
   /** The usable tools, by their names at the server. */
   get tools(): ReadonlyMap<string, ToolDefinition> {
     return this.#table.tools;
+  }
+
+  /** The tools of this program for what the server offers beside its own. */
+  get offered(): OfferedTools['tools'] {
+    return this.#listing?.offered.tools ?? new Map();
   }
 
   get findings(): readonly McpFinding[] {
@@ -141,15 +147,11 @@ export class DiscoveredServer {
       const session = await this.#listedSession(signal);
       const definition = this.#callable(toolName);
       judged.assertCurrent(toolName, definition, by, input);
-      const answer = await this.#connection.callTool({
-        session,
-        tool: toolName,
-        inputSchema: definition.inputSchema,
-        arguments: input,
-        context,
-        // Without a listener the server need not tell.
-        onProgress: reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress }),
-      });
+      const offered = this.offered.get(toolName);
+      if (offered !== undefined) return callResult(await this.#connection.askIn(session, context, (ask) => offered.answer(input, ask)));
+      // Without a listener the server need not tell.
+      const onProgress: CallRequest['onProgress'] = reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress });
+      const answer = await this.#connection.callTool({ session, tool: toolName, inputSchema: definition.inputSchema, arguments: input, context, onProgress });
       return callResult(answer); // Its output schema is the definition's, which the executor holds answers to.
     };
     try {
@@ -256,7 +258,8 @@ export class DiscoveredServer {
     try {
       const listing = await this.#connection.listTools();
       if (this.#closed) return;
-      this.#listing = { ...listing, at: clock.elapsed(), date: clock.now() };
+      const offered = offeredTools(this.server, listing.capabilities, listing.tools, (tool) => this.#isWanted(tool));
+      this.#listing = { ...listing, tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)], offered, at: clock.elapsed(), date: clock.now() };
       this.#failure = undefined;
       await this.#rebuild();
       tell({ type: 'listed', at: clock.now(), server: this.server.name, tools: this.#table.tools.size });
@@ -273,7 +276,7 @@ export class DiscoveredServer {
     const before = this.#table;
     const { pins, patternEngine, settings, clock, tell } = this.#options;
     const call = this.callTool.bind(this);
-    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, call, unmatched: this.#unmatched });
+    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, call, unmatched: this.#unmatched, offered: this.#listing.offered });
     if (this.#closed) return;
     this.#options.judged.note(table.tools);
     this.#table = table;

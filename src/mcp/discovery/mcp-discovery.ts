@@ -91,7 +91,7 @@ export class McpDiscovery {
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
     if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
-    const named = servers.flatMap(({ server, tools }) => [...tools.keys()].map((toolName) => ({ server: server.name, toolName })));
+    const named = servers.flatMap(({ server, tools, offered }) => [...tools.keys()].filter((toolName) => !offered.has(toolName)).map((toolName) => ({ server: server.name, toolName })));
     return Object.freeze([...this.#settingFindings(), ...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
   }
 

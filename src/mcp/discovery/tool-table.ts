@@ -6,6 +6,8 @@ import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
+import type { OfferedTools } from '../connection/offered-tools.js';
+import { withReading } from '../settings/tool-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed } from '../translate/tool-names.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
@@ -34,16 +36,17 @@ export interface TableSources {
   readonly patternEngine?: PatternEngine | undefined;
   /** The patterns of the settings that no tool matches. */
   readonly unmatched: ReadonlySet<string>;
+  readonly offered: OfferedTools;
   /** Calls a tool by its name at the server, as the definition says that is called. */
   readonly call: (toolName: string, input: unknown, context: ToolContext, definition: ToolDefinition) => Promise<unknown>;
 }
 
 /** Makes the table of a listing. A tool that is as it was keeps its definition, so that registries see no change. */
-export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, call, unmatched }: TableSources): Promise<ToolTable> {
-  const translated = translateListing(listing, server, settings, patternEngine);
+export async function buildTable(listing: readonly unknown[], before: ToolTable, { server, settings, pins, patternEngine, call, unmatched, offered }: TableSources): Promise<ToolTable> {
+  const translated = translateListing(listing, server, settings, patternEngine, offered);
   const tools = new Map<string, ToolDefinition>();
   const withheld = new Map<string, string>();
-  const findings: McpFinding[] = [...translated.findings, ...settingFindings(server.name, translated.tools, unmatched)];
+  const findings: McpFinding[] = [...translated.findings, ...offered.findings, ...settingFindings(server.name, translated.tools, unmatched)];
   for (const { toolName, options, raw, unavailable } of translated.tools) {
     if (unavailable !== undefined) findings.push(findingOf('unavailable', server.name, unavailable, toolName));
     const answer = await askPins(pins, server.name, raw);
@@ -124,11 +127,12 @@ type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
  * The first of two tools with one name is used: a later one could otherwise take over the calls of a tool that was
  * looked at and approved.
  */
-export function translateListing(listing: readonly unknown[], server: McpServerSettings, settings: Pick<McpSettings, 'allowTools' | 'denyTools'>, engine?: PatternEngine): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {
+export function translateListing(listing: readonly unknown[], server: McpServerSettings, settings: Pick<McpSettings, 'allowTools' | 'denyTools'>, engine?: PatternEngine, offered?: OfferedTools): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {
   const tools = new Map<string, TranslatedTool>();
   const findings: McpFinding[] = [];
+  const own = new Set<unknown>([...(offered?.tools.values() ?? [])].map(({ raw }) => raw));
   for (const raw of listing) {
-    const translated = translateMcpTool(raw, server, engine);
+    const translated = translateMcpTool(raw, own.has(raw) ? withReading(server) : server, engine);
     const { toolName } = translated;
     // Before anything is said of it: what is denied is not told of.
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;

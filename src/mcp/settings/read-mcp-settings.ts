@@ -37,6 +37,10 @@ export interface McpServerSettings {
   readonly personaAllowlist?: readonly string[];
   /** True when its tools' hints are believed also where they loosen something. @default false */
   readonly trusted: boolean;
+  /** True when models get tools to list and read its resources. @default false */
+  readonly resources: boolean;
+  /** True when models get tools to list and get its prompts. @default false */
+  readonly prompts: boolean;
   /** The operator's word on the tools; empty by default. */
   readonly overrides: McpToolOverrides;
   /** The operator's word on single tools, by patterns of their names; empty by default. */
@@ -156,7 +160,7 @@ function readServer(name: string, fields: FieldReader, defaults: ServerDefaults)
   const limits = readLimits(fields);
   const filters = readFilters(fields, ['include_tools', 'enabled_tools'], ['exclude_tools', 'disabled_tools']);
   const personas = without({ persona: fields.read(label, 'persona'), personaAllowlist: fields.read(names, 'persona_allowlist') });
-  const trusted = fields.read(flag, 'trusted') ?? false;
+  const [trusted, resources, prompts] = ['trusted', 'resources', 'prompts'].map((key) => fields.read(flag, key) ?? false) as [boolean, boolean, boolean];
   const overrides = { ...defaults.overrides, ...readOverrides(fields), ...without({ idempotencyKey: fields.read(flagOrNeed, 'idempotency_key') }) };
   for (const contradiction of contradictionsIn({ name, description: name, ...overrides, sideEffects: [...(overrides.sideEffects ?? [])] })) fields.fault(contradiction);
   const tools = readToolSettings(fields, overrides);
@@ -164,7 +168,7 @@ function readServer(name: string, fields: FieldReader, defaults: ServerDefaults)
   const auth = readAuth(fields);
   fields.warnOfUnknown(FOREIGN_SERVER_KEYS);
   if (transport === undefined || isOff) return undefined;
-  return { ...defaults, ...limits, ...filters, ...personas, name, transport, trusted, overrides, tools, autoApprove, ...without({ auth }) };
+  return { ...defaults, ...limits, ...filters, ...personas, name, transport, trusted, resources, prompts, overrides, tools, autoApprove, ...without({ auth }) };
 }
 
 function readLimits(fields: FieldReader): Partial<ServerDefaults> {

@@ -101,6 +101,12 @@ export function withApprovals<S extends ToolWords & { readonly autoApprove: read
   return { ...server, tools: [...server.autoApprove.map((pattern) => ({ pattern, overrides, extras: {} })), ...server.tools] };
 }
 
+/** Returns the settings of a server for a tool that reads, unless the operator says what its tools touch. Hints of trusted servers say more. */
+export function withReading<S extends ToolWords & { readonly trusted: boolean }>(server: S): S {
+  const { accessMode, sideEffects } = server.overrides;
+  return server.trusted || accessMode !== undefined || sideEffects !== undefined ? server : { ...server, overrides: { ...server.overrides, sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] } };
+}
+
 /** Returns true for a tool that the last word on it switches off. */
 export function isDisabled(tools: readonly McpToolSetting[], toolName: string): boolean {
   return matching(tools, toolName).findLast(({ disabled }) => disabled !== undefined)?.disabled === true;

@@ -38,7 +38,7 @@ function officialFile(name: string): string {
 }
 
 /** A server of this folder as one file of JavaScript: it starts in a fifth of the time that tsx takes, and each is started several times. */
-function here(file: string): { command: string; args: readonly string[] } {
+export function here(file: string): { command: string; args: readonly string[] } {
   bundles ??= temporaryFolder();
   const outfile = join(bundles, file.replace('.ts', '.mjs'));
   if (!existsSync(outfile)) {
