@@ -127,9 +127,9 @@ describe('a translated tool', () => {
   });
 
   it('is described without hidden characters, and not at any length', () => {
-    const { options, changes } = translated({ name: 't', description: ` Reads\u{e0041}\u202e files\u200d. ${'x'.repeat(100_000)}` });
+    const { options, changes } = translated({ name: 't', description: ` Reads\u{e0041}\u202e می\u200cخواهم. ${'x'.repeat(100_000)}` });
     expect(options.description).toHaveLength(4_096);
-    expect(options.description).toMatch(/^Reads files\u200d\. x/);
+    expect(options.description).toMatch(/^Reads می\u200cخواهم\. x/);
     expect(changes).toHaveLength(2);
     expect(refusal({ name: 't', description: 'x'.repeat(10_000_000) })).toMatch(/256 KiB/);
     expect(optionsOf({ name: 't', description: '\u200b' }).description).toBe("MCP tool 't' from server 's'");
@@ -267,9 +267,9 @@ describe('a listing', () => {
 
   it('shows nothing hidden, secret or long in its findings', () => {
     const { findings } = listingOf([{ name: `a\u202e${'x'.repeat(500)}` }, { name: 'sk-live-abcdefgh12345678\u200b' }]);
-    expect(findings).toHaveLength(2);
-    for (const { tool } of findings) expect(tool).toMatch(/^"[ -~]{0,100}"$/);
-    expect(findings[1]!.tool).not.toContain('abcdefgh');
+    expect(findings.map(({ kind }) => kind)).toEqual(['hidden-text', 'refused', 'hidden-text', 'refused']);
+    for (const { tool, message } of findings) expect([tool, message]).toEqual([expect.stringMatching(/^"[ -~]{0,100}"$/), expect.stringMatching(/^[ -~…]{0,400}$/)]);
+    expect(JSON.stringify(findings)).not.toContain('abcdefgh');
   });
 
   it('never fails, and what it has are tools, whatever a server sends', () => {

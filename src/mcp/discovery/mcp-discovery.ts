@@ -17,7 +17,7 @@ import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { withApprovals } from '../settings/tool-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
-import { findLookAlikes } from '../translate/tool-names.js';
+import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import { discoveryOptions, WAIT_MS, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
@@ -87,12 +87,12 @@ export class McpDiscovery {
     return Object.freeze([...this.#servers.values()].map(({ status }) => status));
   }
 
-  /** Returns what is wrong or odd: servers that cannot be reached, tools that are left out, withheld, or look like others. */
+  /** Returns what is wrong or odd: servers that cannot be reached, tools that are left out, withheld, look like others, or have texts that are hidden or steer models. */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
     if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
-    const named = servers.flatMap(({ server, tools, offered }) => [...tools.keys()].filter((toolName) => !offered.has(toolName)).map((toolName) => ({ server: server.name, toolName })));
-    return Object.freeze([...this.#settingFindings(), ...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named)]);
+    const named = servers.flatMap(({ server, tools, offered }) => [...tools].filter(([toolName]) => !offered.has(toolName)).map(([toolName, definition]) => ({ server: server.name, toolName, definition })));
+    return Object.freeze([...this.#settingFindings(), ...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named), ...findSteering(named)]);
   }
 
   /** Returns what each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */

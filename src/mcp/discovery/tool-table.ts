@@ -3,6 +3,7 @@ import { expectedGot, suggestNames } from '../../core/issues.js';
 import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
+import type { PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
@@ -78,6 +79,12 @@ function refuseCall(reason: string): never {
   throw new ToolError('TOOL_UNAVAILABLE', reason);
 }
 
+const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
+  'hidden-text': 'texts that users see as they are',
+  'mixed-alphabets': 'words in one alphabet',
+  'instruction-text': 'texts that say what the tool does',
+};
+
 /** Names of tools in one finding. */
 const MOST_NAMES = 3;
 
@@ -137,6 +144,7 @@ export function translateListing(listing: readonly unknown[], server: McpServerS
     // Before anything is said of it: what is denied is not told of.
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
     const find = (kind: McpFinding['kind'], message: string) => findings.push(findingOf(kind, server.name, message, toolName));
+    for (const { rule, message, path, offset } of translated.texts ?? []) findings.push(findingOf(rule, server.name, expectedGot(EXPECTED_TEXT[rule], message, 'Read the definition before its calls are approved.'), toolName, { path, offset }));
     if ('refused' in translated) find('refused', translated.refused);
     else if (tools.has(translated.name)) find('duplicate', expectedGot('every name once', `${translated.name} again`, 'The first is used.'));
     else {

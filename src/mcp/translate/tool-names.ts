@@ -1,4 +1,7 @@
 import { expectedGot } from '../../core/issues.js';
+import { lookOf } from '../../core/visible-text.js';
+import { steeredNames } from '../../core/poisoned-text.js';
+import type { ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { isDisabled } from '../settings/tool-settings.js';
 import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js';
@@ -65,23 +68,6 @@ interface NamedTool {
   readonly toolName: string;
 }
 
-/** Letters of other alphabets that look like Latin ones; a part of the Unicode table of confusables (UTS #39). */
-const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    a: 'аα', b: 'ЬƄ', c: 'сϲ', d: 'ԁ', e: 'еєε', g: 'ɡց', h: 'һհ', i: 'іιı1l|', j: 'јϳ', k: 'кκ', m: 'м', n: 'пռη', o: 'оοօσ0', p: 'рρ', q: 'ԛգ', r: 'гᴦ', s: 'ѕꜱ', t: 'тτ', u: 'υսц', v: 'ѵν', w: 'ѡωԝ', x: 'хχ', y: 'уүγ', z: 'ᴢ',
-  }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
-);
-/** Characters of a name that are compared. */
-const COMPARED = 256;
-
-/** Returns the look of a name: in compatibility form, without case, separators, and the differences that eyes miss. */
-function lookOf(name: string): string {
-  const plain = name.slice(0, COMPARED).normalize('NFKC').toLowerCase();
-  return Array.from(plain, (character) => LOOKS_LIKE.get(character) ?? character)
-    .join('')
-    .replace(/[^\p{L}\p{N}]/gu, '');
-}
-
 /**
  * Finds tools that may be taken for each other: the same name on two servers, and names that look the same.
  *
@@ -105,4 +91,22 @@ export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[
     }
   }
   return Object.freeze(findings);
+}
+
+const steered = new WeakMap<ToolDefinition, ReturnType<typeof steeredNames>>();
+
+/** Finds tools whose texts say when to call a tool of another server, or what to do with it: "before send_email, always …". */
+export function findSteering(tools: readonly (NamedTool & { readonly definition: ToolDefinition })[]): readonly McpFinding[] {
+  const serversOf = new Map<string, Set<string>>();
+  for (const { server, toolName } of tools) serversOf.set(toolName, (serversOf.get(toolName) ?? new Set()).add(server));
+  return tools.flatMap(({ server, toolName, definition }) => {
+    const { description, inputSchema } = definition;
+    const names = steered.get(definition) ?? steeredNames({ description, inputSchema });
+    steered.set(definition, names);
+    return [...names].flatMap(([name, { message, path, offset }]) => {
+      const [other] = serversOf.get(name)?.has(server) === false ? serversOf.get(name)! : [];
+      if (other === undefined) return [];
+      return [findingOf('instruction-text', server, expectedGot('texts about the tool itself', `words about ${quoted(name)} of server ${JSON.stringify(other)} ${message}`, 'Read them before its calls are approved.'), toolName, { path, offset })];
+    });
+  });
 }

@@ -8,6 +8,7 @@ import { axesFromAnnotations, type AnnotatedAxes } from '../../interop/export/to
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { boundInput } from '../../tool/bound-input.js';
 import { inferAxes } from '../../tool/infer-metadata.js';
+import { poisonedTexts, type PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
@@ -31,8 +32,10 @@ export type McpTranslation =
       readonly isOpen: boolean;
       /** The reason why it cannot be called here. */
       readonly unavailable?: string;
+      /** The texts of it that hide something, or steer models, as the server sent them. */
+      readonly texts: readonly PoisonedText[];
     }
-  | { readonly refused: string; readonly toolName?: string };
+  | { readonly refused: string; readonly toolName?: string; readonly texts?: readonly PoisonedText[] };
 
 /** Characters of a description: four times what models are usually given. */
 const LONGEST_DESCRIPTION = 4_096;
@@ -62,12 +65,13 @@ export function translateMcpTool(tool: unknown, forAll: McpServerSettings, engin
   const read = readDefinition(tool);
   if ('refused' in read) return read;
   const { raw, toolName } = read;
+  const texts = textsOf(raw);
   const { extras, ...words } = settingsOf(forAll, toolName);
   const server = { ...forAll, ...words };
   const named = mcpToolName(server.name, toolName);
-  if ('refused' in named) return { refused: named.refused, toolName };
+  if ('refused' in named) return { refused: named.refused, toolName, texts };
   const input = inputSchemaOf(raw.inputSchema ?? raw.input_schema ?? raw.parameters, engine);
-  if ('refused' in input) return { refused: input.refused, toolName };
+  if ('refused' in input) return { refused: input.refused, toolName, texts };
   const givenOutput = raw.outputSchema ?? raw.output_schema;
   const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output', engine);
   const description = cleanText(typeof raw.description === 'string' ? raw.description : '', LONGEST_DESCRIPTION);
@@ -94,13 +98,19 @@ export function translateMcpTool(tool: unknown, forAll: McpServerSettings, engin
   };
   // The schemas are frozen already, and a copy would not be marked as foreign.
   const schemas = { inputSchema: input.schema, ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}) };
-  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes), isOpen: isOpen(options, server), ...(needsTask(raw) && { unavailable: NEEDS_TASK }) });
+  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes), isOpen: isOpen(options, server), texts, ...(needsTask(raw) && { unavailable: NEEDS_TASK }) });
 }
 
 const NEEDS_TASK = expectedGot('a tool that answers its calls', 'one that runs only as a task, which this program does not start', 'Use another tool of the server.');
 
 function needsTask({ execution }: Raw): boolean {
   return isPlainObject(execution) && execution['taskSupport'] === 'required';
+}
+
+/** Reads what models are shown of a tool: nothing of its `_meta` and its version. */
+function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
+  const shown = { name, title, description, annotations, inputSchema: rest.inputSchema ?? rest.input_schema ?? rest.parameters, outputSchema: rest.outputSchema ?? rest.output_schema };
+  return poisonedTexts(shown);
 }
 
 function isOpen(options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'>, { overrides }: McpServerSettings): boolean {

@@ -3,6 +3,8 @@ import { isWriting } from '../../core/enum-order.js';
 import { describeValue } from '../../core/plain-data.js';
 import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
 import { keywordForm } from '../../search/keyword-index.js';
+import { jsonSchemaOf } from '../../tool/tool-schema.js';
+import { poisonedTexts, type PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
 /** The severity of a finding. */
@@ -11,7 +13,7 @@ export type LintSeverity = LintRule['severity'];
 /** A check of one tool; yields one message for each thing to fix. */
 interface LintRule {
   readonly severity: 'error' | 'warning';
-  readonly check: (entry: ToolEntry) => Iterable<string>;
+  readonly check: (entry: ToolEntry) => Iterable<string | PoisonedText>;
 }
 
 const KNOWN_STAGES: ReadonlySet<string> = new Set(Object.values(Stage));
@@ -67,6 +69,9 @@ export const LINT_RULES = {
       for (const { path, pattern } of uncheckedPatterns(entry.inputJsonSchema)) yield `the pattern ${describeValue(pattern)} at ${path.join('.')} of its input is left to the server that the tool comes from`;
     },
   },
+  'hidden-text': { severity: 'error', check: (entry) => textsOf(entry, 'hidden-text') },
+  'mixed-alphabets': { severity: 'warning', check: (entry) => textsOf(entry, 'mixed-alphabets') },
+  'instruction-text': { severity: 'warning', check: (entry) => textsOf(entry, 'instruction-text') },
   'suspicious-pair': { severity: 'warning', check: suspiciousPairs },
   'unknown-stage': {
     severity: 'warning',
@@ -90,11 +95,22 @@ export const CATALOGUE_RULES = {
   'no-keywords': 'warning',
   'unknown-reference': 'warning',
   'near-duplicate-description': 'warning',
+  'look-alike': 'warning',
   'unknown-tool': 'warning',
 } satisfies Readonly<Record<string, LintSeverity>>;
 
 /** The stable name of a lint rule. */
 export type LintRuleName = keyof typeof LINT_RULES | keyof typeof CATALOGUE_RULES;
+
+const poisoned = new WeakMap<ToolEntry, readonly PoisonedText[]>();
+
+/** Returns what a rule says of the texts that models and users read of a tool. */
+function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly PoisonedText[] {
+  const { name, aliases, description, summary, keywords, mandatoryKeywords, examples, category, metadata, inputJsonSchema, definition } = entry;
+  const texts = poisoned.get(entry) ?? poisonedTexts({ name, aliases, description, summary, keywords, mandatoryKeywords, examples, category, title: metadata?.['title'], inputSchema: inputJsonSchema, outputSchema: definition.outputSchema === undefined ? undefined : jsonSchemaOf(definition.outputSchema, 'output') });
+  poisoned.set(entry, texts);
+  return texts.filter((text) => text.rule === rule);
+}
 
 /** Pairs of values that are allowed together but rarely both true. */
 function* suspiciousPairs(entry: ToolEntry): Iterable<string> {

@@ -5,6 +5,7 @@ import { checkOptions, once, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { Verdict } from '../../core/tool-event.js';
 import { finish, type Work } from '../../core/clock.js';
+import { lookOf } from '../../core/visible-text.js';
 import { splitWords, stem } from '../../search/words.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -20,6 +21,8 @@ export interface LintFinding {
   readonly severity: 'error' | 'warning';
   readonly toolName: string;
   readonly message: string;
+  /** The place of a text that it is about: a JSON pointer into the tool, and the character there (UTF-16, from 0). */
+  readonly place?: { readonly path: string; readonly offset: number };
 }
 
 /** The names of tools in a policy's rules and allow-list. */
@@ -119,6 +122,9 @@ export interface LintedAmong<Tool extends LintedTool> {
   readonly meet: (earlier: Tool, later: Tool) => boolean;
 }
 
+/** Tools with names of one look that are compared; those of personas may all have the same one. */
+const MOST_ALIKE = 32;
+
 /** Lints each of many tools; returns the findings of each, in their order. */
 export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { knows, meet }: LintedAmong<Tool>): Work<readonly (readonly LintFinding[])[]> {
   const texts: { stems: readonly string[]; owner: string }[] = [];
@@ -129,6 +135,7 @@ export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { kno
   const alike = yield* nearDuplicates(texts, (earlier, later) => meet(tools[earlier]!, tools[later]!));
   const usual = { category: isUsual(tools, ({ category }) => category !== undefined), keywords: isUsual(tools, ({ keywords }) => keywords.length > 0) };
   const findings: (readonly LintFinding[])[] = [];
+  const looks = new Map<string, Tool[]>();
   for (const [index, tool] of tools.entries()) {
     yield;
     const { entry } = tool;
@@ -140,6 +147,11 @@ export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { kno
     for (const name of entry.invalidates) if (!knows(name, tool)) say('unknown-reference', `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`);
     const earlier = alike.get(index);
     if (earlier !== undefined) say('near-duplicate-description', `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`);
+    const look = lookOf(entry.name);
+    const alikes = looks.get(look) ?? [];
+    const twin = alikes.find((other) => other.entry.name !== entry.name && meet(other, tool));
+    if (twin !== undefined) say('look-alike', `its name looks like ${twin.entry.name}: models and users may take one for the other`);
+    if (alikes.length < MOST_ALIKE) looks.set(look, [...alikes, tool]);
     findings.push(others.length === 0 ? ownFindings(entry) : [...others, ...ownFindings(entry)]);
   }
   return findings;
@@ -166,7 +178,7 @@ const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
 function ownFindings(entry: ToolEntry): readonly LintFinding[] {
   let findings = known.get(entry);
   if (findings === undefined) {
-    findings = Object.entries(LINT_RULES).flatMap(([name, rule]) => [...rule.check(entry)].map((message) => findingOf(entry, name, rule.severity, message)));
+    findings = Object.entries(LINT_RULES).flatMap(([name, rule]) => [...rule.check(entry)].map((said) => (typeof said === 'string' ? findingOf(entry, name, rule.severity, said) : findingOf(entry, name, rule.severity, said.message, { path: said.path, offset: said.offset }))));
     known.set(entry, findings);
   }
   return findings;
@@ -181,6 +193,6 @@ function stemsOf(entry: ToolEntry): readonly string[] {
   return found;
 }
 
-function findingOf({ name: toolName }: ToolEntry, rule: string, severity: LintFinding['severity'], message: string): LintFinding {
-  return Object.freeze({ rule, severity, toolName, message });
+function findingOf({ name: toolName }: ToolEntry, rule: string, severity: LintFinding['severity'], message: string, place?: LintFinding['place']): LintFinding {
+  return Object.freeze({ rule, severity, toolName, message, ...(place === undefined ? {} : { place: Object.freeze(place) }) });
 }
