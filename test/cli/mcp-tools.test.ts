@@ -37,6 +37,14 @@ describe('tooldex mcp list', () => {
     expect(JSON.parse(out)).toMatchObject({ servers: [{ server: 'demo', state: 'ready', tools: 1 }], tools: [{ name: 'mcp.demo.read', requiresConsent: true }], findings: [] });
   });
 
+  it('reads a file with comments and a comma at the end, and says where it is wrong otherwise', async () => {
+    const { command, args } = new Demo('read').start;
+    writeFileSync(join(folder, '.mcp.json'), `\uFEFF{ // mine\n  "mcpServers": { "demo": { "command": ${JSON.stringify(command)}, "args": ${JSON.stringify(args)}, /* later */ } },\n}`);
+    expect(await tooldex(['mcp', 'list'])).toMatchObject({ code: 0, out: expect.stringMatching(/^demo +ready .* 1/m) as string });
+    writeFileSync(join(folder, '.mcp.json'), '{ // mine\n  "mcpServers" {} }');
+    expect(await tooldex(['mcp', 'list'])).toMatchObject({ code: 2, err: expect.stringContaining('Expected JSON in ".mcp.json", got ColonExpected in line 2') as string });
+  });
+
   it('says where settings are looked for when there are none', async () => {
     const { code, err } = await tooldex(['mcp', 'list']);
     expect([code, err]).toEqual([2, 'error Expected settings of MCP in .mcp.json or mcp.json, got neither. Name the file with --config.\n']);

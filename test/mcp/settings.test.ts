@@ -161,7 +161,7 @@ describe('settings that are wrong', () => {
 
   it('never show what may be secret', () => {
     const secret = 'geheim-4711';
-    const servers = [{ command: [secret] }, { command: 'x', args: `'${secret}` }, { command: 'x', env: { A: `${secret}\n` } }, { url: `nowhere ${secret}` }, { url: `https://a:${secret}@x` }, { url: 'http://x', headers: { A: `${secret}\n` } }, { command: 'x', cwd: { secret } }, { command: 'x', auth: { env: secret } }];
+    const servers = [{ command: [[secret]] }, { command: { path: [secret] } }, { command: 'x', args: `'${secret}` }, { command: 'x', env: { A: `${secret}\n` } }, { url: `nowhere ${secret}` }, { url: `https://a:${secret}@x` }, { url: 'http://x', headers: { A: `${secret}\n` } }, { command: 'x', cwd: { secret } }, { command: 'x', auth: { env: secret } }];
     for (const server of servers) {
       const issues = issuesIn({ servers: { s: server } });
       expect(issues).not.toEqual([]);

@@ -23,7 +23,7 @@ describe('a tool that runs only as a task', () => {
     expect(registry.summary().unavailable).toBe(1);
     const capabilities = await CapabilityRegistry.load({ sources: discovery.sources() });
     expect(capabilities.registryFor().isAvailable('mcp.demo.render')).toBe(false);
-    await capabilities.close();
+    capabilities.close();
   });
 
   it('is not called, and the call says why: through the executor, and past it', async () => {

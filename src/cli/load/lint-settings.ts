@@ -1,4 +1,3 @@
-import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { z } from 'zod';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -8,6 +7,7 @@ import { expectedGot } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools.js';
+import { parseJsonc } from './read-json.js';
 
 /** The file of settings, JSON with comments; a package.json has the same under `tooldex`. */
 const FILE = 'tooldex.config.json';
@@ -53,15 +53,7 @@ async function settingsAbove(cwd: string): Promise<Settings | undefined> {
 async function settingsIn(file: string, folder: string, cwd: string): Promise<Settings | undefined> {
   const text = await readFile(join(folder, file), 'utf8').catch(() => undefined);
   const name = relative(cwd, join(folder, file));
-  return text === undefined ? undefined : { name, value: valueOf(text, name) };
-}
-
-function valueOf(text: string, name: string): unknown {
-  const errors: ParseError[] = [];
-  const value: unknown = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true });
-  const [first] = errors;
-  if (first !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`JSON in ${name}`, `${printParseErrorCode(first.error)} in line ${text.slice(0, first.offset).split('\n').length}`));
-  return value;
+  return text === undefined ? undefined : { name, value: parseJsonc(text, name) };
 }
 
 /** Does something with settings, and names their file in what is refused. */

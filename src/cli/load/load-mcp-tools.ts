@@ -7,7 +7,7 @@ import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pin
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { readJsonFile } from './read-json.js';
+import { parseJsonc, readJsonFile } from './read-json.js';
 import { paint, plainLine, type Dialog } from '../terminal/terminal.js';
 import type { LoadedRegistry } from './load-registry.js';
 
@@ -28,7 +28,7 @@ export interface McpConfig {
 export async function readMcpConfig(file: string | undefined, terminal: Dialog, cwd: string): Promise<McpConfig> {
   const place = file ?? CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
   if (place === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`settings of MCP in ${CONFIG_FILES.join(' or ')}`, 'neither', 'Name the file with --config.'));
-  const settings = readMcpSettings(await readJsonFile(place, terminal, cwd));
+  const settings = readMcpSettings(await readJsonFile(place, terminal, cwd, parseJsonc));
   if (!settings.enabled) throw new ToolError('INVALID_ARGUMENT', expectedGot('settings of MCP that are enabled', 'them switched off', 'Set "enabled": true.'));
   return { settings, lock: join(place === '-' ? cwd : dirname(resolve(cwd, place)), DEFAULT_LOCK_FILE) };
 }

@@ -1,3 +1,4 @@
+import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { z } from 'zod';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
@@ -14,10 +15,10 @@ const MAX_BYTES = 4 * 2 ** 20;
  *
  * @throws ToolError `INVALID_ARGUMENT` for what cannot be read, is larger than 4 MiB, or is no JSON.
  */
-export async function readJsonFile(file: string, terminal: Dialog, cwd: string): Promise<unknown> {
-  if (file === '-') return parseJson(await terminal.readInput(MAX_BYTES), 'standard input');
+export async function readJsonFile(file: string, terminal: Dialog, cwd: string, parseText: (text: string, where: string) => unknown = parseJson): Promise<unknown> {
+  if (file === '-') return parseText(await terminal.readInput(MAX_BYTES), 'standard input');
   const name = JSON.stringify(file);
-  return parseJson(await readBounded(createReadStream(resolve(cwd, file)), MAX_BYTES, name), name);
+  return parseText(await readBounded(createReadStream(resolve(cwd, file)), MAX_BYTES, name), name);
 }
 
 /** Returns JSON as an option gives it: the text itself, `@file`, or `-` for standard input. @throws ToolError as `readJsonFile`. */
@@ -34,6 +35,15 @@ export function parseJson(text: string, where: string, code: ToolErrorCode = 'IN
     const hint = where === '--input' ? 'Quote it for the shell, or use --input @file.' : undefined;
     throw new ToolError(code, expectedGot(`JSON in ${where}`, plainLine((error as SyntaxError).message), hint), { cause: error });
   }
+}
+
+/** Returns the value of JSON text with comments and commas at the end, as editors have it. @throws ToolError `INVALID_ARGUMENT`. */
+export function parseJsonc(text: string, where: string): unknown {
+  const errors: ParseError[] = [];
+  const value: unknown = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`JSON in ${where}`, `${printParseErrorCode(first.error)} in line ${text.slice(0, first.offset).split('\n').length}`));
+  return value;
 }
 
 /** The most calls of one list: a turn of a model has a few. */

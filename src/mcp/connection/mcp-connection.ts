@@ -38,7 +38,7 @@ export interface RawListing {
   readonly tools: readonly unknown[];
   readonly era: ProtocolEra;
   readonly session: number;
-  /** What the server says that it can do. */
+  /** The capabilities that the server declares. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 

@@ -7,6 +7,7 @@ import { isMethodNotFound, readPages, type ListName } from './server-answers.js'
 export type Ask = (method: string, params: Readonly<Record<string, unknown>>) => Promise<unknown>;
 export type Input = Readonly<Record<string, unknown>>;
 
+const text = (words: string) => ({ type: 'text', text: words });
 const METHODS: Readonly<Record<Exclude<ListName, 'tools'>, string>> = { resources: 'resources/list', resourceTemplates: 'resources/templates/list', prompts: 'prompts/list' };
 
 /** Reads a list of the server until `take` returns true. One that the server does not have is empty. */
@@ -53,7 +54,7 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
     await read('resources', ask, (item) => (isListed = item['uri'] === uri));
     if (!isListed) await read('resourceTemplates', ask, ({ uriTemplate }) => (isListed = typeof uriTemplate === 'string' && isMadeBy(uriTemplate, uri)));
   }
-  if (!isListed) return refusal(expectedGot('a URI that the server lists, or one made by a template that it lists', describeValue(uri)));
+  if (!isListed) return { isError: true, content: [text(expectedGot('a URI that the server lists, or one made by a template that it lists', describeValue(uri)))] };
   const contents = listIn(await ask('resources/read', { uri }), 'contents');
   return { content: contents.map((content) => blockOf(content, contents.length > 1)) };
 }
@@ -61,7 +62,7 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
 /** Returns the content of a resource as a block of a result; of several texts each is told its URI. */
 function blockOf(content: Input, isOneOfSeveral: boolean): object {
   const { uri, text: words, blob, mimeType } = content;
-  if (typeof words === 'string') return { type: 'text', text: isOneOfSeveral ? `${String(uri)}:\n${words}` : words };
+  if (typeof words === 'string') return text(isOneOfSeveral ? `${String(uri)}:\n${words}` : words);
   const [type] = typeof mimeType === 'string' ? mimeType.split('/') : [];
   return type === 'image' || type === 'audio' ? { type, data: blob, mimeType } : { type: 'resource', resource: content };
 }
@@ -70,7 +71,7 @@ function blockOf(content: Input, isOneOfSeveral: boolean): object {
 export async function getPrompt({ name, arguments: values }: Input, ask: Ask): Promise<unknown> {
   let isListed = false;
   await read('prompts', ask, (item) => (isListed = item['name'] === name));
-  if (!isListed) return refusal(expectedGot('the name of a prompt that the server lists', describeValue(name)));
+  if (!isListed) return { isError: true, content: [text(expectedGot('the name of a prompt that the server lists', describeValue(name)))] };
   const messages = listIn(await ask('prompts/get', { name, ...(values !== undefined && { arguments: values }) }), 'messages');
   const said = (role: unknown, block: Input) => (block['type'] === 'text' && messages.length > 1 ? { ...block, text: `${String(role)}: ${String(block['text'])}` } : block);
   return { content: messages.flatMap(({ role, content }) => [content].flat().filter(isPlainObject).map((block) => said(role, block))) };
@@ -79,10 +80,6 @@ export async function getPrompt({ name, arguments: values }: Input, ask: Ask): P
 function listIn(result: unknown, field: string): readonly Input[] {
   const list = isPlainObject(result) ? result[field] : undefined;
   return Array.isArray(list) ? list.filter(isPlainObject) : [];
-}
-
-function refusal(message: string): object {
-  return { isError: true, content: [{ type: 'text', text: message }] };
 }
 
 /** Expressions of a template. */

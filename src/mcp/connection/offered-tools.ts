@@ -7,7 +7,7 @@ import { labelOf } from './server-answers.js';
 
 /** A tool of this program by which models reach what a server offers beside its tools. */
 interface OfferedTool {
-  /** Its definition, as a server would list it. It says nothing of what the server offers, so that it changes only with this program. */
+  /** The definition, as a server would list it. It says nothing of what the server offers, so that it changes only with this program. */
   readonly raw: Readonly<Record<string, unknown>>;
   /** Answers a call, as a server would. */
   readonly answer: (input: unknown, ask: Ask) => Promise<unknown>;
@@ -19,12 +19,10 @@ export interface OfferedTools {
   readonly findings: readonly McpFinding[];
 }
 
-type Offer = 'resources' | 'prompts';
-
 const text = (description: string) => ({ type: 'string', description });
 
 /** The tools of both offers. */
-const TOOLS: readonly { readonly offer: Offer; readonly name: string; readonly says: (label: string) => string; readonly properties: object; readonly required?: string; readonly answer: (input: Input, ask: Ask) => Promise<unknown> }[] = [
+const TOOLS: readonly { readonly offer: 'resources' | 'prompts'; readonly name: string; readonly says: (label: string) => string; readonly properties: object; readonly required?: string; readonly answer: (input: Input, ask: Ask) => Promise<unknown> }[] = [
   { offer: 'resources', name: 'list_resources', says: (label) => `Lists the resources of ${label}, and the templates by which the URIs of others are made.`, properties: { contains: text('A text that the URI, the name or the description has') }, answer: listResources },
   { offer: 'resources', name: 'read_resource', says: (label) => `Reads a resource of ${label}.`, properties: { uri: text('A URI that the server lists, or one made by a template that it lists') }, required: 'uri', answer: readResource },
   { offer: 'prompts', name: 'list_prompts', says: (label) => `Lists the prompts of ${label}, with the arguments that they take.`, properties: { contains: text('A text that the name or the description has') }, answer: listPrompts },

@@ -63,7 +63,7 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
       continue;
     }
     try {
-      const definition: ToolDefinition = defineTool({ ...options, ...(unavailable !== undefined && { available: () => refuseCall(unavailable) }), execute: (input: unknown, context: ToolContext) => call(toolName, input, context, definition) });
+      const definition: ToolDefinition = defineTool({ ...options, ...(unavailable !== undefined && { available: () => refused(unavailable) }), execute: (input: unknown, context: ToolContext) => call(toolName, input, context, definition) });
       digests.set(definition, digest);
       tools.set(toolName, definition);
     } catch (error) {
@@ -75,9 +75,7 @@ export async function buildTable(listing: readonly unknown[], before: ToolTable,
   return Object.freeze({ tools, toolNames, withheld, findings: Object.freeze(findings) });
 }
 
-function refuseCall(reason: string): never {
-  throw new ToolError('TOOL_UNAVAILABLE', reason);
-}
+const refused = (reason: string): never => { throw new ToolError('TOOL_UNAVAILABLE', reason); };
 
 const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
   'hidden-text': 'texts that users see as they are',

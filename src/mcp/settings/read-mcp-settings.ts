@@ -2,7 +2,7 @@ import type { Issue } from '../../core/errors.js';
 import { expectedGot, kindOf, refusal } from '../../core/issues.js';
 import { cloneFrozen, compareText, describeValue, digestOf, isPlainObject } from '../../core/plain-data.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
-import { FOREIGN_SERVER_KEYS, FOREIGN_TOP_KEYS, readApprovals, serverNameOf, unwrapped } from './client-settings.js';
+import { BUILT_IN, FOREIGN_SERVER_KEYS, FOREIGN_TOP_KEYS, readApprovals, serverNameOf, unwrapped, usualForm } from './client-settings.js';
 import { countUpTo, duration, FieldReader, flag, label, names, scopes, type Parser } from './setting-fields.js';
 import { readOverrides, readToolSettings, without, type McpToolOverrides, type McpToolSetting } from './tool-settings.js';
 import { inputVariable, readTransport, type McpTransportSettings } from './transport-settings.js';
@@ -104,8 +104,8 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  */
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ)) return input as McpSettings;
-  const fields = new FieldReader(input);
-  const given = fields.raw('servers', 'mcpServers', 'context_servers');
+  const fields = new FieldReader(usualForm(input));
+  const given = fields.raw('servers', 'mcp_servers', 'context_servers', 'amp.mcpServers');
   const inputs = fields.raw('inputs');
   const enabled = fields.read(flag, 'enabled') ?? (inputs !== undefined || (given !== undefined && given.name !== 'servers'));
   for (const id of Array.isArray(inputs?.value) ? (inputs.value as unknown[]).map((each) => (isPlainObject(each) ? each['id'] : undefined)) : []) {
@@ -152,13 +152,13 @@ function readServers(fields: FieldReader, key: string, given: unknown, defaults:
 function readServer(name: string, fields: FieldReader, defaults: ServerDefaults): UnsignedServer | undefined {
   if (fields.hasFaults) return undefined;
   const isOff = [fields.read(flag, 'enabled') === false, fields.read(flag, 'disabled') === true].includes(true);
-  if (fields.raw('source')?.value === 'extension') {
-    fields.warn('Expected a server with a command or a url, got one of an extension, which is left out.');
+  if (fields.raw('source')?.value === 'extension' || BUILT_IN.has(fields.raw('type')?.value)) {
+    fields.warn('Expected a server with a command or a url, got one of an extension or of the program itself, which is left out.');
     return undefined;
   }
   const transport = readTransport(fields);
   const limits = readLimits(fields);
-  const filters = readFilters(fields, ['include_tools', 'enabled_tools'], ['exclude_tools', 'disabled_tools']);
+  const filters = readFilters(fields, ['include_tools', 'enabled_tools', 'available_tools'], ['exclude_tools', 'disabled_tools']);
   const personas = without({ persona: fields.read(label, 'persona'), personaAllowlist: fields.read(names, 'persona_allowlist') });
   const [trusted, resources, prompts] = ['trusted', 'resources', 'prompts'].map((key) => fields.read(flag, key) ?? false) as [boolean, boolean, boolean];
   const overrides = { ...defaults.overrides, ...readOverrides(fields), ...without({ idempotencyKey: fields.read(flagOrNeed, 'idempotency_key') }) };
@@ -174,7 +174,7 @@ function readServer(name: string, fields: FieldReader, defaults: ServerDefaults)
 function readLimits(fields: FieldReader): Partial<ServerDefaults> {
   return without({
     maxTools: fields.read(countUpTo(MOST_TOOLS), 'max_tools'),
-    timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs'),
+    timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs', 'tool_timeout_sec'),
     healthCheckIntervalMs: fields.read(duration, 'health_check_interval', 'healthCheckIntervalMs'),
   });
 }

@@ -72,6 +72,9 @@ const variables = textsByName(/^[^=\0]{1,200}$/, 'an object of variables, each a
 /** Names as RFC 9110 allows them (§ 5.6.2). */
 const headerLines = textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'an object of headers, each a text on one line');
 
+/** Variables as other programs write them. */
+const OTHER_VARIABLE = /^\$[A-Za-z_]\w*$|(?<!\$)\{env:|\$\{\{|\$\(/;
+
 /**
  * Reads how a server is reached: as `transport` or `type` says, or else by what is given, a command or an address.
  *
@@ -81,11 +84,11 @@ export function readTransport(fields: FieldReader): McpTransportSettings | undef
   const kind = fields.read(transportKind, 'transport', 'type', 'transport_type');
   const command = fields.read(line, 'command', 'cmd');
   const args = fields.read(programArguments, 'args', 'command_args');
-  const env = fields.read(variables, 'env');
-  const cwd = fields.read(line, 'cwd');
+  const env = fields.read(variables, 'env', 'envs', 'environment');
+  const cwd = fields.read(line, 'cwd', 'working_directory');
   const envFile = fields.read(line, 'env_file');
   const url = fields.read(line, 'url', 'uri', 'serverUrl', 'httpUrl');
-  const headers = fields.read(headerLines, 'headers');
+  const headers = fields.read(headerLines, 'headers', 'http_headers');
 
   if (fields.hasFaults) return undefined;
 
@@ -93,7 +96,7 @@ export function readTransport(fields: FieldReader): McpTransportSettings | undef
   const isLocal = kind === 'stdio' || (kind === undefined && url === undefined && (command !== undefined || Object.values(local).some((each) => each !== undefined)));
   // Files of other programs have an empty env beside a url, and the like.
   for (const [name, value] of Object.entries(isLocal ? { headers } : local)) if (value !== undefined && (url ?? command) !== undefined) fields.warn(expectedGot(`no ${name} beside ${isLocal ? 'a command' : 'a url'}`, 'some, which are not used', 'Leave them out.'), name);
-  for (const [name, text] of Object.entries({ ...env, ...headers })) if (/^\$[A-Za-z_]\w*$/.test(text)) fields.warn(expectedGot('a variable written as ${NAME}', '$NAME, which is sent as it is'), env !== undefined && name in env ? 'env' : 'headers', name);
+  for (const [name, text] of Object.entries({ ...env, ...headers })) if (OTHER_VARIABLE.test(text)) fields.warn(expectedGot('a variable written as ${NAME}', 'another form, which is sent as it is'), env !== undefined && name in env ? 'env' : 'headers', name);
   if (command !== undefined && url !== undefined) fields.fault('Expected a command (with args, env, cwd) or a url (with headers), got parts of both. Leave one out.');
   else if (isLocal) {
     if (command !== undefined) return { kind: 'stdio', command, args: args ?? [], env: env ?? {}, ...(cwd === undefined ? {} : { cwd }), ...(envFile === undefined ? {} : { envFile }) };
