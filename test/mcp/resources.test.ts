@@ -6,7 +6,7 @@ import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { DefinitionPins } from '../../src/mcp.js';
 import { isMadeBy } from '../../src/mcp/connection/offered-answers.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
-import { Demo, discover, here, hostile, namesOf, official, temporaryFolder } from './servers/start.js';
+import { Demo, discover, here, namesOf, official, temporaryFolder } from './servers/start.js';
 
 /** The server with resources and prompts, under settings of its own. */
 async function start(settings: object, { modes = [], ...options }: McpDiscoveryOptions & { readonly modes?: readonly string[] } = {}) {
@@ -113,18 +113,6 @@ describe('resources and prompts of a server', () => {
     const taken = await start(OPEN, { pins: approved, modes: ['tools'] });
     expect(namesOf(taken.discovery)).toEqual(OURS.filter((name) => !name.endsWith('read_resource')));
     expect(taken.discovery.findings().filter(({ kind }) => kind === 'quarantined').map(({ tool }) => tool)).toEqual(['"read_resource"', '"echo"', '"mcp_read_resource"']);
-  });
-
-  it('of a hostile server without tools are what can be read of them, in bounds', async () => {
-    const discovery = discover({ mcpServers: { bad: { ...hostile('resources only'), ...BOTH } } });
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 4 }]);
-    const call = (tool: string, input: object) => discovery.callTool('bad', tool, input, {});
-    expect(await call('list_resources', {})).toMatchObject({ value: { resources: [{ name: 'no uri' }, { uri: 'a://fine', name: 'fine', description: 'x'.repeat(2_048) }], resourceTemplates: [{}, { uriTemplate: 'b://{id}' }] } });
-    expect(await call('read_resource', { uri: 'a://fine' })).toMatchObject({ value: 'a://fine:\nfine', content: [{ type: 'text', text: expect.stringContaining('cannot be read') as string }, { text: 'a://fine:\nfine' }] });
-    expect(await call('read_resource', { uri: 'b://1' })).toMatchObject({ status: 'ok', value: null });
-    await expect(call('list_prompts', {})).rejects.toMatchObject({ code: 'INVALID_RESULT', message: expect.stringContaining('within 512 pages') as string });
-    await expect(call('get_prompt', { name: 'x' })).rejects.toMatchObject({ code: 'INVALID_RESULT' });
   });
 
   it('of the official server with every feature, and of several servers, are read without findings', async () => {

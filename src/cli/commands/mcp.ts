@@ -14,6 +14,7 @@ import { EXIT } from '../terminal/exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine, paint, type Dialog } from '../terminal/terminal.js';
 import { table } from '../terminal/table.js';
+import { defineLogin } from './mcp-login.js';
 import { CONFIG_OPTION, definePins } from './mcp-pins.js';
 
 /** Serves tools over MCP, and looks at the servers of others. */
@@ -34,6 +35,7 @@ export const MCP_COMMANDS: CommandFamily = {
     onTools(addExecutionOptions(addFilterOptions(serve)), ['mcp serve', 'mcp serve --http --port 4781', 'mcp serve --manifests ./manifests --yes low'], (loaded, options) => mcpServe(terminal, loaded, options));
     const list = mcp.command('list').description('the servers of a settings file, and the tools they offer now').option(...CONFIG_OPTION);
     alone(list, ['mcp list', 'mcp list --config servers.json --json'], (options) => mcpList(terminal, options, cwd));
+    defineLogin(mcp, host);
     definePins(mcp, host);
   },
 };

@@ -14,12 +14,12 @@ import { Elicitation, type OnElicit } from './elicitation.js';
 import { ConnectionLostError, inAnySession, isMethodNotFound, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { homedir } from 'node:os';
-import { createTransport, listenToStderr, withEnvFile, type McpPackages } from './transports.js';
+import { createTransport, listenToStderr, withEnvFile, type Credentials, type McpPackages } from './transports.js';
 
 /** The protocol that a server speaks: `modern` from 2026-07-28 on. */
 export type ProtocolEra = 'legacy' | 'modern';
 
-export interface McpConnectionOptions {
+export interface McpConnectionOptions extends Credentials {
   readonly clock: Clock;
   readonly env: Environment;
   readonly packages: McpPackages;
@@ -186,7 +186,7 @@ export class McpConnection {
   async #use<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     const session = await this.#session(signal);
     try {
-      return await this.#request(session, signal, work);
+      return await this.#withScopes(() => this.#request(session, signal, work));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       const { SdkHttpError } = await this.#options.packages.client();
@@ -195,6 +195,18 @@ export class McpConnection {
       this.#drop(session);
       throw new SessionExpiredError(error);
     }
+  }
+
+  /** Makes an attempt once more with the scopes that the server has missed: it has refused the request, and done nothing. */
+  async #withScopes<T>(attempt: () => Promise<T>): Promise<T> {
+    const { login, packages } = this.#options;
+    if (login === undefined) return attempt();
+    const { InsufficientScopeError } = await packages.client();
+    return attempt().catch(async (error: unknown) => {
+      if (!(error instanceof InsufficientScopeError)) throw error;
+      await login.widen(error.requiredScope);
+      return attempt().catch((again: unknown) => Promise.reject(again instanceof InsufficientScopeError ? unavailable(`a token with the scopes that ${labelOf(this.#server.name)} asks for`, 'one without', again) : (again as Error)));
+    });
   }
 
   async #request<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
@@ -225,7 +237,7 @@ export class McpConnection {
   }
 
   #startOpening(): Promise<Session> {
-    const session = this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) => this.#open(signal));
+    const session = this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) => this.#withScopes(() => this.#open(signal)));
     this.#state = { kind: 'opening', session };
     const settle = (next: State) => {
       if (this.#state.kind === 'opening' && this.#state.session === session) this.#state = next;
@@ -255,7 +267,7 @@ export class McpConnection {
     const { clientInfo, env, packages, onElicit, onToolsChanged } = this.#options;
     const { Client } = await packages.client();
     const settings = await withEnvFile(expandTransport(this.#server.transport, { workspaceFolder: process.cwd(), userHome: homedir(), ...env }));
-    const transport = await createTransport(settings, packages, () => this.#drop(session));
+    const transport = await createTransport(settings, packages, () => this.#drop(session), this.#options);
     this.#stderr = listenToStderr(transport, settings);
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {

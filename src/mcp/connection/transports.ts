@@ -8,6 +8,7 @@ import type * as McpStdio from '@modelcontextprotocol/client/stdio';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, missingPackage } from '../../core/issues.js';
 import { publicMessage } from '../../core/public-message.js';
+import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
@@ -37,6 +38,14 @@ export async function checkTransports(settings: Pick<McpSettings, 'servers'>, pa
   if (kinds.has('websocket')) await packages.ws();
 }
 
+/** The credentials of a connection beside those of the settings. */
+export interface Credentials {
+  /** Gives requests over HTTP their token. */
+  readonly login?: ServerLogin | undefined;
+  /** Gives each request over HTTP headers that go before those of the settings. */
+  readonly ownHeaders?: (() => Promise<Headers | undefined>) | undefined;
+}
+
 /**
  * Makes the transport to a server, not yet started; its settings have their variables filled in.
  *
@@ -45,7 +54,7 @@ export async function checkTransports(settings: Pick<McpSettings, 'servers'>, pa
  *
  * @param onTooLarge told when a message over HTTP is too large; over the others that ends the connection.
  */
-export async function createTransport(settings: McpTransportSettings, packages: McpPackages, onTooLarge: () => void): Promise<Transport> {
+export async function createTransport(settings: McpTransportSettings, packages: McpPackages, onTooLarge: () => void, { login, ownHeaders }: Credentials = {}): Promise<Transport> {
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
     const { command, args, env, cwd } = settings;
@@ -55,7 +64,13 @@ export async function createTransport(settings: McpTransportSettings, packages: 
   }
   const { parseJSONRPCMessage, SSEClientTransport, StreamableHTTPClientTransport } = await packages.client();
   const { kind, url, headers } = settings;
-  const options = { requestInit: { headers: { ...headers } }, fetch: boundedFetch(onTooLarge) };
+  const bounded = boundedFetch(onTooLarge);
+  const send: typeof bounded = async (input, init) => {
+    const all = new Headers(init?.headers);
+    (await ownHeaders?.())?.forEach((value, name) => all.set(name, value));
+    return bounded(input, { ...init, headers: all });
+  };
+  const options = { requestInit: { headers: { ...headers } }, fetch: login?.watch(send) ?? send, ...(login && { authProvider: login }) };
   switch (kind) {
     case 'http':
       return new StreamableHTTPClientTransport(new URL(url), options);
@@ -63,7 +78,7 @@ export async function createTransport(settings: McpTransportSettings, packages: 
       // Deprecated in the SDK because the protocol has replaced it; servers that speak nothing else are still around.
       return new SSEClientTransport(new URL(url), options);
     case 'websocket':
-      return webSocketTransport(url, headers, await packages.ws(), parseJSONRPCMessage);
+      return webSocketTransport(url, { ...headers, ...Object.fromEntries((await ownHeaders?.()) ?? []) }, await packages.ws(), parseJSONRPCMessage);
   }
 }
 
@@ -121,7 +136,7 @@ const CARRIAGE_RETURN = 0x0d;
  *
  * @param onTooLarge told of such a message: the SDK would let the call wait whose answer it was.
  */
-function boundedFetch(onTooLarge: () => void): (input: string | URL, init?: RequestInit) => Promise<Response> {
+export function boundedFetch(onTooLarge: () => void = () => undefined): (input: string | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init) => {
     const response = await fetch(input, init);
     if (response.body === null) return response;

@@ -9,6 +9,10 @@ import type { ToolContext } from '../../tool/tool-options.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { McpConnection, type CallRequest, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
 import { callFailure, callResult, describeConnectionFailure, inAnySession, labelOf, unavailable } from '../connection/server-answers.js';
+import { headersOf, PrincipalConnections, type HeadersFor } from '../connection/principal-connections.js';
+import { boundedFetch, type Credentials } from '../connection/transports.js';
+import type { LoginStore } from '../login/login-store.js';
+import { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
@@ -19,12 +23,14 @@ import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
 import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
 
-export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, 'isWanted' | 'onToolsChanged' | 'onDoubt'> {
+export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt'> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
   readonly settings: McpSettings;
+  readonly logins: LoginStore;
+  readonly headers?: HeadersFor | undefined;
   readonly tell: (event: McpDiscoveryEvent) => void;
   /** The definitions by which calls to a server of this name were judged, also before its settings changed. */
   readonly judged: JudgedDefinitions;
@@ -51,6 +57,8 @@ export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
   readonly #connection: McpConnection;
+  readonly #ofPrincipals: PrincipalConnections;
+  readonly #login: ServerLogin | undefined;
   #table: ToolTable = EMPTY_TABLE;
   #listing: (RawListing & { readonly offered: OfferedTools; readonly at: number; readonly date: number }) | undefined;
   #failure: Failure | undefined;
@@ -70,7 +78,12 @@ export class DiscoveredServer {
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
     this.#options = options;
-    this.#connection = new McpConnection(server, { ...options, isWanted: (tool) => this.#isWanted(tool), onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
+    const { headers } = options;
+    this.#login = loginAt(server, options);
+    const connect = (principal?: string, login?: ServerLogin) =>
+      new McpConnection(server, { ...options, login, ...(headers && { ownHeaders: () => headersOf(headers, server.name, principal) }), isWanted: (tool) => this.#isWanted(tool), onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
+    this.#connection = connect(undefined, this.#login);
+    this.#ofPrincipals = new PrincipalConnections(server.name, options.clock, (principal) => connect(principal));
   }
 
   /** The usable tools, by their names at the server. */
@@ -148,10 +161,11 @@ export class DiscoveredServer {
       const definition = this.#callable(toolName);
       judged.assertCurrent(toolName, definition, by, input);
       const offered = this.offered.get(toolName);
-      if (offered !== undefined) return callResult(await this.#connection.askIn(session, context, (ask) => offered.answer(input, ask)));
+      if (offered !== undefined) return this.#asPrincipal(session, context, async (connection, own) => callResult(await connection.askIn(own, context, (ask) => offered.answer(input, ask))));
       // Without a listener the server need not tell.
       const onProgress: CallRequest['onProgress'] = reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress });
-      const answer = await this.#connection.callTool({ session, tool: toolName, inputSchema: definition.inputSchema, arguments: input, context, onProgress });
+      const request = { tool: toolName, inputSchema: definition.inputSchema, arguments: input, context, onProgress };
+      const answer = await this.#asPrincipal(session, context, (connection, own) => connection.callTool({ ...request, session: own }));
       return callResult(answer); // Its output schema is the definition's, which the executor holds answers to.
     };
     try {
@@ -183,11 +197,17 @@ export class DiscoveredServer {
     return true;
   }
 
+  /** The login at the server. @throws ToolError `INVALID_ARGUMENT` for one that is reached otherwise. */
+  get login(): ServerLogin {
+    if (this.#login !== undefined) return this.#login;
+    throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that is reached over HTTP, without a token in its headers', labelOf(this.server.name)));
+  }
+
   /** Ends the connection and the process behind it. Its tools are gone. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelTimer?.();
-    await this.#connection.close();
+    await Promise.all([this.#connection.close(), this.#ofPrincipals.close()]);
     await this.#running;
     this.#table = EMPTY_TABLE;
   }
@@ -208,6 +228,13 @@ export class DiscoveredServer {
     for (; listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind)); listings++) await this.ask(true);
     if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined)) throw unavailable(`${labelOf(this.server.name)} to list its tools after they may have changed`, `a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
     return session;
+  }
+
+  /** Works on the connection with the credentials of the call's principal, or on the common one where it has none of its own. */
+  async #asPrincipal<T>(session: number, { principal, signal }: ToolContext, work: (connection: McpConnection, session: number) => Promise<T>): Promise<T> {
+    const { headers } = this.#options;
+    const hasOwn = headers !== undefined && principal !== undefined && this.server.transport.kind !== 'stdio' && (await headersOf(headers, this.server.name, principal)) !== undefined;
+    return hasOwn ? this.#ofPrincipals.use(principal, async (connection) => work(connection, await connection.open(signal))) : work(this.#connection, session);
   }
 
   #meantBy({ name, execute, manual, providers = [] }: ToolDefinition, isDefault: boolean): string | undefined {
@@ -316,4 +343,11 @@ export class DiscoveredServer {
       { background: true },
     );
   }
+}
+
+/** Returns the login at a server, of one that is reached over HTTP and whose settings give no credentials of their own. */
+function loginAt({ name, transport }: McpServerSettings, { clock, env, logins, packages }: DiscoveredServerOptions): ServerLogin | undefined {
+  if (transport.kind !== 'http' && transport.kind !== 'sse') return undefined;
+  if (transport.oauth === undefined && Object.keys(transport.headers).some((header) => header.toLowerCase() === 'authorization')) return undefined;
+  return new ServerLogin({ server: name, transport, clock, env, store: logins, sdk: packages.client, fetch: boundedFetch() });
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { aFunction, anObject, milliseconds, withMethods, type FieldsOf } from '../../core/options.js';
+import { aFunction, anObject, milliseconds, text, withMethods, type FieldsOf } from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { OnElicit } from '../connection/elicitation.js';
 import type { McpConnectionOptions, ProtocolEra } from '../connection/mcp-connection.js';
+import type { HeadersFor } from '../connection/principal-connections.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
+import type { LoginStore } from '../login/login-store.js';
 import type { Environment } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
 
@@ -83,6 +85,10 @@ export interface McpDiscoveryOptions {
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;
+  /** Returns the headers with which a server over HTTP is called for a principal, on a connection that no other principal uses; `undefined` for those of the settings. Without a principal it is asked for listing tools. @default those of the settings for all */
+  readonly headers?: HeadersFor;
+  /** The place where logins at servers are kept: a folder, or a `StateStore`. @default tooldex/logins in XDG_DATA_HOME */
+  readonly logins?: string | LoginStore;
   /** The variables in which `${NAME}` in the settings is looked up. Servers get of it only what their settings name. @default process.env */
   readonly env?: Environment;
   /** The clock. @default the system's */
@@ -102,6 +108,8 @@ export const discoveryOptions = z.strictObject({
   clientInfo: z.object({ name: z.string().min(1), version: z.string().min(1) }).loose().default({ name: 'tooldex', version: '1' }),
   onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),
+  headers: aFunction<HeadersFor>().optional(),
+  logins: z.union([text(), withMethods<LoginStore>('a store', 'get', 'compareAndSet')]).optional(),
   env: anObject<Environment>('variables by name').optional(),
   clock: withMethods<Clock>('a clock', 'now', 'elapsed', 'after').default(systemClock),
   random: aFunction<() => number>().default(() => Math.random),

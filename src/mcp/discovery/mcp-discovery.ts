@@ -11,6 +11,7 @@ import type { Provider, ProviderFactory } from '../../providers/provider.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/transports.js';
+import { loginFolder, loginsIn } from '../login/login-store.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { serverNameOf } from '../settings/client-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
@@ -21,6 +22,9 @@ import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import { discoveryOptions, WAIT_MS, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
+
+/** The usual time for a login in a browser. */
+const LOGIN_MS = 300_000;
 
 /**
  * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
@@ -166,6 +170,25 @@ export class McpDiscovery {
   }
 
   /**
+   * Logs in at the authorization server of a server over HTTP, and asks the server for its tools. The login is kept where `logins` says, and refreshed.
+   *
+   * @param options `open` is given the address at which the user logs in with a browser on this machine, in which they come back
+   * within `timeoutMs` (five minutes). A login with `grant: "client_credentials"` asks nobody.
+   * @throws ToolError `INVALID_ARGUMENT` for a server that is unknown, or not reached over HTTP; `PROVIDER_UNAVAILABLE` when the
+   * login is refused or not safe, `TIMEOUT`, `ABORTED`.
+   */
+  async login(server: string | undefined, options: { readonly open: (address: string) => void | Promise<void>; readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<void> {
+    const known = this.#require(server);
+    await known.login.logIn({ timeoutMs: LOGIN_MS, ...options });
+    await known.ask(true);
+  }
+
+  /** Forgets the login at a server; the authorization server is not told. */
+  async logout(server: string | undefined): Promise<void> {
+    await this.#require(server).login.logOut();
+  }
+
+  /**
    * Takes other settings over: servers whose settings are the same keep their tools and connections, others are closed.
    *
    * @throws ToolError `INVALID_ARGUMENT`; then nothing has changed.
@@ -188,13 +211,14 @@ export class McpDiscovery {
   }
 
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
-    const { env = process.env, onElicit, pins, ...options } = this.#options;
+    const { env = process.env, logins = loginFolder(env), headers, onElicit, pins, ...options } = this.#options;
+    const store = typeof logins === 'string' ? loginsIn(logins) : logins;
     return new Map(
       settings.servers.map((server) => {
         // What is switched off lets go of its servers, and of the tools that were registered from them.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        return [server.name, new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, { ...options, env, onElicit, pins, settings, judged: this.#judgedOf(server.name), tell: (event) => this.#tell(event) })];
+        return [server.name, new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, { ...options, env, logins: store, headers, onElicit, pins, settings, judged: this.#judgedOf(server.name), tell: (event) => this.#tell(event) })];
       }),
     );
   }

@@ -13,7 +13,6 @@ const NO_GOOGLE = 'Send a token in "headers".';
 /** The settings of a server in other programs that are not used here: what to do instead, or nothing where they change nothing. */
 export const FOREIGN_SERVER_KEYS: Readonly<Record<string, string>> = Object.freeze({
   ...Object.fromEntries(['description', 'title', 'icon', 'gallery', 'dev', 'watchPaths', 'alwaysLoad', 'extension', 'settings', 'note', '$schema', 'bundled', 'display_name', 'name', 'required', 'schema', 'start_on_launch', 'startup_timeout_sec'].map((key) => [key, UNUSED])),
-  oauth: 'Send a token in "headers".',
   headersHelper: 'It is not run: write "headers".',
   requestOptions: 'Write "headers".',
   env_keys: 'Write "env": {"NAME": "${NAME}"}.',

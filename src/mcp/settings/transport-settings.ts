@@ -1,8 +1,9 @@
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
+import { expectedGot, kindOf } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import type { FieldReader, Parser } from './setting-fields.js';
+import { countUpTo, label, oneOf, scopes, type FieldReader, type Parser } from './setting-fields.js';
+import { without } from './tool-settings.js';
 
 /** The way in which a server is reached. `${NAME}` in a value stands for a variable of the environment, see `expandVariables`. */
 export type McpTransportSettings =
@@ -20,7 +21,27 @@ export type McpTransportSettings =
       readonly kind: 'http' | 'sse' | 'websocket';
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
+      /** The way in which this program logs in there. @default as the server says, after `tooldex mcp login` */
+      readonly oauth?: McpOAuthSettings;
     };
+
+/** The way in which a program logs in at the authorization server of an MCP server. All is optional: servers say where to log in. */
+export interface McpOAuthSettings {
+  /** The way to a token: a user approves in a browser, or the program has a secret of its own. @default authorization_code */
+  readonly grant: 'authorization_code' | 'client_credentials';
+  /** The name of this program at the authorization server. @default it registers itself */
+  readonly clientId?: string;
+  /** The variable of the environment that holds the program's secret. */
+  readonly clientSecretEnv?: string;
+  /** The address of a document that describes this program, for authorization servers that read it. */
+  readonly clientMetadataUrl?: string;
+  /** The only authorization server that is used. @default the one that the server names at the login */
+  readonly issuer?: string;
+  /** The scopes to ask for. @default those that the server names */
+  readonly scopes: readonly string[];
+  /** The port at which the browser comes back. @default any that is free */
+  readonly callbackPort?: number;
+}
 
 type Kind = McpTransportSettings['kind'];
 
@@ -89,13 +110,14 @@ export function readTransport(fields: FieldReader): McpTransportSettings | undef
   const envFile = fields.read(line, 'env_file');
   const url = fields.read(line, 'url', 'uri', 'serverUrl', 'httpUrl');
   const headers = fields.read(headerLines, 'headers', 'http_headers');
+  const oauth = readOAuth(fields);
 
   if (fields.hasFaults) return undefined;
 
   const local = { args, env, cwd, envFile };
   const isLocal = kind === 'stdio' || (kind === undefined && url === undefined && (command !== undefined || Object.values(local).some((each) => each !== undefined)));
   // Files of other programs have an empty env beside a url, and the like.
-  for (const [name, value] of Object.entries(isLocal ? { headers } : local)) if (value !== undefined && (url ?? command) !== undefined) fields.warn(expectedGot(`no ${name} beside ${isLocal ? 'a command' : 'a url'}`, 'some, which are not used', 'Leave them out.'), name);
+  for (const [name, value] of Object.entries(isLocal ? { headers, oauth } : local)) if (value !== undefined && (url ?? command) !== undefined) fields.warn(expectedGot(`no ${name} beside ${isLocal ? 'a command' : 'a url'}`, 'some, which are not used', 'Leave them out.'), name);
   for (const [name, text] of Object.entries({ ...env, ...headers })) if (OTHER_VARIABLE.test(text)) fields.warn(expectedGot('a variable written as ${NAME}', 'another form, which is sent as it is'), env !== undefined && name in env ? 'env' : 'headers', name);
   if (command !== undefined && url !== undefined) fields.fault('Expected a command (with args, env, cwd) or a url (with headers), got parts of both. Leave one out.');
   else if (isLocal) {
@@ -107,10 +129,46 @@ export function readTransport(fields: FieldReader): McpTransportSettings | undef
     const reached = kind ?? (/^wss?:/i.test(url) ? 'websocket' : 'http');
     // An address with variables is checked when they are known.
     const fault = url.includes('${') ? undefined : addressFault(url, reached);
-    if (fault === undefined) return { kind: reached, url, headers: headers ?? {} };
+    if (fault === undefined) return { kind: reached, url, headers: headers ?? {}, ...(oauth === undefined ? {} : { oauth }) };
     fields.fault(expectedGot(...fault), 'url');
   }
   return undefined;
+}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,199}$/;
+const variable: Parser<string> = (value) => (typeof value === 'string' && NAME.test(value.trim()) ? { value: value.trim() } : { secret: true, expected: 'the name of a variable' });
+const webAddress: Parser<string> = (value) => (typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value) ? { value } : { expected: 'an http or https address' });
+
+const SECRET_IN_FILE = 'Put it into a variable, and name that in "client_secret_env".';
+/** The settings of a login in other programs. */
+const FOREIGN_LOGIN_KEYS: Readonly<Record<string, string>> = Object.freeze({
+  enabled: '',
+  ...Object.fromEntries(['client_secret', 'clientSecret', 'CLIENT_SECRET'].map((key) => [key, SECRET_IN_FILE])),
+  ...Object.fromEntries(['authorizationUrl', 'tokenUrl', 'authServerMetadataUrl'].map((key) => [key, 'The server says where to log in; "issuer" limits it.'])),
+});
+
+/** Reads how a program logs in at a server; `undefined` where nothing is said. */
+function readOAuth(fields: FieldReader): McpOAuthSettings | undefined {
+  const given = fields.raw('oauth');
+  if (given === undefined || given.value === false) return undefined;
+  if (!isPlainObject(given.value)) {
+    fields.warn(expectedGot('an object of settings', kindOf(given.value), 'It is not used.'), 'oauth');
+    return undefined;
+  }
+  const inner = fields.inner(given.value, 'oauth');
+  const clientId = inner.read(label, 'client_id');
+  const clientSecretEnv = inner.read(variable, 'client_secret_env');
+  const issuer = inner.read(webAddress, 'issuer');
+  const clientMetadataUrl = inner.read(webAddress, 'client_metadata_url');
+  const callbackPort = inner.read(countUpTo(65_535), 'callback_port');
+  const grant = inner.read(oneOf<McpOAuthSettings['grant']>(['authorization_code', 'client_credentials']), 'grant') ?? 'authorization_code';
+  const asked = inner.read(scopes, 'scopes', 'scope') ?? [];
+  inner.warnOfUnknown(FOREIGN_LOGIN_KEYS);
+  // A server could name any authorization server, which would then be handed the secret.
+  if (clientSecretEnv !== undefined && issuer === undefined) inner.fault(expectedGot('an issuer beside client_secret_env', 'none', 'Name the authorization server that may get the secret.'), 'issuer');
+  if (clientSecretEnv !== undefined && clientId === undefined) inner.fault(expectedGot('a client_id beside client_secret_env', 'none'), 'client_id');
+  if (grant === 'client_credentials' && clientSecretEnv === undefined) inner.fault(expectedGot('client_secret_env with the grant client_credentials', 'none'), 'client_secret_env');
+  return { grant, scopes: asked, ...without({ clientId, clientSecretEnv, issuer, clientMetadataUrl, callbackPort }) };
 }
 
 /** The environment in which variables are looked up. */
@@ -165,7 +223,7 @@ export function expandTransport(transport: McpTransportSettings, env: Environmen
   const headers = expandAll(transport.headers);
   const broken = Object.entries(headers).find(([, value]) => /[\r\n\0]/.test(value));
   if (broken !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the header ${describeValue(broken[0])} on one line`, 'line breaks in a variable', 'Correct the variable.'));
-  return Object.freeze({ kind: transport.kind, url, headers });
+  return Object.freeze({ ...transport, url, headers });
 }
 
 /** Returns what was expected of an address, what came, and what to do; the address itself, which may hold a secret, is not repeated. */

@@ -64,18 +64,11 @@ function page(cursor: string | undefined): object {
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line) as { id?: unknown; method: string; params?: { cursor?: string; name?: string; uri?: string } };
+  const { id, method, params } = JSON.parse(line) as { id?: unknown; method: string; params?: { cursor?: string; name?: string } };
   if (mode === 'silent' || mode === 'last words') return;
   if (mode === 'old' && method === 'server/discover') process.exit(7);
-  if (mode === 'resources only' && method !== 'initialize') {
-    if (method === 'resources/list') return send({ id, result: { resources: [null, 7, { uri: 5 }, { name: 'no uri' }, { uri: 'a://fine', name: 'f\u200bine', description: 'x'.repeat(100_000), size: 'large' }] } });
-    if (method === 'resources/read') return send({ id, result: params?.uri === 'a://fine' ? { contents: [null, { uri: 'a://fine', blob: 7 }, { uri: 'a://fine', text: 'fine' }] } : { contents: 'all of it' } });
-    if (method === 'resources/templates/list') return send({ id, result: { resourceTemplates: [{ uriTemplate: `${'{a}'.repeat(30_000)}` }, { uriTemplate: 7 }, { uriTemplate: 'b://{id}' }] } });
-    if (method === 'prompts/list') return send({ id, result: { prompts: [], nextCursor: String(Number(params?.cursor ?? 0) + 1) } });
-    if (method === 'prompts/get') return process.exit(1);
-  }
-  if (method === 'initialize') return send({ id, result: { protocolVersion: '2025-06-18', capabilities: mode === 'resources only' ? { resources: {}, prompts: {} } : { tools: { listChanged: true } }, serverInfo: { name: mode, version: '1' } } });
-  if (method === 'tools/list' && mode !== 'resources only') {
+  if (method === 'initialize') return send({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo: { name: mode, version: '1' } } });
+  if (method === 'tools/list') {
     if (mode === 'mute listing') return undefined;
     if (mode === 'closes') return process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0));
     if (mode === 'slow and changing') {

@@ -1,0 +1,58 @@
+import type { Clock } from '../../core/clock.js';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { withDeadline } from '../../execution/with-deadline.js';
+import { listen } from '../../host/listen.js';
+
+/** The place to which a browser is sent back after a login. */
+export interface Callback {
+  /** The address that the authorization server redirects to. */
+  readonly address: string;
+  /** Resolves with the parameters of the first answer that carries the state. @throws ToolError `TIMEOUT` or `ABORTED`. */
+  answer(limits: { readonly clock: Clock; readonly timeoutMs: number; readonly signal: AbortSignal | undefined }): Promise<URLSearchParams>;
+  close(): Promise<void>;
+}
+
+const PATH = '/callback';
+
+/**
+ * Listens on 127.0.0.1 for the one answer of a login. Requests without its state, or under another host name, change nothing: any page
+ * that is open in the browser can send them.
+ *
+ * @param port 0 takes any that is free.
+ */
+export async function openCallback(state: string, port: number): Promise<Callback> {
+  let take: (params: URLSearchParams) => void = () => undefined;
+  const taken = new Promise<URLSearchParams>((resolve) => (take = resolve));
+  let isTaken = false;
+  const server = await listen({
+    port,
+    host: '127.0.0.1',
+    needsToken: false,
+    answer: ({ method, url }, outgoing) => {
+      const { host, pathname, searchParams } = new URL(url);
+      if (host !== new URL(server.url).host || method !== 'GET' || pathname !== PATH) return page(404, 'There is nothing here.');
+      if (searchParams.getAll('state').join(' ') !== state) return page(400, 'This is not the answer of a login that was begun here.');
+      if (isTaken) return page(410, 'This login was answered already.');
+      isTaken = true;
+      outgoing.once('close', () => take(searchParams)); // The page is there before the server goes.
+      return page(200, 'You can close this page and go back to the program.');
+    },
+    refuse: ({ status }) => page(status, 'The request is refused.'),
+  });
+  return {
+    address: `${server.url}${PATH}`,
+    answer: async ({ clock, timeoutMs, signal }) => {
+      const settled = await withDeadline(() => taken, { clock, timeoutMs, signal });
+      if (settled.kind === 'returned') return settled.value;
+      if (settled.kind === 'timeout') throw new ToolError('TIMEOUT', expectedGot(`a login in the browser within ${Math.round(timeoutMs / 1_000)} seconds`, 'none', 'Log in again.'), { details: { timeoutMs } });
+      throw new ToolError('ABORTED', 'The login was given up.');
+    },
+    close: () => server.close(),
+  };
+}
+
+function page(status: number, sentence: string): Response {
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', 'content-security-policy': "default-src 'none'", 'referrer-policy': 'no-referrer', connection: 'close' };
+  return new Response(`<!doctype html><meta charset="utf-8"><title>tooldex</title><p>${sentence}</p>`, { status, headers });
+}

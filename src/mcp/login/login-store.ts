@@ -1,0 +1,120 @@
+import { chmod, constants, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
+import { randomUUID, sha256Of } from '../../core/crypto.js';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import type { StateStore } from '../../state/state-store.js';
+import type { Environment } from '../settings/transport-settings.js';
+
+/** A place where logins are kept: any `StateStore`, or a folder. */
+export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
+
+/** A login at one server, as it is kept. What the SDK writes carries the issuer for which it is good. */
+export interface Login {
+  /** The program as the authorization server knows it, where it registered itself. */
+  readonly client?: StoredOAuthClientInformation;
+  readonly tokens?: StoredOAuthTokens;
+  /** The scopes that the next login asks for: the server has missed some of them. */
+  readonly wanted?: string;
+}
+
+/** Attempts to write where other processes write the same login. */
+const MOST_ATTEMPTS = 16;
+
+/** The login at one server. The key is a digest of the server's address, so that no other server is sent what is kept for it. */
+export class KeptLogin {
+  readonly #store: LoginStore;
+  readonly #serverUrl: () => string;
+
+  constructor(store: LoginStore, serverUrl: () => string) {
+    this.#store = store;
+    this.#serverUrl = serverUrl;
+  }
+
+  async read(): Promise<Login> {
+    return loginOf(await this.#store.get(this.#key));
+  }
+
+  get #key(): string {
+    return `tooldex:login:${sha256Of(new URL(this.#serverUrl()).href)}`;
+  }
+
+  /** Changes what is kept; `undefined` removes it. */
+  async update(change: (login: Login) => Login | undefined): Promise<void> {
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+      const before = await this.#store.get(this.#key);
+      const after = change(loginOf(before));
+      if (await this.#store.compareAndSet(this.#key, before, after === undefined ? undefined : JSON.stringify(after))) return;
+    }
+    throw new ToolError('STATE_UNAVAILABLE', expectedGot('to write a login', 'others who write it all the time'));
+  }
+}
+
+/** Reads a login. One that cannot be read is none: the user logs in again. */
+function loginOf(text: string | undefined): Login {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}');
+    return isPlainObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Returns the folder in which programs keep data of this user (XDG), or its place on Windows. */
+export function loginFolder(env: Environment): string {
+  const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
+  const base = given !== undefined && isAbsolute(given) ? given : join(homedir(), '.local', 'share');
+  return join(base, 'tooldex', 'logins');
+}
+
+/**
+ * Returns a store of logins in a folder: a file for each server, which only its owner can read, and which appears whole.
+ *
+ * A file that others can read, or that belongs to another user, is refused: who can write it decides as whom the program logs in.
+ */
+export function loginsIn(folder: string): LoginStore {
+  const pathOf = (key: string) => join(folder, `${key.slice(key.lastIndexOf(':') + 1)}.json`);
+  const get = async (key: string) => {
+    const file = await open(pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw unusable('read', error);
+    });
+    try {
+      if (file === undefined) return undefined;
+      const { mode, uid } = await file.stat();
+      const isOwn = process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
+      if (!isOwn) throw new ToolError('STATE_UNAVAILABLE', expectedGot('a file of a login that only its owner can read and write', 'one that others can', 'Log in again after you have removed it, or set its mode to 600.'));
+      return await file.readFile('utf8');
+    } finally {
+      await file?.close();
+    }
+  };
+  return Object.freeze({
+    get,
+    compareAndSet: async (key: string, expected: string | undefined, next: string | undefined) => {
+      const path = pathOf(key);
+      if ((await get(key)) !== expected) return false;
+      const beside = `${path}.${randomUUID()}.tmp`;
+      try {
+        if (next === undefined) await rm(path, { force: true });
+        else {
+          await mkdir(folder, { recursive: true, mode: 0o700 });
+          await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
+          await chmod(beside, 0o600); // The process may mask some of it.
+          await rename(beside, path);
+        }
+        return true;
+      } catch (error) {
+        await rm(beside, { force: true }).catch(() => undefined);
+        throw unusable('written', error);
+      }
+    },
+  });
+}
+
+function unusable(what: string, error: unknown): ToolError {
+  return new ToolError('STATE_UNAVAILABLE', expectedGot(`the file of a login to be ${what}`, (error as NodeJS.ErrnoException).code ?? 'an error'), { cause: error });
+}

@@ -1,0 +1,273 @@
+import { randomBytes } from 'node:crypto';
+import type * as McpClient from '@modelcontextprotocol/client';
+import type { AuthProvider, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthClientInformation } from '@modelcontextprotocol/client';
+import { pauseFor, type Clock } from '../../core/clock.js';
+import { isToolError, ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+import { withDeadline } from '../../execution/with-deadline.js';
+import { isLoopback } from '../../host/addresses.js';
+import { describeFailure } from '../../providers/run-attempt.js';
+import { expandVariables, type Environment, type McpOAuthSettings, type McpTransportSettings } from '../settings/transport-settings.js';
+import { openCallback } from './callback.js';
+import { KeptLogin, type Login, type LoginStore } from './login-store.js';
+
+export interface ServerLoginOptions {
+  /** The name of the server in the settings, for messages. */
+  readonly server: string;
+  readonly transport: Extract<McpTransportSettings, { readonly url: string }>;
+  readonly store: LoginStore;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly sdk: () => Promise<typeof McpClient>;
+  readonly fetch: McpClient.FetchLike;
+}
+
+/** The limits of a login in a browser. */
+export interface LogInOptions {
+  /** Shows the address at which the user logs in. */
+  readonly open: (address: string) => void | Promise<void>;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const ANY_USER: McpOAuthSettings = Object.freeze({ grant: 'authorization_code', scopes: Object.freeze([]) });
+/** Stands for the address of a callback where nobody is asked: the SDK takes a program without one for a machine. */
+const NO_CALLBACK = 'http://127.0.0.1/callback';
+/** The limit of all that an authorization server is asked at once. */
+const AUTH_TIMEOUT_MS = 30_000;
+/** Looks for what another process writes, and the pause between two of them. */
+const LOOKS = 10;
+const PAUSE_MS = 100;
+/** Scopes as RFC 6749 allows them; a server's own text in messages. */
+const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/;
+
+/**
+ * The login at one server: gives its requests a token, refreshes it, and gets one from the user, or with the program's own secret.
+ *
+ * The SDK speaks OAuth here. What is decided here: nobody is asked unless `logIn` is called, tokens go to the server for which
+ * they were got, and refresh tokens and secrets to the authorization server that issued them.
+ */
+export class ServerLogin implements AuthProvider {
+  readonly #options: ServerLoginOptions;
+  readonly #oauth: McpOAuthSettings;
+  readonly #kept: KeptLogin;
+  /** Tokens of a program with its own secret are got again, and not kept. */
+  #own: Login = {};
+  #renewal: Promise<void> | undefined;
+  /** The credentials with which a request was answered. */
+  readonly #sent = new WeakMap<Response, string | null>();
+
+  constructor(options: ServerLoginOptions) {
+    this.#options = options;
+    this.#oauth = options.transport.oauth ?? ANY_USER;
+    this.#kept = new KeptLogin(options.store, () => this.#url);
+  }
+
+  async token(): Promise<string | undefined> {
+    return (await this.#read()).tokens?.access_token;
+  }
+
+  /** Notes with which credentials the requests of a `fetch` are answered: a token may have been renewed meanwhile. */
+  watch<F extends (input: string | URL, init?: RequestInit) => Promise<Response>>(send: F): F {
+    return (async (input, init) => {
+      const response = await send(input, init);
+      this.#sent.set(response, new Headers(init?.headers).get('authorization'));
+      return response;
+    }) as F;
+  }
+
+  /** Gets another token after the server has refused one. @throws ToolError `PROVIDER_UNAVAILABLE` when only the user can. */
+  async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
+    await (this.#renewal ??= this.#renew(response).finally(() => (this.#renewal = undefined)));
+  }
+
+  /** Gets a token with the scopes that the server has missed. @throws ToolError `PROVIDER_UNAVAILABLE` when only the user can. */
+  async widen(missed: string | undefined): Promise<void> {
+    const { computeScopeUnion } = await this.#options.sdk();
+    const { tokens } = await this.#read();
+    const wanted = computeScopeUnion(tokens?.scope, missed);
+    if (this.#isMachine) return this.#authorize({ ...(wanted !== undefined && { scope: wanted }) });
+    await this.#kept.update((login) => ({ ...login, ...(wanted !== undefined && { wanted }) }));
+    throw this.#needed(missed !== undefined && SCOPES.test(missed) ? ` with the scopes ${JSON.stringify(missed)}` : ' with more scopes', 'one without');
+  }
+
+  /**
+   * Lets the user log in with a browser, and keeps what comes of it.
+   *
+   * @throws ToolError `PROVIDER_UNAVAILABLE` when it is refused, or is not safe; `TIMEOUT` and `ABORTED`.
+   */
+  async logIn({ open, timeoutMs, signal }: LogInOptions): Promise<void> {
+    if (this.#isMachine) return this.#authorize({});
+    const { clock } = this.#options;
+    const url = this.#url;
+    const { computeScopeUnion, extractWWWAuthenticateParams } = await this.#options.sdk();
+    const state = randomBytes(32).toString('base64url');
+    const callback = await openCallback(state, this.#oauth.callbackPort ?? 0);
+    try {
+      const { wanted } = await this.#kept.read();
+      const challenge = extractWWWAuthenticateParams(await this.#options.fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }, body: '{"jsonrpc":"2.0","id":0,"method":"tools/list"}', redirect: 'manual', ...(signal && { signal }) }));
+      const scope = computeScopeUnion(this.#oauth.scopes.join(' ') || challenge.scope, wanted);
+      const provider = this.#provider({ address: callback.address, state, open: async (address) => open(checkedAddress(address, new URL(url))) });
+      const about = { ...(scope !== undefined && { scope }), ...(challenge.resourceMetadataUrl && { resourceMetadataUrl: challenge.resourceMetadataUrl }) };
+      await this.#auth(provider, { ...about, forceReauthorization: true });
+      const params = await callback.answer({ clock, timeoutMs, signal });
+      const code = params.get('code');
+      if (code === null) throw this.#unavailable('the user to approve the login', /^[a-z_]{1,40}$/.test(params.get('error') ?? '') ? params.get('error')! : 'an answer without a code');
+      const iss = params.get('iss');
+      await this.#auth(provider, { ...about, authorizationCode: code, ...(iss !== null && { iss }) });
+    } catch (error) {
+      throw this.#readable(error);
+    } finally {
+      await callback.close();
+    }
+  }
+
+  /** Forgets the login. */
+  async logOut(): Promise<void> {
+    this.#own = {};
+    await this.#kept.update(() => undefined);
+  }
+
+  /** The server's address, with its variables filled in. */
+  get #url(): string {
+    return expandVariables(this.#options.transport.url, this.#options.env);
+  }
+
+  get #isMachine(): boolean {
+    return this.#oauth.grant === 'client_credentials';
+  }
+
+  async #read(): Promise<Login> {
+    return this.#isMachine ? this.#own : this.#kept.read();
+  }
+
+  async #update(change: (login: Login) => Login): Promise<void> {
+    if (this.#isMachine) this.#own = change(this.#own);
+    else await this.#kept.update(change);
+  }
+
+  async #renew(response: Response): Promise<void> {
+    const { extractWWWAuthenticateParams } = await this.#options.sdk();
+    const { tokens } = await this.#read();
+    const sent = this.#sent.get(response);
+    if (tokens !== undefined && sent !== undefined && sent !== `Bearer ${tokens.access_token}`) return; // It was renewed meanwhile, perhaps by another process.
+    if (!this.#isMachine && tokens?.refresh_token === undefined) throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
+    await this.#authorize({ ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(this.#oauth.scopes.length > 0 ? { scope: this.#oauth.scopes.join(' ') } : scope !== undefined && { scope }) });
+  }
+
+  async #authorize(options: Partial<McpClient.AuthOptions>): Promise<void> {
+    try {
+      await this.#auth(this.#provider(), options);
+    } catch (error) {
+      throw this.#readable(error);
+    }
+  }
+
+  async #auth(provider: OAuthClientProvider, options: Partial<McpClient.AuthOptions>): Promise<void> {
+    const { auth } = await this.#options.sdk();
+    const { clock, fetch } = this.#options;
+    const url = this.#url;
+    const settled = await withDeadline(
+      (signal) => auth(provider, { serverUrl: url, fetchFn: (address, init) => fetch(checkedAddress(new URL(address), new URL(url)), { ...init, signal }), ...options }),
+      { clock, timeoutMs: AUTH_TIMEOUT_MS },
+    );
+    if (settled.kind === 'threw') throw settled.error;
+    if (settled.kind !== 'returned') throw this.#unavailable(`an answer of the authorization server within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none');
+  }
+
+  /** Makes what the SDK asks: for a login by the user, or without one for refreshing. */
+  #provider(user?: { readonly address: string; readonly state: string; readonly open: (address: URL) => Promise<void> }): OAuthClientProvider {
+    const { clientId, clientMetadataUrl, clientSecretEnv, grant, issuer, scopes } = this.#oauth;
+    const redirect = user?.address ?? NO_CALLBACK;
+    let verifier = '';
+    let discovered: OAuthDiscoveryState | undefined;
+    /** The program as it registered for this login; kept with the tokens, for which alone it is good. */
+    let registered: StoredOAuthClientInformation | undefined;
+    let refreshed: string | undefined;
+    return {
+      redirectUrl: this.#isMachine ? undefined : redirect,
+      clientMetadata: {
+        client_name: 'tooldex',
+        redirect_uris: this.#isMachine ? [] : [redirect],
+        grant_types: this.#isMachine ? [grant] : [grant, 'refresh_token'],
+        response_types: this.#isMachine ? [] : ['code'],
+        ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+      },
+      ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
+      clientInformation: async (context) => {
+        if (issuer !== undefined && context !== undefined && trimmed(context.issuer) !== trimmed(issuer)) throw this.#unavailable(`the authorization server that the settings name as issuer`, 'another');
+        if (clientId !== undefined) return { client_id: clientId, ...(clientSecretEnv !== undefined && { client_secret: this.#secret(clientSecretEnv) }) };
+        const { client } = await this.#read();
+        if (user === undefined) return client ?? Promise.reject(this.#needed('', 'none'));
+        return registered ?? (client !== undefined && 'redirect_uris' in client && client.redirect_uris.includes(redirect) ? client : undefined);
+      },
+      // Without it the SDK neither registers the program nor sends what one server knows to another.
+      ...(clientId === undefined && user !== undefined && { saveClientInformation: (client: StoredOAuthClientInformation) => void (registered = client) }),
+      tokens: async () => {
+        const { tokens } = await this.#read();
+        refreshed = tokens?.refresh_token;
+        return tokens;
+      },
+      saveTokens: async (tokens) => this.#update(({ client, ...login }) => ({ ...(registered ?? client ? { client: registered ?? client! } : {}), tokens, ...(user === undefined && login.wanted !== undefined && { wanted: login.wanted }) })),
+      state: () => user?.state ?? '',
+      redirectToAuthorization: async (address) => {
+        if (user === undefined) throw this.#needed('', 'one that has ended');
+        await user.open(address);
+      },
+      saveCodeVerifier: (code) => void (verifier = code),
+      codeVerifier: () => verifier,
+      saveDiscoveryState: (found) => void (discovered = found),
+      discoveryState: () => discovered,
+      // Another process may just have used the refresh token: then what it got is good, and may be about to be written.
+      invalidateCredentials: async (what) => {
+        if (user !== undefined) return;
+        for (let look = 0; what === 'tokens' && refreshed !== undefined && look < LOOKS && (await this.#read()).tokens?.refresh_token === refreshed; look++) await pauseFor(PAUSE_MS, this.#options.clock);
+        await this.#update(({ client, tokens, ...login }) => ({ ...login, ...(what === 'tokens' && client && { client }), ...(tokens && tokens.refresh_token !== refreshed && { tokens }) }));
+      },
+      ...(this.#isMachine && { prepareTokenRequest: (scope?: string) => new URLSearchParams({ grant_type: grant, ...(scope !== undefined && { scope }) }) }),
+    };
+  }
+
+  #secret(variable: string): string {
+    const value = this.#options.env[variable];
+    if (value === undefined || value === '') throw new ToolError('INVALID_ARGUMENT', expectedGot(`the variable ${variable} in the environment, as the settings of an MCP server ask for it`, 'none', 'Set it.'), { details: { variable } });
+    return value;
+  }
+
+  #needed(which: string, got: string): ToolError {
+    return this.#unavailable(`a login at ${this.#label}${which}`, got, `Run \`tooldex mcp login ${this.#options.server}\`, or send a token in "headers".`);
+  }
+
+  #unavailable(expected: string, got: string, advice?: string): ToolError {
+    return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got, advice));
+  }
+
+  get #label(): string {
+    return this.#options.server === '' ? 'the MCP server' : `the MCP server ${this.#options.server}`;
+  }
+
+  /** Returns an error in words that hold nothing of the servers: what they send may be meant to mislead. */
+  #readable(error: unknown): unknown {
+    return isToolError(error) ? error : new ToolError('PROVIDER_UNAVAILABLE', expectedGot(`a login at ${this.#label} by its authorization server`, describeFailure(error)), { cause: error });
+  }
+}
+
+/** Returns an issuer without the slash at its end, which some write and others do not. */
+function trimmed(issuer: string): string {
+  return issuer.replace(/\/$/, '');
+}
+
+/**
+ * Returns an address that a server has named, if it may be asked or opened: https, or http on this machine for a server that is there too.
+ *
+ * @throws ToolError `FORBIDDEN_URL`: a server far away must not send this program to what listens on this machine.
+ */
+function checkedAddress(address: URL, server: URL): string {
+  const isHere = isLoopback(address.hostname.replace(/^\[(.*)\]$/, '$1'));
+  const mayBeHere = isLoopback(server.hostname.replace(/^\[(.*)\]$/, '$1'));
+  const fits = isHere ? mayBeHere && ['http:', 'https:'].includes(address.protocol) : address.protocol === 'https:';
+  // A server that is reached without https, in a network of one's own, may answer itself.
+  if (!fits && address.origin !== server.origin) throw new ToolError('FORBIDDEN_URL', expectedGot('the addresses of a login to begin with https://', 'another'));
+  return address.href;
+}
