@@ -12,34 +12,60 @@ export interface PoisonedText {
   readonly offset: number;
 }
 
+/** Characters of the shortest sentence that steers. */
+const SHORTEST = 12;
 /** Findings of one tool; a text full of them says no more. */
 const MOST = 8;
 
-/**
- * Patterns of what tools say to models, by what they are about; see docs/lint.md for their sources. Gaps are bounded and
- * stay within a sentence, so that each is linear. What honest tools say of themselves is none: "read this before", "must be set".
- */
-const INSTRUCTIONS: readonly (readonly [about: string, pattern: RegExp])[] = [
-  ['to keep something from the user', /\b(?:not|n['’]t|never|without|avoid)\s+(?:\w+\s+){0,2}?(?:tell|mention|inform|reveal|disclos|notify|notice|alert)(?:e|ing)?\b[^.!?\n]{0,60}\busers?\b/i],
-  ['to keep something from the user', /\b(?:hide|conceal|keep)\b[^.!?\n]{0,40}\bfrom (?:the )?users?\b|\busers? (?:does|do|must|should|will|may) not (?:notice|know|see|learn|find out|be (?:told|informed))\b/i],
-  ['to leave other instructions aside', /\b(?:ignor|disregard|forget)(?:e|ing)?\b[^.!?\n]{0,30}\b(?:previous|prior|above|earlier|preceding|your|given)\b[^.!?\n]{0,30}\b(?:instructions?|prompts?|messages|rules|guidelines|guardrails|commands|context)\b/i],
-  ['to leave other instructions aside', /\b(?:ignor|disregard|forget)(?:e|ing)?\b[^.!?\n]{0,30}\b(?:instructions?|rules|guidelines|guardrails)\b[^.!?\n]{0,20}\b(?:given|above|before)\b|\b(?:guidelines|guardrails|safety rules|your (?:rules|instructions))\b[^.!?\n]{0,12}\b(?:do not|don['’]t|no longer) apply\b|\b(?:override|bypass)\b[^.!?\n]{0,20}\b(?:your|safety|system)\b[^.!?\n]{0,20}\b(?:guidelines|guardrails|instructions|prompts?|rules)\b/i],
-  ['who the model is', /\byou are now (?:an?|in|the)\b/i],
-  ['with the markup of a prompt', /<\s*\/?\s*(?:important|system|instructions?|secret|hidden|admin|assistant|developer|critical|override)\s*>|<\|[a-z_]{2,30}\|>|\[\/?INST\]|<<SYS>>|<!--(?=[^>]{0,200}\b(?:assistant|system|ignore|must|always|never|also|call|send|read|instructions?)\b)/i],
-  ['with the markup of a prompt', /(?:^|\n)\s{0,8}#{1,6}\s{0,4}(?:system|assistant|instructions? (?:for|to) the (?:model|assistant)|hidden instructions?)\s{0,4}:?\s{0,4}(?:\n|$)/i],
-  ['to give away secrets', /\b(?:read|open|cat|send|pass|include|attach|contents? (?:of|from)|provide|upload|append|copy)(?:s|ing)?\b(?:[^.!?\n]|\.(?=\S)){0,50}(?:\bid[_ ]rsa\b|\bid_ed25519\b|~\/\.ssh\b|~\/\.aws\b|\/etc\/(?:passwd|shadow)\b|\bmcp\.json\b|\.netrc\b|\.npmrc\b)/i],
-  ['to give away secrets', /(?<!\b(?:not|never|avoid|without|n['’]t)\s(?:\w+\s){0,2})\b(?:send|pass|include|attach|collect|gather|forward|append|upload|submit|answer with)(?:ing)?\b(?:[^.!?\n]|\.(?=\S)){0,25}\b(?:(?:full |entire )?contents? of|all|every|the user['’]s|of this (?:machine|session))\b(?:[^.!?\n]|\.(?=\S)){0,30}(?:\.env\b|\bprivate keys?\b|\bcredentials\b|\bpasswords?\b|\bapi keys?\b|\bsecrets\b)/i],
-  ['to give away secrets', /\b(?:send|pass|include|attach|append|submit)\b[^.!?\n]{0,20}\benvironment variables of (?:this|the user)|\b(?:answer|reply|respond) with (?:the |all )?(?:secrets|credentials|passwords)\b/i],
-  ['to give away the conversation', /\b(?:send|pass|include|attach|put|fill in|provide|append|forward|with|submit)\b[^.!?\n]{0,30}\b(?:full|entire|complete|whole|all|everything)\b[^.!?\n]{0,30}\b(?:(?:conversation|chat|message) (?:history|transcript)|transcript|system prompt|conversation so far|user (?:has )?(?:said|wrote|written|told))\b/i],
-  ['when to be called, whatever the task', /\b(?:before|prior to)\s+(?:\w+\s+){0,3}?(?:any|every|all|each)\s+(?:(?:of the )?other\s+)?(?:\w+\s+)?(?:tools?|commands?|requests?)\b|\bbefore (?:doing )?any(?:thing| other thing)(?: else)?\b/i],
-  ['when to be called, whatever the task', /\b(?:for|on|with|at the (?:start|beginning) of) (?:every|each) (?:single )?(?:request|message|turn|prompt|conversation|session|chat)\b[^.!?\n]{0,30}\b(?:call|run|use|invoke)\b|\b(?:call|run|use|invoke)(?:ed|d)?\b[^.!?\n]{0,30}\b(?:for|on|with|at the (?:start|beginning) of) (?:every|each) (?:single )?(?:request|message|turn|prompt|conversation|session|chat)\b|\bwhen(?:ever)? any (?:other )?tool (?:is|gets)\b|\bregardless of (?:the (?:task|request)|what the user)\b/i],
-  ['what to do whatever the user says', /\b(?:whatever|no matter what|regardless of what)\b[^.!?\n]{0,30}\bthe user\b[^.!?\n]{0,20}\b(?:asks?|says?|wants?|wishes|specif|requests?|told|gives?)/i],
-  ['what to do whatever the user says', /\ball (?:\w+ )?(?:e-?mails?|messages?|payments?|transfers?|orders?) (?:must|should|have to|are to) (?:first )?(?:be (?:sent|forwarded|paid|made|copied)|go) to\b|\b(?:always|must|also) (?:set|change|replace|add|use|put) (?:\w+ ){0,3}?(?:recipient|bcc|account|destination)\b/i],
-  ['to act without approval', /\bwithout (?:asking|waiting for|consulting|getting|requesting)\b[^.!?\n]{0,20}\b(?:users?|permission|confirmation|approval|consent)\b|\bn(?:o|['’])t (?:ask|wait for|request)\b[^.!?\n]{0,20}\b(?:permission|confirmation|approval|consent)\b|\busers? (?:has|have) (?:already |pre-?)+(?:approved|authori[sz]ed|confirmed|consented|granted)\b|\bskip (?:the |any |all )?(?:confirmation|approval|permission)s?\b/i],
-  ['to be preferred to other tools', /\b(?:always|must|only)\b[^.!?\n]{0,30}\b(?:prefer|preferred|chosen?|choose|selected|select|pick)\b[^.!?\n]{0,30}\b(?:over|instead of|in preference to|rather than|to)\s+(?:all|any|every)\b|\b(?:not|never|n['’]t) (?:use|call|choose|select) (?:any|all) others?\b|\bignore (?:all |any |the )?(?:other )?tools of other servers\b/i],
-  ['to follow what is encoded', /\b(?:decode|decrypt|deobfuscate|unscramble)\b[^.!?\n]{0,60}\b(?:follow|execute|obey|carry out|act on|do what)\b|(?=[A-Za-z0-9+/]{0,60}[0-9])(?=[A-Za-z0-9+/]{0,60}[A-Z])(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{160,}/i],
-  ['to follow texts as instructions', /\b(?:follow|obey|comply with)\b[^.!?\n]{0,20}\binstructions?\b[^.!?\n]{0,30}\bwithout\b/i],
+/** A sentence tells the model what to do when it has a word of each group, in any order, and none that turns it into honest advice. */
+interface Steering {
+  readonly about: string;
+  readonly all: readonly [RegExp, ...RegExp[]];
+  readonly none?: RegExp;
+}
+
+/** Files with credentials; `config` and `known_hosts` have none. */
+const SECRET_FILES = /\bid[_ ]rsa\b|\bid[_ ]ed25519\b|~\/\.ssh\b(?!\/(?:config|known_hosts))|\.aws\/credentials\b|\/etc\/(?:passwd|shadow)\b|\betc (?:passwd|shadow)\b|\bmcp\.json\b|\.netrc\b|\.npmrc\b|\bssh (?:private )?keys?\b/i;
+const HANDING_OVER = /\b(?:read|open|print|cat|list|load|look|take|fetch|send|pass|hand|includ|attach|collect|gather|forward|append|upload|submit|suppl|put|past|fill|hold|content|text of|copy|share|export|encode)(?:e|y|ies|s|es|ed|ing)?\b/i;
+const TELLING = /\b(?:tell|mention|inform|reveal|disclose?|notify|bother|alert|say|show|explain|report|notice|aware)(?:ing|s)?\b/i;
+const NOT = /\b(?:not|never|without|avoid|nothing|nobody|no need|refrain)\b|n['’]t\b/i;
+
+/** The ways to steer a model that were published, by what they are about; docs/lint.md names the sources. */
+const STEERINGS: readonly Steering[] = [
+  { about: 'to keep something from the user', all: [NOT, TELLING, /\b(?:the|this) users?\b|\bto users\b|\b(?:in|of) your (?:answer|response|reply|summary)\b/i, /\b(?:not|never|without|avoid|nothing|no need|refrain from|need)(?: \w+){0,3}? (?:to )?(?:tell|mention|inform|reveal|disclos|notify|bother|alert|say|about this|notice)|n['’]t (?:tell|mention|inform|reveal|disclose|notify|bother|alert|say)|\bnothing about\b/i], none: /\bunless\b|\busers? (?:did|has|have|do|does)(?: not|n['’]t) (?:mention|say|tell)/i },
+  { about: 'to keep something from the user', all: [/\b(?:hid|conceal|secret|silent|covert|discreet|keep)(?:e|es|ing|ly)?\b/i, /\bfrom (?:the )?users?\b|\bwithout (?:the |informing |telling )*users?\b|\bkeep (?:this|it|that)(?: \w+)? (?:a )?secret\b/i] },
+  { about: 'to keep something from the user', all: [/\busers? (?:do|does|must|should|will|may|need)(?: not|n['’]t|es not) (?:\w+ ){0,2}?(?:know|notice|see|learn|find|hear|be (?:told|informed|aware))/i], none: /\b(?:if|when|unless|because)\b/i },
+  { about: 'to keep something from the user', all: [/\b(?:not|n['’]t|never) (?:mention|reveal|disclose) (?:this|these|that|the) (?:tool|step|call|instruction|parameter|requirement|note|process|fact|rule|message)s?\b|\bleave (?:this|it|them|that) out of (?:your|the) (?:answer|response|reply|summary)\b/i] },
+  { about: 'to leave other instructions aside', all: [/\b(?:ignor|disregard|forget|neglect|discard|abandon|no attention|set aside|void|null|obey|no longer)(?:e|ed|s|ing)?\b/i, /\b(?:instructions?|prompts?|guidelines|guardrails|directives|everything above|told before|rules (?:you|above)|restrictions|safety rules|obey the tool)\b/i, /\b(?:your|you|previous|prior|earlier|former|preceding|above|before|original|safety|given)\b/i] },
+  { about: 'to leave other instructions aside', all: [/\b(?:override|bypass|supersede|replace)s?\b|\b(?:precedence|priority) over\b/i, /\b(?:your|safety|previous|user['’]?s?|system) (?:\w+ )?(?:guidelines|guardrails|instructions|rules)\b|\byour (?:system )?prompt\b/i] },
+  { about: 'to leave other instructions aside', all: [/\b(?:guidelines|guardrails|safety rules|your (?:rules|instructions))\b[^.]{0,12}\b(?:do not|don['’]t|no longer) apply\b|\bfrom now on\b[^.]{0,20}\b(?:you|always|must|obey)\b/i] },
+  { about: 'who the model is', all: [/\byou are now (?:an?|in|the)\b|\byou are (?:operating )?in (?:developer|debug|admin|god|unrestricted) mode\b|\bact as (?:an? )?(?:root|admin(?:istrator)?|unrestricted)\b|\bpretend (?:to be|that you are|you are)\b/i] },
+  { about: 'to give away secrets', all: [SECRET_FILES, HANDING_OVER], none: /\b(?:never|not|such as|e\.g|path (?:of|to)|location of)\b/i },
+  { about: 'to give away secrets', all: [/\.env\b|\bprivate keys?\b|\bcredentials\b|\bpasswords?\b|\b(?:api|access) (?:keys?|tokens?)\b|\bsecrets\b|\benvironment variables of\b|\b(?:files|documents|folders) (?:below|in|of|under) (?:the|your) home\b|\bhome (?:folder|directory)\b/i, /\b(?:contents? of|all|every|everything|the user['’]s|of this (?:machine|session)|below|you (?:can|know)|(?:answer|reply|respond) with)\b/i, /\b(?:send|pass|includ|attach|collect|gather|forward|append|upload|submit|suppl|paste|put|answer|reply|respond|goes into)(?:e|y|ies|ing)?\b/i], none: /^\W*(?:gets|lists|returns)\b|\b(?:not|never|avoid|without|instead|example)\b|n['’]t\b/i },
+  { about: 'to give away the conversation', all: [/\b(?:(?:conversation|chat|message|dialog) (?:history|transcript|log)|transcript|system prompt|(?:conversation|chat|dialog(?:ue)?) so far|(?:this|our|the current|whole|entire|full) (?:conversation|chat|dialog(?:ue)?)|user (?:has )?(?:said|wrote|written|told)|(?:previous|earlier|prior|past) (?:user )?messages)\b/i, /\b(?:full|entire|complete|whole|all|everything|every|verbatim|so far|word (?:by|for) word|previous|earlier|history)\b/i, /\b(?:pass|put|giv|send|includ|attach|fill|append|forward|submit|suppl|need|call|provid|all messages)(?:e|s|ing|y)?\b/i], none: /\b(?:returns?|not|retrieves?|gets?|lists?|fetch(?:es)?)\b/i },
+  { about: 'to give away the conversation', all: [/\b(?:full|entire|complete|whole|all|everything|every)\b[^.]{0,30}\b(?:of|in|from) (?:this|our|the current) (?:chat|conversation|dialog(?:ue)?)\b/i] },
+  { about: 'when to call it, whatever the task', all: [/\b(?:any|every|each|all)(?: (?:other|single|new|further|of the|shell|user))* (?:tools?|commands?|requests?|messages?|turns?|prompts?|conversations?|sessions?|chats?|tasks?|answers?|responses?|actions?|time the user|time any tool)\b|\banything else\b|\bas soon as this server\b|\bregardless of (?:the (?:task|request)|what the user)\b/i, /\b(?:before|prior to|first|start|beginning|whenever|when|always|must|have to|mandatory|regardless|as soon as|every time|each time|for every request)\b/i, /\b(?:this (?:tool|one|step)|(?:call|invoke|run|use|consult)(?:ed|d)? (?:me|it|this|log|first)|(?:call|run|invoke|consult|pass|prepend) (?:it|`[^`]{1,60}`|log)|must (?:always )?be (?:called|run|used|invoked))\b|\bthis must be called\b|\bprepend\b|\bpass it\b|\b(?:call|invoke)\b[^.]{0,30}\bfirst\b/i], none: /\b(?:unless|if (?:you|the))\b/i },
+  { about: 'what to do whatever the user says', all: [/\b(?:whatever|no matter what|regardless of what)\b[^.]{0,30}\bthe user\b[^.]{0,20}\b(?:asks?|says?|wants?|wishes|specif|requests?|told|gives?)/i] },
+  { about: 'what to do whatever the user says', all: [/\b(?:all|any|every|each|outgoing|outbound)(?: \w+){0,2}? (?:e-?mails?|mails?|messages?|payments?|transfers?|orders?)\b/i, /\b(?:must|should|ha(?:s|ve) to|needs? to|are to|is to)\b/i, /\b(?:sent|forwarded|paid|copied|routed|go|copy|bcc|cc)\b/i, /@|\b(?:first|proxy|account|always|address)\b/i] },
+  { about: 'what to do whatever the user says', all: [/\b(?:always|must|also|silently)\b[^.]{0,30}\b(?:set|change|replace|add|use|put|send|post|forward|upload|report|copy|transmit)\b/i, /\b(?:recipient|bcc|blind copy|account|destination)\b|\bhttps?:\/\/|[\w.+-]{1,64}@[\w-]/i, /\b(?:also|always set|always change|must (?:set|change|replace)|silently|to https?|bcc|blind)\b|\b(?:change|replace)\b/i] },
+  { about: 'what to do whatever the user says', all: [/\b(?:curl|wget)\b[^\n]{0,80}\|\s{0,3}(?:ba|z)?sh\b/i] },
+  { about: 'to act without approval', all: [/\bwithout (?:asking|waiting for|consulting|getting|requesting)\b[^.]{0,20}\b(?:users?|permission|confirmation|approval|consent)\b|\b(?:not|n['’]t|need not) (?:ask|wait for|request)\b[^.]{0,30}\b(?:users?|anybody|anyone|permission|confirmation|approval|consent)\b|\bskip (?:the |any |all )?(?:confirmation|approval|permission)s?\b/i], none: /\b(?:never|not|n['’]t)\b[^.]{0,60}\bwithout\b|\b(?:ask|wait for|request)\b[^.]{0,20}\buser (?:for|to) (?!confirm|permission|approv|consent)/i },
+  { about: 'to act without approval', all: [/\busers? (?:has|have) (?:already |pre-?)+(?:approved|authori[sz]ed|confirmed|consented|granted|agreed)\b|\b(?:confirmation|approval|consent) (?:is|was) (?:not (?:necessary|needed|required)|unnecessary|implied|already)\b|\bno (?:confirmation|approval|consent) (?:is )?(?:necessary|needed|required)\b/i], none: /\b(?:if|when|only|once (?:the|they|it)|after|unless|until)\b/i },
+  { about: 'to be preferred to other tools', all: [/\b(?:all|any|every|the)? ?others?\b(?: \w+){0,2}? (?:tools?|servers?|functions?|ones?)\b|\bother tools?\b|\bothers are\b/i, /\b(?:in preference|prefer(?:red)?|over (?:all|any|every|other)|instead of (?:all|any|every|other)|never|not|ignore|broken|slow|deprecated|insecure|unsafe|outdated|unreliable|malicious|worse)\b/i, /\b(?:use|used|choose|chosen|call|select|selected|prefer(?:red)?|always|must|ignore)\b|\b(?:are|is) (?:broken|slow|deprecated|insecure|unsafe|outdated|unreliable|malicious|worse)\b/i], none: /\b(?:if|when|unless|for other|with other|by other|only)\b/i },
+  { about: 'to be preferred to other tools', all: [/\bthe only (?:tool|one) that (?:works|is (?:safe|secure|allowed))\b/i] },
+  { about: 'to follow what is encoded', all: [/\b(?:decod|decrypt|deobfuscat|unscrambl|base64|rot13)(?:e|ed|ing)?\b/i, /\b(?:follow|obey|carry out|act on|do what|next instruction|execute (?:it|them|the (?:result|text)))\b/i] },
+  { about: 'to follow texts as instructions', all: [/\b(?:follow|obey|comply with)\b[^.]{0,20}\binstructions?\b[^.]{0,30}\bwithout\b/i] },
 ];
+
+/** Markup of prompts, and texts that are no language, anywhere. */
+const MARKS: readonly (readonly [about: string, pattern: RegExp])[] = [
+  ['with the markup of a prompt', /<\s*\/?\s*(?:important|system|instructions?|secret|hidden|admin|assistant|developer|critical|override)(?:[_ -](?:instructions?|prompts?|message|note))?\s*>|<\|[a-z_]{2,30}\|>|\[\/?INST\]|\[\/?(?:SYSTEM|ADMIN|HIDDEN|OVERRIDE)\]|<<SYS>>|\bsystem (?:prompt|message|instruction|override)s?:\s|```system\b/i],
+  ['with the markup of a prompt', /<!--(?=[^>]{0,200}\b(?:assistant|system|ignore|must|always|never|also|call|send|read|instructions?|model|agent)\b)|\[\/\/\]: #/i],
+  ['with the markup of a prompt', /(?:^|\n)\s{0,8}#{1,6}\s{0,4}(?:system|assistant|instructions? (?:for|to) the (?:model|assistant)|hidden instructions?)\s{0,4}:?\s{0,4}(?:\n|$)/i],
+  ['to follow what is encoded', /(?<![A-Za-z0-9+/])(?=[A-Za-z0-9+/]{160})(?=[A-Za-z0-9+/]{0,60}[0-9])(?=[A-Za-z0-9+/]{0,60}[A-Z])(?=[A-Za-z0-9+/]{0,60}[a-z])[A-Za-z0-9+/]{160,1000}/],
+];
+/** A sentence, or 400 characters of one; a line break inside it is a blank. */
+const SENTENCE = /(?:[^.!?\n]|[.!?](?=\S)|\n(?!\s{0,20}(?:[\n*#•-]|\d))){1,400}/g;
 
 /**
  * Returns what is odd in the texts that models read of a tool, or of a part of one, at most eight places: hidden characters, words with letters
@@ -54,17 +80,31 @@ export function poisonedTexts(tool: Readonly<Record<string, unknown>>): readonly
     for (const { kind, offset, length } of hiddenParts(text).slice(0, MOST)) find('hidden-text', kind, offset, length);
     for (const { offset, length } of mixedWords(text).slice(0, MOST)) find('mixed-alphabets', 'letters of two alphabets in one word', offset, length);
     const plain = readAloud(text);
-    const told = new Set<string>();
-    for (const [about, pattern] of INSTRUCTIONS) {
-      const match = told.has(about) ? null : pattern.exec(plain.text);
-      if (match === null) continue;
-      told.add(about);
-      const offset = plain.at(match.index);
-      find('instruction-text', `an instruction to the model ${about}`, offset, plain.at(match.index + match[0].length) - offset);
+    for (const [about, offset, length] of steeringIn(plain.text)) {
+      const start = plain.at(offset);
+      find('instruction-text', `an instruction to the model ${about}`, start, plain.at(offset + length) - start);
     }
     if (found.length >= MOST) break;
   }
   return Object.freeze(found.slice(0, MOST));
+}
+
+/** Finds the first sentence of each way to steer a model. */
+function steeringIn(text: string): readonly (readonly [about: string, offset: number, length: number])[] {
+  const found = new Map<string, readonly [string, number, number]>();
+  for (const [about, mark] of MARKS) {
+    const match = found.has(about) ? null : mark.exec(text);
+    if (match !== null) found.set(about, [about, match.index, match[0].length]);
+  }
+  for (const { 0: sentence, index } of text.matchAll(SENTENCE)) {
+    if (sentence.length < SHORTEST) continue;
+    for (const { about, all, none } of STEERINGS) {
+      if (found.has(about) || !all.every((words) => words.test(sentence)) || none?.test(sentence) === true) continue;
+      const offset = index + sentence.search(/\S/);
+      found.set(about, [about, offset, index + sentence.length - offset]);
+    }
+  }
+  return [...found.values()];
 }
 
 /** A word that says when tools are to be called. */

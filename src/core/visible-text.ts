@@ -12,7 +12,7 @@ export interface HiddenPart {
 const SUSPECT = /(?![\t\n\r])\p{Cc}|\p{Surrogate}|\p{Co}|\u2800|\p{Default_Ignorable_Code_Point}/gu;
 const TURNING = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 const OVERRIDE = /[\u202D\u202E]/u;
-const RIGHT_TO_LEFT = /[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Mand}]/u;
+const RIGHT_TO_LEFT = /(?=\p{L})[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Mand}]/u;
 /** Scripts in which joiners, and blanks without width, are spelling. */
 const JOINING = /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Java}\p{scx=Bali}]/u;
 const JOINERS = /[\u034F\u17B4\u17B5\u180B-\u180F\u200B-\u200D]/u;
@@ -68,7 +68,7 @@ function isHonestlyTurned(line: string): boolean {
 
 /** Returns true for a joiner or selector where spelling has one: in scripts that join, in emoji, after signs with several forms. */
 function isSpelling(character: string, before: string, after: string): boolean {
-  if (JOINERS.test(character) && /[\p{L}\p{M}]$/u.test(before) && JOINING.test(before.slice(-1)) ) return true;
+  if (JOINERS.test(character) && /[\p{L}\p{M}]$/u.test(before) && JOINING.test(before.slice(-1))) return true;
   if (character === '\u200D') return /[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u.test(before) && /^\p{Extended_Pictographic}/u.test(after);
   if (/[\uFE00-\uFE0F]/.test(character)) return /[\p{S}\p{Emoji}\p{Ideographic}\p{scx=Mymr}]$/u.test(before);
   return /[\u{E0100}-\u{E01EF}]/u.test(character) && /\p{Ideographic}$/u.test(before);
