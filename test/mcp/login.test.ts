@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, statSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { McpDiscovery, McpDiscoveryOptions } from '../../src/mcp.js';
+import { readMcpSettings, type McpDiscovery, type McpDiscoveryOptions } from '../../src/mcp.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
 import { discover } from './servers/start.js';
@@ -187,6 +187,67 @@ describe('the answer of a login in a browser', () => {
     await expect(discovery.login('tickets', { open: () => undefined, timeoutMs: 20 })).rejects.toMatchObject({ code: 'TIMEOUT' });
     const controller = new AbortController();
     await expect(discovery.login('tickets', { open: () => controller.abort(), signal: controller.signal })).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+});
+
+describe('a server', () => {
+  it('that has a token in its headers, or is no server over HTTP, has no login', async () => {
+    const { server } = await servers();
+    const discovery = discoveryOf(server.url, {}, { headers: { authorization: 'Bearer of-the-settings' } });
+    await expect(discovery.login('tickets', { open: approve })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await discovery.refresh();
+    expect(discovery.findings()).toMatchObject([{ message: expect.stringContaining('HTTP status 401') }]);
+    expect(new Set(server.seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer of-the-settings']));
+  });
+
+  it('that misses scopes of a token in its headers has done nothing', async () => {
+    const { authorization, server } = await servers();
+    authorization.access.set('narrow', { client: 'x', user: 'ada', scope: 'files:read' });
+    const discovery = discoveryOf(server.url, {}, { headers: { authorization: 'Bearer narrow' } });
+    await expect(call(discovery, 'write')).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE', message: 'Expected the MCP server tickets to take the call, got a token without the scopes that it asks for.' });
+  });
+
+  it('far away cannot send this program to what listens on this machine', async () => {
+    const { authorization } = await servers();
+    const asked: string[] = [];
+    const real = globalThis.fetch;
+    // Stands for a server on the network, which names an authorization server on the user's machine.
+    globalThis.fetch = (async (input: string | URL, init?: RequestInit) => {
+      const { href, host, pathname } = new URL(input);
+      asked.push(href);
+      if (host !== 'far.example') return real(input, init);
+      return pathname === '/mcp' ? new Response(null, { status: 401 }) : Response.json({ resource: 'https://far.example/mcp', authorization_servers: [authorization.origin] });
+    }) as typeof fetch;
+    onTestFinished(() => void (globalThis.fetch = real));
+    await expect(discoveryOf('https://far.example/mcp').login('tickets', { open: approve })).rejects.toMatchObject({ code: 'FORBIDDEN_URL' });
+    expect(asked.filter((address) => !address.startsWith('https://far.example/'))).toEqual([]);
+    expect(authorization.seen).toEqual([]);
+  });
+
+  it('has its login refused with options that are none', async () => {
+    const { server } = await servers();
+    for (const options of [{}, { open: 'browser' }, { open: approve, timeoutMs: 0 }, { open: approve, port: 1 }]) await expect(discoveryOf(server.url).login('tickets', options as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('the settings of a login', () => {
+  it.each([
+    ['a secret without an issuer', { client_id: 'a', client_secret_env: 'SECRET' }, /oauth.issuer: Expected an issuer beside client_secret_env, got none/],
+    ['a secret without a client', { client_secret_env: 'SECRET', issuer: 'https://login.example' }, /oauth.client_id: Expected a client_id/],
+    ['client credentials without a secret', { grant: 'client_credentials', client_id: 'a' }, /oauth.client_secret_env: Expected client_secret_env/],
+    ['a secret in place of a variable', { client_id: 'a', client_secret_env: 'sk-live-12', issuer: 'https://login.example' }, /Expected the name of a variable, got a string/],
+    ['an unknown grant', { grant: 'password' }, /oauth.grant: Expected one of "authorization_code", "client_credentials"/],
+  ])('refuse %s', (_, oauth, message) => {
+    expect(() => readMcpSettings({ mcpServers: { a: { url: 'https://x.example/mcp', oauth } } })).toThrow(message);
+  });
+
+  it('of other programs are read as far as they are known, and a secret among them is not used', () => {
+    const { servers: read, warnings } = readMcpSettings({ mcpServers: { gemini: { httpUrl: 'https://x.example/mcp', oauth: { enabled: true, clientId: 'a', clientSecret: 'sk-live-12345678', scopes: ['r', 'w'], tokenUrl: 'https://x.example/token' } }, off: { url: 'https://x.example/mcp', oauth: false }, odd: { url: 'https://x.example/mcp', oauth: 'yes' } } });
+    expect(read.map(({ transport }) => 'oauth' in transport && transport.oauth)).toEqual([{ grant: 'authorization_code', clientId: 'a', scopes: ['r', 'w'] }, false, false]);
+    const said = warnings.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    expect(said).toHaveLength(3);
+    expect(said.join('\n')).toMatch(/clientSecret.*client_secret_env[^]*tokenUrl[^]*odd.oauth/);
+    expect(said.join('\n')).not.toContain('sk-live');
   });
 });
 

@@ -205,7 +205,7 @@ export class McpConnection {
     return attempt().catch(async (error: unknown) => {
       if (!(error instanceof InsufficientScopeError)) throw error;
       await login.widen(error.requiredScope);
-      return attempt().catch((again: unknown) => Promise.reject(again instanceof InsufficientScopeError ? unavailable(`a token with the scopes that ${labelOf(this.#server.name)} asks for`, 'one without', again) : (again as Error)));
+      return attempt();
     });
   }
 

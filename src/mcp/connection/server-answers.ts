@@ -46,6 +46,7 @@ export function callFailure(error: unknown, server: string, sdk: typeof McpClien
   if (error instanceof ListingError) throw new ToolError('INVALID_RESULT', error.message);
   if (error instanceof SessionExpiredError) throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
   if (error instanceof sdk.ProtocolError) return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
+  if (error instanceof sdk.InsufficientScopeError) throw unavailable(`${label} to take the call`, 'a token without the scopes that it asks for', error);
   if (error instanceof sdk.SdkHttpError && error.status < 500) throw unavailable(`${label} to take the call`, `the HTTP status ${error.status}`, error);
   if (error instanceof sdk.SdkError) {
     if (error.code === sdk.SdkErrorCode.UnsupportedResultType) return fail(`${label} asks for something in the middle of the call, which this program does not answer; call it another way`);

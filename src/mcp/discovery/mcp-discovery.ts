@@ -12,6 +12,7 @@ import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { checkTransports } from '../connection/transports.js';
 import { loginFolder, loginsIn } from '../login/login-store.js';
+import type { LogInOptions } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { serverNameOf } from '../settings/client-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
@@ -22,9 +23,6 @@ import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import { discoveryOptions, WAIT_MS, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
-
-/** The usual time for a login in a browser. */
-const LOGIN_MS = 300_000;
 
 /**
  * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
@@ -174,12 +172,12 @@ export class McpDiscovery {
    *
    * @param options `open` is given the address at which the user logs in with a browser on this machine, in which they come back
    * within `timeoutMs` (five minutes). A login with `grant: "client_credentials"` asks nobody.
-   * @throws ToolError `INVALID_ARGUMENT` for a server that is unknown, or not reached over HTTP; `PROVIDER_UNAVAILABLE` when the
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options, and a server that is unknown or not reached over HTTP; `PROVIDER_UNAVAILABLE` when the
    * login is refused or not safe, `TIMEOUT`, `ABORTED`.
    */
-  async login(server: string | undefined, options: { readonly open: (address: string) => void | Promise<void>; readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<void> {
+  async login(server: string | undefined, options: LogInOptions): Promise<void> {
     const known = this.#require(server);
-    await known.login.logIn({ timeoutMs: LOGIN_MS, ...options });
+    await known.login.logIn(options);
     await known.ask(true);
   }
 

@@ -24,37 +24,23 @@ export interface Login {
 /** Attempts to write where other processes write the same login. */
 const MOST_ATTEMPTS = 16;
 
-/** The login at one server. The key is a digest of the server's address, so that no other server is sent what is kept for it. */
-export class KeptLogin {
-  readonly #store: LoginStore;
-  readonly #serverUrl: () => string;
+/** Returns the key of the login at a server: a digest of its address, so that no other server is sent what is kept for it. */
+export function loginKeyOf(serverUrl: string): string {
+  return `tooldex:login:${sha256Of(new URL(serverUrl).href)}`;
+}
 
-  constructor(store: LoginStore, serverUrl: () => string) {
-    this.#store = store;
-    this.#serverUrl = serverUrl;
+/** Changes what is kept; `undefined` removes it. */
+export async function updateLogin(store: LoginStore, key: string, change: (login: Login) => Login | undefined): Promise<void> {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const before = await store.get(key);
+    const after = change(loginOf(before));
+    if (await store.compareAndSet(key, before, after === undefined ? undefined : JSON.stringify(after))) return;
   }
-
-  async read(): Promise<Login> {
-    return loginOf(await this.#store.get(this.#key));
-  }
-
-  get #key(): string {
-    return `tooldex:login:${sha256Of(new URL(this.#serverUrl()).href)}`;
-  }
-
-  /** Changes what is kept; `undefined` removes it. */
-  async update(change: (login: Login) => Login | undefined): Promise<void> {
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      const before = await this.#store.get(this.#key);
-      const after = change(loginOf(before));
-      if (await this.#store.compareAndSet(this.#key, before, after === undefined ? undefined : JSON.stringify(after))) return;
-    }
-    throw new ToolError('STATE_UNAVAILABLE', expectedGot('to write a login', 'others who write it all the time'));
-  }
+  throw new ToolError('STATE_UNAVAILABLE', expectedGot('to write a login', 'others who write it all the time'));
 }
 
 /** Reads a login. One that cannot be read is none: the user logs in again. */
-function loginOf(text: string | undefined): Login {
+export function loginOf(text: string | undefined): Login {
   try {
     const value: unknown = JSON.parse(text ?? '{}');
     return isPlainObject(value) ? value : {};

@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type * as McpClient from '@modelcontextprotocol/client';
 import type { AuthProvider, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthClientInformation } from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import { pauseFor, type Clock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
+import { aFunction, checkOptions, milliseconds, signal, type FieldsOf } from '../../core/options.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { isLoopback } from '../../host/addresses.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { expandVariables, type Environment, type McpOAuthSettings, type McpTransportSettings } from '../settings/transport-settings.js';
 import { openCallback } from './callback.js';
-import { KeptLogin, type Login, type LoginStore } from './login-store.js';
+import { loginKeyOf, loginOf, updateLogin, type Login, type LoginStore } from './login-store.js';
 
 export interface ServerLoginOptions {
   /** The name of the server in the settings, for messages. */
@@ -22,13 +24,16 @@ export interface ServerLoginOptions {
   readonly fetch: McpClient.FetchLike;
 }
 
-/** The limits of a login in a browser. */
+/** A login in a browser. */
 export interface LogInOptions {
   /** Shows the address at which the user logs in. */
   readonly open: (address: string) => void | Promise<void>;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
+  /** The milliseconds that the user has. @default 300,000 */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
 }
+
+const logInOptions = z.strictObject({ open: aFunction<LogInOptions['open']>(), timeoutMs: milliseconds().default(300_000), signal: signal().optional() } satisfies FieldsOf<LogInOptions>);
 
 const ANY_USER: McpOAuthSettings = Object.freeze({ grant: 'authorization_code', scopes: Object.freeze([]) });
 /** Stands for the address of a callback where nobody is asked: the SDK takes a program without one for a machine. */
@@ -50,7 +55,6 @@ const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,1
 export class ServerLogin implements AuthProvider {
   readonly #options: ServerLoginOptions;
   readonly #oauth: McpOAuthSettings;
-  readonly #kept: KeptLogin;
   /** Tokens of a program with its own secret are got again, and not kept. */
   #own: Login = {};
   #renewal: Promise<void> | undefined;
@@ -60,7 +64,6 @@ export class ServerLogin implements AuthProvider {
   constructor(options: ServerLoginOptions) {
     this.#options = options;
     this.#oauth = options.transport.oauth ?? ANY_USER;
-    this.#kept = new KeptLogin(options.store, () => this.#url);
   }
 
   async token(): Promise<string | undefined> {
@@ -87,30 +90,33 @@ export class ServerLogin implements AuthProvider {
     const { tokens } = await this.#read();
     const wanted = computeScopeUnion(tokens?.scope, missed);
     if (this.#isMachine) return this.#authorize({ ...(wanted !== undefined && { scope: wanted }) });
-    await this.#kept.update((login) => ({ ...login, ...(wanted !== undefined && { wanted }) }));
+    await this.#update((login) => ({ ...login, ...(wanted !== undefined && { wanted }) }));
     throw this.#needed(missed !== undefined && SCOPES.test(missed) ? ` with the scopes ${JSON.stringify(missed)}` : ' with more scopes', 'one without');
   }
 
   /**
    * Lets the user log in with a browser, and keeps what comes of it.
    *
-   * @throws ToolError `PROVIDER_UNAVAILABLE` when it is refused, or is not safe; `TIMEOUT` and `ABORTED`.
+   * @throws ToolError `PROVIDER_UNAVAILABLE` when it is refused, or is not safe; `TIMEOUT`, `ABORTED`, and `INVALID_ARGUMENT` for wrong options.
    */
-  async logIn({ open, timeoutMs, signal }: LogInOptions): Promise<void> {
+  async logIn(options: LogInOptions): Promise<void> {
+    const { open, timeoutMs, signal: given } = checkOptions(logInOptions, options, 'options of the login');
     if (this.#isMachine) return this.#authorize({});
-    const { clock } = this.#options;
     const url = this.#url;
     const { computeScopeUnion, extractWWWAuthenticateParams } = await this.#options.sdk();
     const state = randomBytes(32).toString('base64url');
     const callback = await openCallback(state, this.#oauth.callbackPort ?? 0);
     try {
-      const { wanted } = await this.#kept.read();
-      const challenge = extractWWWAuthenticateParams(await this.#options.fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }, body: '{"jsonrpc":"2.0","id":0,"method":"tools/list"}', redirect: 'manual', ...(signal && { signal }) }));
+      const { wanted } = await this.#read();
+      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+      const asked = await this.#inTime((stop) => this.#options.fetch(url, { method: 'POST', headers, body: '{"jsonrpc":"2.0","id":0,"method":"tools/list"}', redirect: 'manual', signal: stop }));
+      const challenge = extractWWWAuthenticateParams(asked);
+      await asked.body?.cancel();
       const scope = computeScopeUnion(this.#oauth.scopes.join(' ') || challenge.scope, wanted);
       const provider = this.#provider({ address: callback.address, state, open: async (address) => open(checkedAddress(address, new URL(url))) });
       const about = { ...(scope !== undefined && { scope }), ...(challenge.resourceMetadataUrl && { resourceMetadataUrl: challenge.resourceMetadataUrl }) };
       await this.#auth(provider, { ...about, forceReauthorization: true });
-      const params = await callback.answer({ clock, timeoutMs, signal });
+      const params = await callback.answer({ clock: this.#options.clock, timeoutMs, signal: given });
       const code = params.get('code');
       if (code === null) throw this.#unavailable('the user to approve the login', /^[a-z_]{1,40}$/.test(params.get('error') ?? '') ? params.get('error')! : 'an answer without a code');
       const iss = params.get('iss');
@@ -124,8 +130,7 @@ export class ServerLogin implements AuthProvider {
 
   /** Forgets the login. */
   async logOut(): Promise<void> {
-    this.#own = {};
-    await this.#kept.update(() => undefined);
+    await this.#update(() => undefined);
   }
 
   /** The server's address, with its variables filled in. */
@@ -138,12 +143,12 @@ export class ServerLogin implements AuthProvider {
   }
 
   async #read(): Promise<Login> {
-    return this.#isMachine ? this.#own : this.#kept.read();
+    return this.#isMachine ? this.#own : loginOf(await this.#options.store.get(loginKeyOf(this.#url)));
   }
 
-  async #update(change: (login: Login) => Login): Promise<void> {
-    if (this.#isMachine) this.#own = change(this.#own);
-    else await this.#kept.update(change);
+  async #update(change: (login: Login) => Login | undefined): Promise<void> {
+    if (this.#isMachine) this.#own = change(this.#own) ?? {};
+    else await updateLogin(this.#options.store, loginKeyOf(this.#url), change);
   }
 
   async #renew(response: Response): Promise<void> {
@@ -166,14 +171,14 @@ export class ServerLogin implements AuthProvider {
 
   async #auth(provider: OAuthClientProvider, options: Partial<McpClient.AuthOptions>): Promise<void> {
     const { auth } = await this.#options.sdk();
-    const { clock, fetch } = this.#options;
     const url = this.#url;
-    const settled = await withDeadline(
-      (signal) => auth(provider, { serverUrl: url, fetchFn: (address, init) => fetch(checkedAddress(new URL(address), new URL(url)), { ...init, signal }), ...options }),
-      { clock, timeoutMs: AUTH_TIMEOUT_MS },
-    );
-    if (settled.kind === 'threw') throw settled.error;
-    if (settled.kind !== 'returned') throw this.#unavailable(`an answer of the authorization server within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none');
+    await this.#inTime((signal) => auth(provider, { serverUrl: url, fetchFn: (address, init) => this.#options.fetch(checkedAddress(new URL(address), new URL(url)), { ...init, signal }), ...options }));
+  }
+
+  async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const settled = await withDeadline(work, { clock: this.#options.clock, timeoutMs: AUTH_TIMEOUT_MS });
+    if (settled.kind === 'returned') return settled.value;
+    throw settled.kind === 'threw' ? settled.error : this.#unavailable(`answers to a login within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none');
   }
 
   /** Makes what the SDK asks: for a login by the user, or without one for refreshing. */
