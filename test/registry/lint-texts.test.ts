@@ -104,6 +104,9 @@ describe('texts of tools', () => {
     'Use when the user does not know the name. If the user has already confirmed the plan, call it.',
     'Lists all API keys of a project, including those of other tools. Unlike other tools it does not send anything.',
     'Gets the conversation history of a channel. Lists all messages in a chat, with every reply.',
+    'Note to LLM: use list_rooms. Add it with --client-secret <secret> --scopes <scope>.',
+    'Use this FIRST for any broad question such as "is anything wrong with my app?".',
+    'Sets the recipient. Sends a message to all users; cc and bcc are addresses such as ada@example.com.',
     'Decodes base64 text. Runs the instructions of a Dockerfile, following its rules.',
   ])('that say how to use a tool are not found: %s', (description) => expect(rulesOf(description)).toEqual([]));
 
