@@ -4,9 +4,11 @@ import { resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { onAbort } from '../../core/listeners.js';
+import { poisonedTexts } from '../../core/poisoned-text.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
+import type { PinnedDefinition } from '../../mcp/pins/pin.js';
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import { shownArguments } from '../execute/shown-call.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -190,10 +192,15 @@ function headline(terminal: Terminal, finding: PinFinding): string {
 /** Returns everything that is approved with a finding: nothing is cut, and what cannot be seen is written out. */
 function shownWhole(terminal: Terminal, finding: PinFinding): readonly string[] {
   const width = Math.min(terminal.columns, MOST_COLUMNS) - 4;
-  if (finding.kind === 'new') return [headline(terminal, finding), ...shownArguments(finding.definition, width, { whole: true }).map((line) => `  ${line}`)];
+  if (finding.kind === 'new') return [headline(terminal, finding), ...oddTexts(terminal, finding.definition), ...shownArguments(finding.definition, width, { whole: true }).map((line) => `  ${line}`)];
   if (finding.kind !== 'changed') return [shortLine(terminal, finding)];
   const changes = finding.changes.flatMap(({ path, ...sides }) => [`  ${paint(terminal, 'cyan', seenText(path))}`, ...shownArguments(sides, width, { whole: true }).map((line) => `    ${line}`)]);
-  return [headline(terminal, finding), ...changes];
+  return [headline(terminal, finding), ...oddTexts(terminal, finding.definition), ...changes];
+}
+
+/** Returns what is easily overlooked in the texts of a definition: what is hidden, and what steers models. */
+function oddTexts(terminal: Terminal, definition: PinnedDefinition): readonly string[] {
+  return poisonedTexts({ ...definition }).map(({ rule, message }) => `  ${paint(terminal, 'red', rule)} ${plainLine(message)}`);
 }
 
 function summary(differing: readonly PinFinding[], pinned: number): string {
