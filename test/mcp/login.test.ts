@@ -311,6 +311,25 @@ describe('a token', () => {
     expect(await Promise.all([call(one), call(two)])).toEqual(['ada', 'ada']);
   });
 
+  it('that another process has renewed since a request was sent is used, and not renewed once more', async () => {
+    const { authorization, server } = await servers();
+    const logins = newFolder();
+    const [one, two] = [discoveryOf(server.url, { logins }), discoveryOf(server.url, { logins })];
+    await one.login('tickets', { open: approve });
+    expect(await call(two)).toBe('ada');
+    authorization.expire();
+    let release: () => void = () => undefined;
+    let slow: Promise<unknown> = Promise.resolve();
+    await new Promise<void>((held) => {
+      server.late = { held, until: new Promise<void>((resolve) => (release = resolve)) };
+      slow = call(two);
+    });
+    expect(await call(one)).toBe('ada');
+    release();
+    expect(await slow).toBe('ada');
+    expect(authorization.asked('/token')).toHaveLength(2);
+  });
+
   it('is got over https only, but on this machine by a server on this machine', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { token_endpoint: 'http://login.example/token' };

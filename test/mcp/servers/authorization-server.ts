@@ -134,6 +134,8 @@ export class ProtectedServer {
   redirect: string | undefined;
   /** The scopes that it says it misses, other than those it does. */
   scopes: string | undefined;
+  /** Delays the next refusal of a token, until `until` resolves; `held` is called as soon as it waits. */
+  late: { readonly held: () => void; readonly until: Promise<unknown> } | undefined;
   url = '';
   readonly #authorization: AuthorizationServer;
   #server: Server | undefined;
@@ -164,6 +166,12 @@ export class ProtectedServer {
     const token = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
     const granted = this.#authorization.access.get(token);
     const challenge = (status: number, error: string, scope: string) => new Response(null, { status, headers: { 'www-authenticate': `Bearer error="${error}", scope="${Buffer.from(this.scopes ?? scope).toString('latin1')}", resource_metadata="${metadata}"` } });
+    if (granted === undefined && this.late !== undefined) {
+      const { held, until } = this.late;
+      this.late = undefined;
+      held();
+      await until;
+    }
     if (granted === undefined) return challenge(401, 'invalid_token', 'files:read');
     if (this.redirect !== undefined) return new Response(null, { status: 307, headers: { location: this.redirect } });
     const needed = body.includes('"name":"write"') ? 'files:write' : 'files:read';
