@@ -7,7 +7,7 @@ import { discover } from './servers/start.js';
 async function servers(options: McpDiscoveryOptions) {
   const authorization = await AuthorizationServer.start();
   const server = await ProtectedServer.start(authorization);
-  const discovery = discover({ mcpServers: { tickets: { url: server.url } } }, options);
+  const discovery = discover({ mcpServers: { tickets: { url: server.url, resources: true } } }, options);
   onTestFinished(async () => {
     await discovery.close();
     for (const each of [authorization, server]) each.close();
@@ -22,6 +22,7 @@ describe('headers of a principal', () => {
     for (const user of ['ada', 'eve', 'operator']) authorization.access.set(`token-of-${user}`, { client: 'x', user, scope: 'files:read files:write' });
     const as = async (principal?: string) => ((await discovery.callTool('tickets', 'read', {}, principal === undefined ? {} : { principal })) as { value: unknown }).value;
     expect(await Promise.all([as('ada'), as('eve'), as(), as('ada'), as('eve')])).toEqual(['ada', 'eve', 'operator', 'ada', 'eve']);
+    expect(await discovery.callTool('tickets', 'read_resource', { uri: 'note://mine' }, { principal: 'eve' })).toMatchObject({ value: 'eve' });
     expect(new Set(server.seen.filter(({ path }) => path === '/mcp').map((each) => each.headers.get('x-server')))).toEqual(new Set(['tickets']));
   });
 

@@ -125,7 +125,7 @@ export class AuthorizationServer {
   }
 }
 
-/** A server of the SDK behind a check of tokens: `read` needs the scope files:read, `write` files:write too. Both return the user of the token. */
+/** A server of the SDK behind a check of tokens: `read` needs the scope files:read, `write` files:write too. Both return the user of the token, as the resource note://mine does. */
 export class ProtectedServer {
   readonly seen: Seen[] = [];
   /** The authorization server that it names; another one when it has been taken over. */
@@ -179,6 +179,7 @@ export class ProtectedServer {
     const handler = createMcpHandler(() => {
       const server = new McpServer({ name: 'protected', version: '1' });
       for (const name of ['read', 'write']) server.registerTool(name, { description: 'Does it' }, () => ({ content: [{ type: 'text', text: granted.user }] }));
+      server.registerResource('note', 'note://mine', {}, () => ({ contents: [{ uri: 'note://mine', text: granted.user }] }));
       return server;
     });
     return handler.fetch(request);
