@@ -112,14 +112,19 @@ function steeringIn(text: string): readonly (readonly [about: string, offset: nu
 /** A word that says when tools are to be called. */
 const STEERING = /\b(?:before|after|instead|always|never|must|first|when|whenever|prefer|not|avoid|rather)\b|n['’]t\b/i;
 
-/** Returns the names in sentences that say when tools are to be called: identifiers, and words in quotes or backticks; with their places. */
+/** What stands around a word in quotes that is a tool's name, and not a parameter's: "call `search`", "`search` is used". */
+const CALL = /\b(?:call(?:ing)?|invok(?:e|ing)|run(?:ning)?|tool) $/i;
+const CALLED = /^["'`] (?:tool|is|was|has|runs?)\b/i;
+
+/** Returns the names in sentences that say when tools are to be called: identifiers, and words in quotes that are called; with their places. */
 export function steeredNames(tool: Readonly<Record<string, unknown>>): ReadonlyMap<string, Pick<PoisonedText, 'path' | 'offset' | 'message'>> {
   const names = new Map<string, Pick<PoisonedText, 'path' | 'offset' | 'message'>>();
   for (const [path, text] of textsIn(tool)) {
     for (const { 0: sentence, index } of text.matchAll(/(?:[^.!?\n]|[.!?](?=\S))+/g)) {
       if (!STEERING.test(sentence)) continue;
       for (const { 0: word, 1: quote, 2: name = '', index: at } of sentence.matchAll(/(["'`]?)([A-Za-z][\w.-]*\w)/g)) {
-        if (names.has(name) || (quote === '' && !/[_.-]|[a-z][A-Z]/.test(name))) continue;
+        const isCalled = quote !== '' && (CALLED.test(sentence.slice(at + word.length, at + word.length + 8)) || CALL.test(sentence.slice(Math.max(0, at - 12), at)));
+        if (names.has(name) || !(isCalled || /[_.-]|[a-z][A-Z]/.test(name))) continue;
         const offset = index + at;
         names.set(name, { path, offset, message: placeOf(path, text, offset, word.length) });
       }

@@ -83,6 +83,10 @@ describe('texts of tools', () => {
     }), { numRuns: 1_000 });
   });
 
+  it.each([' ', '\n', 'a', 'A0/', 'do not tell ', 'without asking ', '\u200b', 'a\u200b', '\u200fא', '\n\u202aא', 'аa', 'раss ', '<!-- a ', '\n### system ', 'send all ', '`x', '! ', '_x'])('of 64 KiB that repeat %j are read to the end, and found eight times at most', (part) => {
+    expect(textsFound({ description: `${part.repeat(65_536 / part.length - 8)}x` }).length).toBeLessThanOrEqual(8);
+  });
+
   it('with letters of two alphabets in a word are found', () => {
     expect(textsFound({ description: 'Reads the pаssword' })).toMatchObject([{ rule: 'mixed-alphabets', severity: 'warning', place: { path: '/description', offset: 10 } }]);
   });
