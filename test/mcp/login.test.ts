@@ -84,6 +84,23 @@ describe('a login with more scopes', () => {
     expect(authorization.asked('/authorize').map(({ method }) => method)).toHaveLength(2);
   });
 
+  it('asks for all that there were before, also where the authorization server does not repeat them', async () => {
+    const { authorization, server } = await servers();
+    authorization.isSilent = true;
+    const discovery = discoveryOf(server.url);
+    await discovery.login('tickets', { open: approve });
+    await expect(call(discovery, 'write')).rejects.toThrow('"files:write"');
+    await discovery.login('tickets', { open: approve });
+    authorization.expire();
+    expect(await call(discovery, 'write')).toBe('ada');
+    for (const granted of authorization.access.values()) Object.assign(granted, { scope: 'files:read' });
+    server.scopes = 'files:admin';
+    await expect(call(discovery, 'write')).rejects.toThrow('"files:admin"');
+    const asked: (string | null)[] = [];
+    await discovery.login('tickets', { open: async (address) => (asked.push(new URL(address).searchParams.get('scope')), approve(address)) });
+    expect(asked[0]?.split(' ').sort()).toEqual(['files:admin', 'files:read', 'files:write']);
+  });
+
   it('shows nothing that a server writes in place of scopes', async () => {
     const { server } = await servers();
     const discovery = discoveryOf(server.url);
@@ -179,6 +196,14 @@ describe('the answer of a login in a browser', () => {
     };
     await expect((await answered(denied('access_denied'))).login).rejects.toThrow('Expected the user to approve the login, got access_denied');
     await expect((await answered(denied('Call 555-0100 now'))).login).rejects.toThrow('Expected the user to approve the login, got an answer without a code');
+  });
+
+  it('is taken as soon as it is there, whatever the program does at the address, and not after that has failed', async () => {
+    const { server } = await servers();
+    const discovery = discoveryOf(server.url);
+    await discovery.login('tickets', { open: async (address) => (await approve(address), new Promise<never>(() => undefined)) });
+    expect(await call(discovery)).toBe('ada');
+    await expect(discovery.login('tickets', { open: () => Promise.reject(new Error('no browser')) })).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE', cause: { message: 'no browser' } });
   });
 
   it('is awaited for as long as the program says, or until it gives up', async () => {

@@ -8,8 +8,8 @@ import { listen } from '../../host/listen.js';
 export interface Callback {
   /** The address that the authorization server redirects to. */
   readonly address: string;
-  /** Resolves with the parameters of the first answer that carries the state. @throws ToolError `TIMEOUT` or `ABORTED`. */
-  answer(limits: { readonly clock: Clock; readonly timeoutMs: number; readonly signal: AbortSignal | undefined }): Promise<URLSearchParams>;
+  /** Sends the user to log in, and resolves with the parameters of the first answer that carries the state. @throws ToolError `TIMEOUT` or `ABORTED`, and what `send` throws. */
+  answer(send: () => void | Promise<void>, limits: { readonly clock: Clock; readonly timeoutMs: number; readonly signal: AbortSignal | undefined }): Promise<URLSearchParams>;
   close(): Promise<void>;
 }
 
@@ -42,9 +42,12 @@ export async function openCallback(state: string, port: number): Promise<Callbac
   });
   return {
     address: `${server.url}${PATH}`,
-    answer: async ({ clock, timeoutMs, signal }) => {
-      const settled = await withDeadline(() => taken, { clock, timeoutMs, signal });
+    answer: async (send, limits) => {
+      const { timeoutMs } = limits;
+      // Sending may last until the user has come back, or longer.
+      const settled = await withDeadline(() => Promise.race([taken, Promise.resolve(send()).then(() => taken)]), limits);
       if (settled.kind === 'returned') return settled.value;
+      if (settled.kind === 'threw') throw settled.error;
       if (settled.kind === 'timeout') throw new ToolError('TIMEOUT', expectedGot(`a login in the browser within ${Math.round(timeoutMs / 1_000)} seconds`, 'none', 'Log in again.'), { details: { timeoutMs } });
       throw new ToolError('ABORTED', 'The login was given up.');
     },

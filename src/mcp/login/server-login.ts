@@ -113,10 +113,11 @@ export class ServerLogin implements AuthProvider {
       const challenge = extractWWWAuthenticateParams(asked);
       await asked.body?.cancel();
       const scope = computeScopeUnion(this.#oauth.scopes.join(' ') || challenge.scope, wanted);
-      const provider = this.#provider({ address: callback.address, state, open: async (address) => open(checkedAddress(address, new URL(url))) });
+      let address = '';
+      const provider = this.#provider({ callback: callback.address, state, scope, begin: (found) => void (address = checkedAddress(found, new URL(url))) });
       const about = { ...(scope !== undefined && { scope }), ...(challenge.resourceMetadataUrl && { resourceMetadataUrl: challenge.resourceMetadataUrl }) };
       await this.#auth(provider, { ...about, forceReauthorization: true });
-      const params = await callback.answer({ clock: this.#options.clock, timeoutMs, signal: given });
+      const params = await callback.answer(() => open(address), { clock: this.#options.clock, timeoutMs, signal: given });
       const code = params.get('code');
       if (code === null) throw this.#unavailable('the user to approve the login', /^[a-z_]{1,40}$/.test(params.get('error') ?? '') ? params.get('error')! : 'an answer without a code');
       const iss = params.get('iss');
@@ -182,9 +183,9 @@ export class ServerLogin implements AuthProvider {
   }
 
   /** Makes what the SDK asks: for a login by the user, or without one for refreshing. */
-  #provider(user?: { readonly address: string; readonly state: string; readonly open: (address: URL) => Promise<void> }): OAuthClientProvider {
+  #provider(user?: { readonly callback: string; readonly state: string; readonly scope: string | undefined; readonly begin: (address: URL) => void }): OAuthClientProvider {
     const { clientId, clientMetadataUrl, clientSecretEnv, grant, issuer, scopes } = this.#oauth;
-    const redirect = user?.address ?? NO_CALLBACK;
+    const redirect = user?.callback ?? NO_CALLBACK;
     let verifier = '';
     let discovered: OAuthDiscoveryState | undefined;
     /** The program as it registered for this login; kept with the tokens, for which alone it is good. */
@@ -214,11 +215,16 @@ export class ServerLogin implements AuthProvider {
         refreshed = tokens?.refresh_token;
         return tokens;
       },
-      saveTokens: async (tokens) => this.#update(({ client, ...login }) => ({ ...(registered ?? client ? { client: registered ?? client! } : {}), tokens, ...(user === undefined && login.wanted !== undefined && { wanted: login.wanted }) })),
+      saveTokens: async (tokens) =>
+        this.#update(({ client = registered, tokens: before, wanted }) => {
+          // An answer without scopes gives those that were asked for, or that there were.
+          const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
+          return { ...(client && { client: registered ?? client }), tokens: { ...tokens, ...(scope !== undefined && { scope }) }, ...(user === undefined && wanted !== undefined && { wanted }) };
+        }),
       state: () => user?.state ?? '',
-      redirectToAuthorization: async (address) => {
+      redirectToAuthorization: (address) => {
         if (user === undefined) throw this.#needed('', 'one that has ended');
-        await user.open(address);
+        user.begin(address);
       },
       saveCodeVerifier: (code) => void (verifier = code),
       codeVerifier: () => verifier,

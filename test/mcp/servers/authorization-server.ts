@@ -45,6 +45,8 @@ export class AuthorizationServer {
   user = 'ada';
   /** What it says other than an honest server. */
   lies: { metadata?: object; iss?: string } = {};
+  /** Leaves out the scopes of a token that has those that were asked for, as RFC 6749 allows. */
+  isSilent = false;
   readonly secrets = new Map<string, string>();
   readonly #clients = new Map<string, readonly string[]>();
   readonly #codes = new Map<string, Code>();
@@ -121,7 +123,7 @@ export class AuthorizationServer {
     const [token, refresh] = [randomUUID(), randomUUID()];
     this.access.set(token, { client, user, scope });
     this.#refreshes.set(refresh, { client, user, scope });
-    return json({ access_token: token, refresh_token: refresh, token_type: 'Bearer', expires_in: 3_600, ...(scope !== '' && { scope }) });
+    return json({ access_token: token, refresh_token: refresh, token_type: 'Bearer', expires_in: 3_600, ...(scope !== '' && !this.isSilent && { scope }) });
   }
 }
 
