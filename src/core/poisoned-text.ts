@@ -112,7 +112,7 @@ function steeringIn(text: string): readonly (readonly [about: string, offset: nu
 /** A word that says when tools are to be called. */
 const STEERING = /\b(?:before|after|instead|always|never|must|first|when|whenever|prefer|not|avoid|rather)\b|n['’]t\b/i;
 
-/** What stands around a word in quotes that is a tool's name, and not a parameter's: "call `search`", "`search` is used". */
+/** The surroundings of a word in quotes that is the name of a tool, and not of a parameter: "call `search`", "`search` is used". */
 const CALL = /\b(?:call(?:ing)?|invok(?:e|ing)|run(?:ning)?|tool) $/i;
 const CALLED = /^["'`] (?:tool|is|was|has|runs?)\b/i;
 
