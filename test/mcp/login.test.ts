@@ -2,10 +2,12 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, statSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readMcpSettings, type McpDiscovery, type McpDiscoveryOptions } from '../../src/mcp.js';
+import { z } from 'zod';
+import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
+import { createMcpServer, readMcpSettings, type McpDiscovery, type McpDiscoveryOptions } from '../../src/mcp.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
-import { discover } from './servers/start.js';
+import { discover, NetworkServer } from './servers/start.js';
 
 async function servers() {
   const authorization = await AuthorizationServer.start();
@@ -68,6 +70,40 @@ describe('a server that wants a login', () => {
     }
     expect(authorization.asked('/token').map(({ body }) => new URLSearchParams(body).get('grant_type'))).toEqual(['authorization_code', 'refresh_token', 'refresh_token']);
     expect(authorization.asked('/register')).toHaveLength(1);
+  });
+});
+
+describe('a login at other kinds of servers', () => {
+  it('is one at the server of this package, whose tools are told the principal', async () => {
+    const authorization = await AuthorizationServer.start();
+    const registry = new ToolMetadataRegistry();
+    registry.register(defineTool({ name: 'whoami', description: 'Says who calls', accessMode: 'readonly', dangerLevel: 'safe', executionCategory: 'compute', inputSchema: z.object({}), execute: (_, { principal }) => principal ?? 'nobody' }));
+    const verify = (token: string) => {
+      const granted = authorization.access.get(token);
+      return Promise.resolve(granted && { principal: granted.user, scopes: granted.scope.split(' ') });
+    };
+    const server = createMcpServer(registry, { verify, resource: { authorizationServers: [authorization.origin], scopes: ['tools:use'] } });
+    onTestFinished(() => (authorization.close(), server.close()));
+    const discovery = discoveryOf((await server.serveHttp({ port: 0 })).url);
+    await discovery.login('tickets', { open: approve });
+    expect(await call(discovery, 'whoami')).toBe('ada');
+    expect([...authorization.access.values()]).toMatchObject([{ scope: 'tools:use' }]);
+    authorization.expire();
+    expect(await call(discovery, 'whoami')).toBe('ada');
+  });
+
+  it('is one at a server that speaks SSE', async () => {
+    const { authorization, server } = await servers();
+    const behind = await NetworkServer.start('sse');
+    server.forwards = new URL(behind.url).origin;
+    const discovery = discoveryOf(server.url.replace('/mcp', '/sse'), {}, { transport: 'sse' });
+    await discovery.refresh();
+    expect(discovery.findings()).toMatchObject([{ message: expect.stringContaining('Run `tooldex mcp login tickets`') }]);
+    await discovery.login('tickets', { open: approve });
+    const echo = async () => ((await discovery.callTool('tickets', 'echo', { message: 'hi' }, {})) as { value: unknown }).value;
+    expect(await echo()).toBe('Echo: hi');
+    authorization.expire();
+    expect(await echo()).toBe('Echo: hi');
   });
 });
 

@@ -26,6 +26,15 @@ describe('headers of a principal', () => {
     expect(new Set(server.seen.filter(({ path }) => path === '/mcp').map((each) => each.headers.get('x-server')))).toEqual(new Set(['tickets']));
   });
 
+  it('do not go where a server redirects to', async () => {
+    const { authorization, server, discovery } = await servers({ headers: (_, principal = 'operator') => ({ authorization: `Bearer token-of-${principal}`, 'x-api-key': 'secret' }) });
+    for (const user of ['ada', 'operator']) authorization.access.set(`token-of-${user}`, { client: 'x', user, scope: 'files:read' });
+    await discovery.refresh();
+    server.redirect = `${authorization.origin}/mcp`;
+    await expect(discovery.callTool('tickets', 'read', {}, { principal: 'ada' })).rejects.toThrow();
+    expect(authorization.seen).toEqual([]);
+  });
+
   it('that cannot be had end the call, which is not made with those of others', async () => {
     const headers = (_: string, principal: string | undefined) => {
       if (principal === 'eve') throw new Error('no token sk-live-1234567890abcdef');

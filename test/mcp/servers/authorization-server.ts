@@ -138,6 +138,8 @@ export class ProtectedServer {
   scopes: string | undefined;
   /** Delays the next refusal of a token, until `until` resolves; `held` is called as soon as it waits. */
   late: { readonly held: () => void; readonly until: Promise<unknown> } | undefined;
+  /** Passes what has a token on to a server there, in place of answering it. */
+  forwards: string | undefined;
   url = '';
   readonly #authorization: AuthorizationServer;
   #server: Server | undefined;
@@ -162,9 +164,10 @@ export class ProtectedServer {
 
   async #answer(request: Request, body: string): Promise<Response> {
     const { pathname, origin } = new URL(request.url);
-    const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
+    const metadata = `${origin}/.well-known/oauth-protected-resource${this.forwards === undefined ? '/mcp' : '/sse'}`;
     if (pathname === '/.well-known/oauth-protected-resource/mcp') return json({ resource: this.url, authorization_servers: [this.names] });
-    if (pathname !== '/mcp') return refused('not_found', 404);
+    if (pathname === '/.well-known/oauth-protected-resource/sse') return json({ resource: this.url.replace('/mcp', '/sse'), authorization_servers: [this.names] });
+    if (pathname !== '/mcp' && this.forwards === undefined) return refused('not_found', 404);
     const token = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
     const granted = this.#authorization.access.get(token);
     const challenge = (status: number, error: string, scope: string) => new Response(null, { status, headers: { 'www-authenticate': `Bearer error="${error}", scope="${Buffer.from(this.scopes ?? scope).toString('latin1')}", resource_metadata="${metadata}"` } });
@@ -175,6 +178,10 @@ export class ProtectedServer {
       await until;
     }
     if (granted === undefined) return challenge(401, 'invalid_token', 'files:read');
+    if (this.forwards !== undefined) {
+      const { pathname: path, search } = new URL(request.url);
+      return fetch(`${this.forwards}${path}${search}`, { method: request.method, headers: { accept: request.headers.get('accept') ?? '*/*', 'content-type': 'application/json' }, ...(body !== '' && { body }) });
+    }
     if (this.redirect !== undefined) return new Response(null, { status: 307, headers: { location: this.redirect } });
     const needed = body.includes('"name":"write"') ? 'files:write' : 'files:read';
     if (!granted.scope.split(' ').includes(needed)) return challenge(403, 'insufficient_scope', needed);
