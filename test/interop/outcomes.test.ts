@@ -130,8 +130,9 @@ const TABLE = [
   ['Anthropic', inAnthropic, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
   ['Gemini', inGemini, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
   ['an MCP client that can ask', inMcp(true), 'result', 'result', 'error', 'error', 'error', 'waiting', 'error', 'waiting'],
-  ['an MCP client that cannot ask', inMcp(false), 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
+  ['an MCP client that cannot ask', inMcp(false), 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error and advice'],
 ] as const;
+const ADVICE = ' This client cannot ask the user. The operator of this server can allow such calls: --yes medium of tooldex mcp serve, or a rule of the policy.';
 const OUTCOMES = ['ok', 'halt', 'lost', 'error', 'denied', 'ask_user', 'manual', 'approval_required'] as const;
 
 describe.each(TABLE)('%s', (_, show, ...expected) => {
@@ -141,7 +142,7 @@ describe.each(TABLE)('%s', (_, show, ...expected) => {
     const setup = setUp();
     const { text } = readOutcome(await setup.executor.execute({ id: 'c0', name }));
     const shown = await show(setup, name);
-    expect(shown).toEqual(as === 'waiting' ? { as } : { as, text });
+    expect(shown).toEqual(as === 'waiting' ? { as } : as === 'error and advice' ? { as: 'error', text: text + ADVICE } : { as, text });
     expect(text).not.toContain('secret-rule');
   });
 });

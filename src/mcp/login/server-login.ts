@@ -30,6 +30,7 @@ export interface LogInOptions {
   readonly open: (address: string) => void | Promise<void>;
   /** The milliseconds that the user has. @default 300,000 */
   readonly timeoutMs?: number;
+  /** Ends the wait for the user. @default none: only the time ends it */
   readonly signal?: AbortSignal;
 }
 

@@ -31,9 +31,9 @@ export interface McpOAuthSettings {
   readonly grant: 'authorization_code' | 'client_credentials';
   /** The name of this program at the authorization server. @default it registers itself */
   readonly clientId?: string;
-  /** The variable of the environment that holds the program's secret. */
+  /** The variable of the environment that holds the program's secret. @default the program has none */
   readonly clientSecretEnv?: string;
-  /** The address of a document that describes this program, for authorization servers that read it. */
+  /** The address of a document that describes this program, for authorization servers that read it. @default none */
   readonly clientMetadataUrl?: string;
   /** The only authorization server that is used. @default the one that the server names at the login */
   readonly issuer?: string;
