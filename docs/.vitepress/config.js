@@ -79,6 +79,15 @@ function linksAsOnGitHub(md) {
   });
 }
 
+/** Shows code between backticks as it is written: Vue would evaluate the braces of `${{ secrets.NAME }}`. */
+function codeAsWritten(md) {
+  const render = md.renderer.rules.code_inline;
+  md.renderer.rules.code_inline = (tokens, at, ...rest) => {
+    tokens[at].attrSet('v-pre', '');
+    return render(tokens, at, ...rest);
+  };
+}
+
 /** Appends the list of records to their page; on GitHub the folder itself shows it. */
 const listOfDecisions = {
   name: 'list-of-decisions',
@@ -100,7 +109,7 @@ export default defineConfig({
   ignoreDeadLinks: true,
   vite: { plugins: [listOfDecisions] },
   head: [['link', { rel: 'icon', href: 'data:,' }]],
-  markdown: { anchor: { slugify }, config: linksAsOnGitHub, theme: { light: 'github-light', dark: 'github-dark' } },
+  markdown: { anchor: { slugify }, config: (md) => void [linksAsOnGitHub, codeAsWritten].forEach((change) => change(md)), theme: { light: 'github-light', dark: 'github-dark' } },
   themeConfig: {
     // A guide before the names that it explains, unless a name is what was typed.
     search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: (id) => (id.startsWith('/reference/') ? 0.5 : /^\/(decisions\/|architecture)/.test(id) ? 0.2 : 1) } } } },
