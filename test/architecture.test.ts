@@ -16,10 +16,11 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/selection', 'src/safety', 'src/providers'],
   ['src/execution', 'src/capability', 'src/interop'],
   ['src/mcp', 'src/chat', 'src/http', 'src/load', 'src/testing', 'tools'],
+  ['src/audit'],
   ['src/cli'],
 ];
 /** The sizes of src. Whoever raises one says why in the message of the commit; lowering one is always welcome. */
-const BUDGETS = { lines: 44_280, files: 310, medianLines: 130, smallFilesOfOneImporter: 15, names: 370, namesOfTheRoot: 107 };
+const BUDGETS = { lines: 47_780, files: 335, medianLines: 130, smallFilesOfOneImporter: 15, names: 370, namesOfTheRoot: 107 };
 const LONGEST = 400;
 const MOST_FILES = 20;
 
