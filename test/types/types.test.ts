@@ -27,6 +27,23 @@ describe.concurrent('the published types', () => {
   }
 });
 
+// Jest with ts-jest and older CommonJS projects find types by folders and `typesVersions`, not by `exports`.
+describe.concurrent('a CommonJS project that resolves modules as node10 did', () => {
+  const project = new Consumer();
+  afterAll(() => project.remove());
+  const { exports } = JSON.parse(readFileSync(join(CASES, '../../package.json'), 'utf8')) as { readonly exports: Readonly<Record<string, unknown>> };
+  const names = Object.keys(exports).filter((name) => name !== './package.json').map((name) => name.replace('.', 'tooldex'));
+  const imports = names.map((name, index) => `import * as entry${index} from '${name}';\nvoid entry${index};`);
+  // One declaration of each class: what one entry makes, another takes.
+  const use = "import { ToolMetadataRegistry } from 'tooldex';\nimport { toOpenAITools } from 'tooldex/interop';\nvoid toOpenAITools(new ToolMetadataRegistry());";
+  writeFileSync(project.path('entries.ts'), [...imports, use].join('\n'));
+  writeFileSync(project.path('tsconfig.json'), JSON.stringify({ compilerOptions: { target: 'ES2022', module: 'commonjs', moduleResolution: 'node10', resolveJsonModule: true, strict: true, skipLibCheck: true, noEmit: true, types: ['node'] }, files: ['entries.ts'] }));
+
+  it.each(['TypeScript 5.4', 'TypeScript 5.9'] as const)('finds the types of every entry with %s', async (compiler) => {
+    expect((await compile(compiler, project.folder)).output).toBe('');
+  });
+});
+
 describe('a library that exports what our functions return', () => {
   const library = new Consumer('hono');
   afterAll(() => library.remove());
