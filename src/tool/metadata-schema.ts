@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { LIMITS } from '../core/limits.js';
 import { once } from '../core/options.js';
@@ -73,7 +74,7 @@ export const optionKinds = once(() => ({
   amount: z.number().min(0),
   bytes: z.int().min(1_024),
   object: plainObject(),
-  priority: z.enum(Priority),
+  priority: z.union([z.enum(Priority), z.enum(PRIORITY_NAMES).transform((name) => PRIORITY_NAMES.indexOf(name) as Priority)], { error: `one of ${PRIORITY_NAMES.map((name) => JSON.stringify(name)).join(', ')}, or their numbers 0 to 3` }),
   accessMode: z.enum(AccessMode),
   dangerLevel: z.enum(DangerLevel),
   executionCategory: z.enum(ExecutionCategory),

@@ -123,7 +123,7 @@ function separate(options: unknown, functions: readonly string[]): Separated {
   return { plain, references, issues };
 }
 
-/** The names that other libraries have for an option. */
+/** The names that other libraries have for an option, in lower case and without underscores. */
 const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['parameters', 'inputSchema'],
   ['schema', 'inputSchema'],
@@ -133,12 +133,18 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['func', 'execute'],
   ['timeout', 'timeoutMs'],
   ['tags', 'keywords'],
+  ['cache', 'cacheTtlMs'],
+  ...['requiresapproval', 'needsapproval', 'requireapproval', 'approval', 'confirm', 'requiresconfirmation', 'needsconfirmation'].map((name) => [name, 'requiresConsent'] as const),
+  ['readonly', "accessMode: 'readonly'"],
+  ['parallel', 'allowParallel'],
 ]);
 
 function hintFor(key: string, functions: readonly string[]): string {
   const options = [...Object.keys(metadataSchema().shape), ...SCHEMA_OPTIONS, ...functions];
-  const known = KNOWN_AS.get(key) ?? options.find((option) => option.toLowerCase() === key.replaceAll('_', '').toLowerCase()) ?? suggestNames(key, options)[0];
-  return known !== undefined && options.includes(known) ? `. Did you mean ${JSON.stringify(known)}?` : '';
+  const letters = key.replaceAll('_', '').toLowerCase();
+  const known = KNOWN_AS.get(letters) ?? options.find((option) => option.toLowerCase() === letters) ?? suggestNames(key, options)[0];
+  if (known === undefined || !options.includes(known.split(':', 1)[0]!)) return '';
+  return `. Did you mean ${known.includes(':') ? known : JSON.stringify(known)}?`;
 }
 
 /** The keys of an object that may be a hostile proxy. */
@@ -196,5 +202,5 @@ function hintForValue(option: keyof ToolOptions, value: string): string {
     return /[A-Za-z0-9]/.test(name) && name.length <= 128 ? ` Did you mean ${JSON.stringify(name)}?` : '';
   }
   const meant = option === 'priority' ? suggestValue(value, PRIORITY_NAMES) : undefined;
-  return meant === undefined ? '' : ` Use Priority.${meant.toUpperCase()}.`;
+  return meant === undefined ? '' : ` Did you mean ${JSON.stringify(meant)}?`;
 }

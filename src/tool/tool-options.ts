@@ -64,7 +64,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly aliases?: readonly string[];
 
   /** The eagerness with which the tool is offered to a model. @default Priority.MEDIUM */
-  readonly priority?: Priority;
+  readonly priority?: Priority | Lowercase<keyof typeof Priority>;
   /** The effect that a call may have; inferred from `sideEffects` when missing, otherwise `mixed`. */
   readonly accessMode?: AccessMode;
   /**

@@ -269,6 +269,7 @@ describe('tooldex chat with a user', () => {
     const cases: readonly (readonly [JsonSchema, string | undefined])[] = [
       [{ type: 'object', additionalProperties: false }, 'my.tool {}'],
       [{ type: 'object', required: ['text', 'kind', 'n'], properties: { text: { type: 'string' }, kind: { enum: ['b', 'a'] }, n: { type: 'integer', minimum: 5 }, other: { type: 'string' } } }, 'my.tool {"text":"text","kind":"b","n":5}'],
+      [{ type: 'object', required: ['n', 'debt'], properties: { n: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }, debt: { type: 'number', maximum: 0 } } }, 'my.tool {"n":1,"debt":0}'],
       [{ type: 'object', required: ['code'], properties: { code: { type: 'string', pattern: '^[0-9]{5}$' } } }, undefined],
       [{ type: 'object', required: ['code'], properties: { code: { type: 'string', pattern: '^[0-9]{5}$', examples: ['12345'] } } }, 'my.tool {"code":"12345"}'],
     ];

@@ -119,6 +119,7 @@ defineTool({
 defineTool({ ...answered, inputSchema: Place, priority: 1, accessMode: 'readonly', dangerLevel: 'safe', executionCategory: 'network', costTier: 'medium', sideEffects: 'none' });
 // @ts-expect-error "read" is no access mode
 defineTool({ ...answered, inputSchema: Place, accessMode: 'read' });
+defineTool({ ...answered, inputSchema: Place, priority: 'high' });
 // @ts-expect-error 4 is no priority
 defineTool({ ...answered, inputSchema: Place, priority: 4 });
 // @ts-expect-error "cheap" is no cost tier
