@@ -85,7 +85,7 @@ async function inOutput(output: ToolOutput, change: Change): Promise<ToolOutput>
 
 /** Returns a text part that refers to the store: any service reads it as text, should it ever be sent as it is. */
 async function stored(part: unknown, blobs: BlobStore, signal: AbortSignal | undefined): Promise<unknown> {
-  if (!isPlainObject(part) || isDeeper(part, DEEPEST_PART)) return part;
+  if (!isPlainObject(part) || !MEDIA_TYPES.has(part['type']) || isDeeper(part, DEEPEST_PART)) return part;
   const field = typeof part['data'] === 'string' ? 'data' : 'image';
   const { [field]: data, mediaType } = part;
   if (typeof data !== 'string' || data.length <= KEPT_INLINE) return part;
@@ -111,16 +111,22 @@ async function filled(part: unknown, blobs: BlobStore | undefined, signal: Abort
     if (isToolError(error, 'STATE_UNAVAILABLE')) throw error;
     throw new ToolError('STATE_UNAVAILABLE', expectedGot('the content of a message from the blob store', publicMessage(error), 'Go on when the store can be read.'), { cause: error });
   }
-  if (bytes === undefined) return Object.freeze({ type: 'text', text: words(reference, 'no longer stored') });
+  if (bytes?.length !== reference.size) return Object.freeze({ type: 'text', text: words(reference, 'no longer stored') });
   return Object.freeze({ ...reference.part, [reference.field]: base64Of(bytes) });
 }
 
 function referenceIn(part: unknown): Reference | undefined {
   const options = isPlainObject(part) && part['type'] === 'text' ? part['providerOptions'] : undefined;
   const reference = isPlainObject(options) ? options['tooldex'] : undefined;
-  if (!isPlainObject(reference) || !DIGEST.test(String(reference['blob'])) || !isPlainObject(reference['part'])) return undefined;
-  return typeof reference['size'] === 'number' && (reference['field'] === 'data' || reference['field'] === 'image') ? (reference as unknown as Reference) : undefined;
+  if (!isPlainObject(reference) || typeof reference['blob'] !== 'string' || !DIGEST.test(reference['blob']) || !isPlainObject(reference['part'])) return undefined;
+  const { size, field, part: rest } = reference;
+  // Users may write such options into their messages: they may name a media part and nothing else.
+  const isMedia = (field === 'data' || field === 'image') && rest[field] === '' && MEDIA_TYPES.has(rest['type']);
+  return isMedia && Number.isSafeInteger(size) ? (reference as unknown as Reference) : undefined;
 }
+
+/** The types of parts with bytes, in messages and in results. */
+const MEDIA_TYPES: ReadonlySet<unknown> = new Set(['file', 'image', 'file-data', 'image-data', 'media', 'audio']);
 
 function words({ mediaType, size, part: { filename } }: Reference, fate: string): string {
   const kind = mediaType === undefined ? 'image' : `${/^(?:image|audio)(?=\/)/.exec(mediaType)?.[0] ?? 'file'} ${typeof filename === 'string' ? `${filename}, ` : ''}${mediaType}`;

@@ -46,8 +46,7 @@ export type Encode = (value: unknown, content: readonly ContentPart[]) => ToolOu
 
 /** Returns what the model reads of a tool's result. An encoder of the caller may throw anything: models do not read its message. */
 export function encodeOutcome(outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, encode: Encode): ToolOutput | Unshown {
-  const { toolName, value, maxResultBytes } = outcome;
-  const content = outcome.status === 'ok' ? (outcome.content ?? []) : [];
+  const { toolName, value, maxResultBytes, content = [] } = outcome;
   try {
     const encoded = encode !== encodeValue ? encode(value, content) : content.length === 0 ? encodeWithin(value, maxResultBytes) : encodeContent(outcome);
     const output = cloneMessage(encoded, 'the output of encode', 'INVALID_RESULT');

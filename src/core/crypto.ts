@@ -56,8 +56,13 @@ export function environment(): Readonly<Record<string, string | undefined>> {
   return nodeProcess()?.env ?? {};
 }
 
+/** Node's own base64, more than 20 times as fast as `atob` and `btoa`, where there is one. */
+const nodeBuffer = () => (globalThis as { readonly Buffer?: unknown }).Buffer as { from(data: ArrayBufferLike, offset: number, length: number): { toString(form: 'base64'): string }; from(text: string, form: 'base64'): Uint8Array } | undefined;
+
 /** Returns bytes as base64. */
 export function base64Of(bytes: Uint8Array): string {
+  const fast = nodeBuffer();
+  if (fast !== undefined) return fast.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   let text = '';
   // A call takes no more arguments than the stack holds.
   for (let start = 0; start < bytes.length; start += PIECE) text += String.fromCharCode(...bytes.subarray(start, start + PIECE));
@@ -66,7 +71,16 @@ export function base64Of(bytes: Uint8Array): string {
 
 const PIECE = 8_192;
 
-/** Returns the bytes of base64. @throws DOMException for what is no base64. */
+/** Returns the number of bytes of base64 as model services take it: padded, and without spaces; `undefined` for any other text. */
+export function base64Size(text: string): number | undefined {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  if (text.length % 4 !== 0 || /[^A-Za-z0-9+/]/.test(padding === 0 ? text : text.slice(0, -padding))) return undefined;
+  return (text.length / 4) * 3 - padding;
+}
+
+/** Returns the bytes of base64. @throws TypeError for what is not base64. */
 export function bytesOf(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  if (base64Size(base64) === undefined) throw new TypeError('base64 with its padding');
+  const fast = nodeBuffer();
+  return fast === undefined ? Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)) : new Uint8Array(fast.from(base64, 'base64'));
 }

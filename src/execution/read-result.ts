@@ -7,7 +7,7 @@ import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
 import { plainValue, unshownText } from '../safety/read-outcome.js';
 import { boundInput } from '../tool/bound-input.js';
-import { contentIn } from '../tool/content.js';
+import { contentIn, type ContentPart } from '../tool/content.js';
 import { standardIssues } from '../tool/input-issues.js';
 import { isToolResult } from '../tool/outcome.js';
 import { questionFields, type Question } from '../tool/question.js';
@@ -34,14 +34,12 @@ const MOST_ISSUES = 20;
  * @throws ToolError `INVALID_RESULT` for a result of another copy of the helpers that does not hold what they promise.
  */
 export async function readResult(entry: ToolEntry, returned: unknown, ask: (question: Question) => PendingQuestion): Promise<OutcomeBody> {
-  if (!isToolResult(returned)) return readAnswer(entry, returned);
+  if (!isToolResult(returned)) return checkAnswer(entry, returned);
   const result = returned as unknown as Readonly<Record<string, unknown>>;
   switch (result['status']) {
     case 'ok': {
-      const answer = await readAnswer(entry, result['value']);
-      const content = result['content'] === undefined ? [] : contentIn(result['content']);
-      if (content === undefined) throw malformed('content of texts, images, audio, files and links');
-      return answer.status === 'ok' && content.length > 0 ? { ...answer, content } : answer;
+      const answer = await checkAnswer(entry, result['value']);
+      return answer.status === 'ok' ? { ...answer, ...contentOf(result) } : answer;
     }
     case 'error': {
       const { details } = result;
@@ -53,20 +51,28 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
       if (!question.success) throw malformed('a question as text, and its options as askUser makes them');
       return { status: 'ask_user', ...(question.data as Question), pending: ask(question.data as Question) };
     }
-    case 'halt':
-      return readHalt(entry, textIn(result, 'reason'), result['value']);
+    case 'halt': {
+      const ended = await readHalt(entry, textIn(result, 'reason'), result['value']);
+      return ended.status === 'halt' ? { ...ended, ...contentOf(result) } : ended;
+    }
     default:
       throw malformed('a status of ok, error, ask_user or halt');
   }
 }
 
+function contentOf({ content: given }: Readonly<Record<string, unknown>>): { readonly content?: readonly ContentPart[] } {
+  const content = given === undefined ? [] : contentIn(given);
+  if (content === undefined) throw malformed('content of texts, images, audio, files and links');
+  return content.length > 0 ? { content } : {};
+}
+
 /** Reads the end of a run. One without a value promises none; one whose value is refused ends the run all the same. */
 async function readHalt(entry: ToolEntry, reason: string, value: unknown): Promise<OutcomeBody> {
-  const answer = value === undefined || value === null ? ({ status: 'ok', value: null } as const) : await readAnswer(entry, value);
+  const answer = value === undefined || value === null ? ({ status: 'ok', value: null } as const) : await checkAnswer(entry, value);
   return answer.status === 'ok' ? { status: 'halt', reason, value: answer.value } : { ...answer, haltReason: reason };
 }
 
-async function readAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<Failure | Extract<OutcomeBody, { status: 'ok' }>> {
+async function checkAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<Failure | Extract<OutcomeBody, { status: 'ok' }>> {
   const given = returned === undefined ? null : returned;
   let value: unknown = given;
   const standard = outputSchema !== undefined && isStandardSchema(outputSchema) ? outputSchema['~standard'] : undefined;

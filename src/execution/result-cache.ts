@@ -9,7 +9,9 @@ import { contentIn } from '../tool/content.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
+import { jsonSchemaOf } from '../tool/tool-schema.js';
 import type { ExecutorFrame } from './executor-options.js';
+import { answerIssues } from './read-result.js';
 
 /** The part of an answer that is kept: its value, and what belongs to it. */
 export type KeptAnswer = Pick<Extract<OutcomeBody, { status: 'ok' }>, 'value' | 'content'>;
@@ -64,8 +66,8 @@ export class ResultCache {
   /**
    * Returns the kept answer, or the work's; `work` runs at most once among equal calls at the same time.
    *
-   * @param aroundId the id of the functions around the work, which have a say in the answer: only with the same ones it is found
-   * again. Other processes cannot tell theirs apart, so that such answers stay in this one.
+   * @param aroundId the id of the functions around the work, which may change the answer: it is found again with the same
+   * functions only. Other processes cannot compare theirs, so such answers stay in this process.
    */
   async answer<T>(entry: ToolEntry, input: Json, frame: Json, aroundId: number, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly answer: KeptAnswer } | { readonly hit: false; readonly result: T }> {
     const digest = digestOf([entry.name, entry.digest, input, frame]);
@@ -73,7 +75,7 @@ export class ResultCache {
     const stamp = await this.#generations.stamp(scopesOf(entry));
     const sharedKey = aroundId === 0 ? this.#sharedKey(entry, digest) : undefined;
     const own = this.#find(key, stamp);
-    const kept = own ?? (await this.#findShared(sharedKey, stamp));
+    const kept = own ?? (await this.#findShared(sharedKey, stamp, entry));
     if (kept !== undefined) return { hit: true, answer: kept };
 
     const flight = `${key}:${stamp.own}/${stamp.shared}`;
@@ -90,7 +92,8 @@ export class ResultCache {
     this.#running.set(flight, promise);
     try {
       const worked = await promise;
-      if (worked.keep !== undefined) await this.#keep(key, sharedKey, stamp, entry, worked.keep);
+      // An answer that cannot be kept is an answer all the same.
+      if (worked.keep !== undefined) await this.#keep(key, sharedKey, stamp, entry, worked.keep).catch(() => undefined);
       return { hit: false, result: worked.result };
     } finally {
       this.#running.delete(flight);
@@ -131,6 +134,8 @@ export class ResultCache {
   }
 
   async #keep(key: string, sharedKey: string | undefined, stamp: Stamp, entry: ToolEntry, answer: KeptAnswer): Promise<void> {
+    // The JSON of more content than this may be longer than any text can be.
+    if ((answer.content ?? []).some((part) => 'data' in part && part.data!.length > LARGEST)) return;
     const json = plainCopy(answer);
     if (json === undefined) return;
     const text = JSON.stringify(json);
@@ -157,7 +162,7 @@ export class ResultCache {
     this.#size -= kept.size;
   }
 
-  async #findShared(key: string | undefined, stamp: Stamp): Promise<KeptAnswer | undefined> {
+  async #findShared(key: string | undefined, stamp: Stamp, { outputSchema }: ToolEntry): Promise<KeptAnswer | undefined> {
     const { store } = this.#frame;
     if (store === undefined || key === undefined || stamp.shared === undefined) return undefined;
     try {
@@ -165,6 +170,8 @@ export class ResultCache {
       const shared = text === undefined ? undefined : (JSON.parse(text) as { readonly stamp: string; readonly answer: { readonly value: Json; readonly content?: Json } });
       if (shared?.stamp !== stamp.shared || shared.answer.value === undefined) return undefined;
       const { value, content } = shared.answer;
+      // The text of a store is not an answer of the tool until it is checked as one.
+      if (outputSchema !== undefined && answerIssues(jsonSchemaOf(outputSchema, 'output'), value).length > 0) return undefined;
       if (content === undefined) return cloneFrozen({ value });
       const parts = contentIn(content);
       return parts && Object.freeze({ value: cloneFrozen(value), content: parts });

@@ -142,8 +142,8 @@ export type ToolOutcome = OutcomeFacts &
     | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>>; readonly origin?: FailureOrigin; readonly value?: unknown; readonly haltReason?: string }
     /** The tool wants to know something; the answer is its result. */
     | ({ readonly status: 'ask_user'; readonly pending: PendingQuestion } & Question)
-    /** The run should end here; `value` is the call's result. */
-    | { readonly status: 'halt'; readonly reason: string; readonly value: unknown }
+    /** The run should end here; `value` is the call's result, with `content` as that of `ok`. */
+    | { readonly status: 'halt'; readonly reason: string; readonly value: unknown; readonly content?: readonly ContentPart[] }
     /** A user or another program answers. */
     | { readonly status: 'manual'; readonly pending: PendingManualCall }
     | { readonly status: 'denied'; readonly reason: string; readonly rule: string; readonly danger: DangerLevel }

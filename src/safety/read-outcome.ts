@@ -2,7 +2,7 @@ import type { ToolErrorCode } from '../core/errors.js';
 import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { withoutSecrets } from '../core/public-message.js';
 import { freezePlain } from '../tool/bound-input.js';
-import { describePart, isForModel, type ContentPart } from '../tool/content.js';
+import { describePart, isForModel, textOfFile, type ContentPart } from '../tool/content.js';
 import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 
@@ -17,7 +17,7 @@ export interface OutcomeReading {
   readonly text: string;
   /** The value of a result as JSON has it, whole; missing otherwise. */
   readonly data?: Json;
-  /** The parts that models read, in order: the texts, bounded as `text` is, and what is no text. */
+  /** The parts that models read, in order: those that are text or told in words, bounded together as `text` is, and what is no text. */
   readonly content: readonly ContentPart[];
   /** The same call may succeed later: something was busy or away, and the tool was not cut off while it worked. */
   readonly retryable: boolean;
@@ -47,9 +47,9 @@ export interface OutcomeReading {
 export function readOutcome(outcome: ToolOutcome): OutcomeReading {
   switch (outcome.status) {
     case 'ok':
-      return readResult(outcome, {});
+      return resultReading(outcome, {});
     case 'halt':
-      return readResult(outcome, { haltReason: outcome.reason });
+      return resultReading(outcome, { haltReason: outcome.reason });
     case 'error':
       return reading('error', boundText(errorText(outcome), outcome.maxResultBytes), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts), ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }) });
     case 'denied':
@@ -142,12 +142,12 @@ function unreadable(error: unknown): string {
   return error instanceof TypeError && /circular|cyclic/i.test(error.message) ? 'data that contains itself' : 'data that fails when it is read';
 }
 
-function readResult({ toolName, value, maxResultBytes = SHOWN_BYTES, ...rest }: Extract<ToolOutcome, { value: unknown; status: 'ok' | 'halt' }>, more: { readonly haltReason?: string }): OutcomeReading {
+function resultReading({ toolName, value, maxResultBytes = SHOWN_BYTES, content: given = [] }: Extract<ToolOutcome, { value: unknown; status: 'ok' | 'halt' }>, more: { readonly haltReason?: string }): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
-    const shown = ('content' in rest ? (rest.content ?? []) : []).filter(isForModel);
-    const isWorded = shown.some(({ type }) => type === 'text') || (data === null && shown.length > 0);
-    const content = boundTexts(isWorded ? shown : [{ type: 'text', text }, ...shown], maxResultBytes);
+    const shown = given.filter((part) => isForModel(part) && !isBlank(part));
+    const isWorded = shown.some(({ type }) => type === 'text') || (shown.length > 0 && (data === null || text.trim() === ''));
+    const content = boundParts(isWorded ? shown : [{ type: 'text', text }, ...shown], maxResultBytes);
     return reading('result', content.map(describePart).join('\n'), { data, content, ...more });
   } catch (error) {
     return reading('error', unshownText(toolName, (error as TypeError).message), { code: 'INVALID_RESULT', ...more });
@@ -157,14 +157,35 @@ function readResult({ toolName, value, maxResultBytes = SHOWN_BYTES, ...rest }: 
 /** Bytes of text that models read of a result: 64 KiB. */
 const SHOWN_BYTES = 65_536;
 
-function boundTexts(parts: readonly ContentPart[], maxBytes: number): readonly ContentPart[] {
+/** Bytes below which no part of a text is shown. */
+const LEAST_SHOWN = 128;
+
+/** Model services refuse requests with a blank text among other parts. */
+function isBlank(part: ContentPart): boolean {
+  return (part.type === 'text' || textOfFile(part) !== undefined) && describePart(part).trim() === '';
+}
+
+/**
+ * Returns the parts whose words together keep a bound, of the text that goes beyond it the two ends, and the number of parts that are left out.
+ *
+ * Images and the like come first: a long text beside a screenshot must not push it out.
+ */
+function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly ContentPart[] {
+  const shown = new Map<number, ContentPart>();
   let left = maxBytes;
-  return Object.freeze(parts.map((part) => {
-    if (part.type !== 'text') return part;
-    const text = boundText(part.text, left);
-    left = Math.max(0, left - utf8.encode(text).length);
-    return Object.freeze({ ...part, text });
-  }));
+  for (const isText of [false, true]) {
+    for (const [at, part] of parts.entries()) {
+      if ((part.type === 'text' || part.type === 'resource_link' || textOfFile(part) !== undefined) !== isText) continue;
+      const words = describePart(part);
+      const size = utf8.encode('description' in part ? words + part.description : words).length;
+      if (size <= left) shown.set(at, part);
+      else if (isText && (left >= LEAST_SHOWN || left === maxBytes)) shown.set(at, Object.freeze({ type: 'text', text: boundText(words, left), ...(part.audience && { audience: part.audience }) }));
+      left = Math.max(0, left - size);
+    }
+  }
+  const list = parts.flatMap((_part, at) => shown.get(at) ?? []);
+  const omitted = parts.length - list.length;
+  return Object.freeze(omitted === 0 ? list : [...list, Object.freeze({ type: 'text' as const, text: `[… ${omitted} of ${parts.length} parts are not shown: ask for less at once …]` })]);
 }
 
 const utf8 = new TextEncoder();

@@ -6,16 +6,16 @@ import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, clock, milliseconds, once, wholeBetween, type FieldsOf } from '../core/options.js';
 
 /**
- * A place for bytes that are too large for messages, such as screenshots: chats and sessions keep the digest in their stead.
+ * A place for bytes that are too large for messages, such as screenshots: chats and sessions keep their digest instead.
  *
- * The same bytes have the same digest, and are kept once. What was neither put nor read for the life that a store gives may be
- * gone; a conversation that goes on without it tells the model so.
+ * Equal bytes have the same digest, and are stored once. Bytes that were neither put nor read for the lifetime that a store gives
+ * may be gone; a conversation that goes on without them tells the model so.
  */
 export interface BlobStore {
-  /** Keeps bytes, and begins their life again. @returns their SHA-256 as 64 hexadecimal digits. */
+  /** Stores bytes, and restarts their lifetime. @returns their SHA-256 as 64 hexadecimal digits. */
   put(bytes: Uint8Array): Promise<string>;
 
-  /** Returns the bytes of a digest, and begins their life again; `undefined` when they are not, or no longer, there. */
+  /** Returns the bytes of a digest, and restarts their lifetime; `undefined` if they are not there, or not any more. */
   get(digest: string): Promise<Uint8Array | undefined>;
 
   /** Removes the bytes of a digest. @returns true if they were there. */
@@ -25,24 +25,24 @@ export interface BlobStore {
 /** Milliseconds: a week. */
 export const USUAL_LIFE_MS = 7 * 24 * 3_600_000;
 
-/** Throws `INVALID_ARGUMENT` for what is no digest; names of files are made of nothing else. */
+/** Returns a digest as it is; file names are made of nothing else. @throws ToolError `INVALID_ARGUMENT` for any other value. */
 export function checkDigest(digest: unknown): string {
   if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) throw invalidArgument('a digest as 64 hexadecimal digits', digest);
   return digest;
 }
 
-/** Throws `INVALID_ARGUMENT` for what is no bytes. */
+/** Returns bytes as they are. @throws ToolError `INVALID_ARGUMENT` for any other value. */
 export function checkBytes(bytes: unknown): Uint8Array {
   if (!(bytes instanceof Uint8Array)) throw invalidArgument('bytes as a Uint8Array', bytes);
   return bytes;
 }
 
 interface MemoryBlobStoreOptions {
-  /** The life of bytes since they were last put or read, in milliseconds. @default a week */
+  /** The lifetime of bytes since they were last put or read, in milliseconds. @default a week */
   readonly ttlMs?: number;
   /** The bytes of all blobs together; the least recently used go first. @default 256 MiB */
   readonly maxBytes?: number;
-  /** The clock by which lives end. @default the time of this machine */
+  /** The clock by which lifetimes end. @default the time of this machine */
   readonly clock?: Clock;
 }
 

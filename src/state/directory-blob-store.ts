@@ -9,9 +9,9 @@ import { checkOptions, clock, milliseconds, once, text, type FieldsOf } from '..
 import { checkBytes, checkDigest, USUAL_LIFE_MS, type BlobStore } from './blob-store.js';
 
 interface DirectoryBlobStoreOptions {
-  /** The life of bytes since they were last put or read, in milliseconds. @default a week */
+  /** The lifetime of bytes since they were last put or read, in milliseconds. @default a week */
   readonly ttlMs?: number;
-  /** The clock by which lives end. @default the time of this machine */
+  /** The clock by which lifetimes end. @default the time of this machine */
   readonly clock?: Clock;
 }
 
@@ -19,7 +19,7 @@ const optionsSchema = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.
 
 /** The files of a store: blobs, and those that are being written. Others in the directory are left alone. */
 const OWN_FILE = /^(?:[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f-]{36}\.tmp)$/;
-/** Milliseconds between two searches for files whose life is over, at most. */
+/** The longest time between two searches for files whose lifetime is over, in milliseconds. */
 const SWEEP_MS = 3_600_000;
 
 /**
@@ -38,12 +38,14 @@ export class DirectoryBlobStore implements BlobStore {
     this.#options = checkOptions(optionsSchema, options, 'options of DirectoryBlobStore');
   }
 
-  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be written. */
-  async put(bytes: Uint8Array): Promise<string> {
-    const digest = sha256Of(checkBytes(bytes));
+  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be written, and when every user of the machine can write it. */
+  async put(given: Uint8Array): Promise<string> {
+    const bytes = checkBytes(given).slice(); // The caller may change them while they are written.
+    const digest = sha256Of(bytes);
     const beside = join(this.#directory, `.${digest}.${randomUUID()}.tmp`);
     try {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      if (process.platform !== 'win32' && ((await stat(this.#directory)).mode & 0o002) !== 0) throw Object.assign(new Error(), { code: 'one that every user can write' });
       await writeFile(beside, bytes, { flag: 'wx', flush: true, mode: 0o600 });
       await chmod(beside, 0o600); // The process may mask some of it.
       await this.#touch(beside);
@@ -87,7 +89,7 @@ export class DirectoryBlobStore implements BlobStore {
     return join(this.#directory, checkDigest(digest));
   }
 
-  /** The time of a file is when it was last used, by the store's clock. */
+  /** Sets the time of a file to the time of the store's clock: it tells when the file was last used. */
   async #touch(path: string): Promise<void> {
     const now = new Date(this.#options.clock.now());
     await utimes(path, now, now);
@@ -97,7 +99,7 @@ export class DirectoryBlobStore implements BlobStore {
     return this.#options.clock.now() - (await stat(path)).mtimeMs >= this.#options.ttlMs;
   }
 
-  /** Removes files whose life is over, and what a process that died left half written. */
+  /** Removes files whose lifetime is over, and those that a process left half written when it ended. */
   async #sweep(): Promise<void> {
     const { clock, ttlMs } = this.#options;
     const now = clock.now();
@@ -115,5 +117,5 @@ function isMissing(error: unknown): boolean {
 }
 
 function unavailable(done: string, cause: unknown): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', expectedGot(`a directory of blobs that can be ${done}`, (cause as NodeJS.ErrnoException).code ?? 'an error', 'See to the directory and its permissions.'), { cause });
+  return new ToolError('STATE_UNAVAILABLE', expectedGot(`a directory of blobs that can be ${done}`, (cause as NodeJS.ErrnoException).code ?? 'an error', 'Check the directory and its permissions.'), { cause });
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { base64Of, bytesOf } from '../core/crypto.js';
+import { base64Of, base64Size, bytesOf } from '../core/crypto.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 
-/** The readers of a part. Parts without one are for both. */
+/** A reader of a part. A part without an audience is for both. */
 export type Audience = 'user' | 'assistant';
 
 interface TextPart {
@@ -14,7 +14,8 @@ interface TextPart {
   readonly audience?: readonly Audience[];
 }
 
-interface MediaPart {
+/** An image, audio or a file, by its bytes or its address. */
+export interface MediaPart {
   readonly type: 'image' | 'audio' | 'file';
   /** The media type, such as `image/png`. */
   readonly mediaType: string;
@@ -45,6 +46,8 @@ type MediaOptions = Pick<MediaPart, 'audience' | 'name'>;
 
 /** Bytes of one image, audio or file: 32 MiB. */
 const MOST_BYTES = 32 * 2 ** 20;
+/** Bytes and characters of all parts of one result: 128 MiB. */
+const MOST_IN_ALL = 4 * MOST_BYTES;
 /** Parts of one result. */
 export const MOST_PARTS = 100;
 
@@ -54,12 +57,12 @@ const uri = () => z.string().max(8_192).refine((text) => URL.canParse(text), 'an
 const mediaType = () => z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,128}(?:\s*;.{0,256})?$/, { error: 'a media type such as image/png' });
 const size = () => z.int().min(0).optional();
 
-/** Returns a text beside a value; models read it in place of the value as JSON. */
+/** Returns a text beside a value; models read it in place of the value as JSON. A blank one is not shown to them. */
 export function text(text: string, options: Readers = {}): ContentPart {
   return checkedPart({ ...options, type: 'text', text });
 }
 
-/** Returns an image, from its bytes or its address. @throws ToolError `INVALID_ARGUMENT` for a source that is neither, for what is no media type, and for more than 32 MiB. */
+/** Returns an image, from its bytes or its address. @throws ToolError `INVALID_ARGUMENT` for a source that is neither, a media type of another kind, what is not base64, and more than 32 MiB. */
 export function image(source: Uint8Array | string | URL, mediaType: string, options: MediaOptions = {}): ContentPart {
   return media('image', source, mediaType, options);
 }
@@ -80,7 +83,7 @@ export function resourceLink(uri: string, options: Partial<Omit<LinkPart, 'type'
 }
 
 function nameIn(uri: unknown): string {
-  return String(uri).replace(/[?#].*$/, '').split('/').filter(Boolean).at(-1) ?? 'resource';
+  return String(uri).replace(/[?#].*$/, '').split('/').filter(Boolean).at(-1)?.slice(0, 1_024) ?? 'resource';
 }
 
 function media(type: MediaPart['type'], source: unknown, mediaType: string, options: MediaOptions): ContentPart {
@@ -91,25 +94,61 @@ function media(type: MediaPart['type'], source: unknown, mediaType: string, opti
   const url = source instanceof URL ? source.href : source;
   if (typeof url !== 'string') throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its address`, source);
   const inline = /^data:[^,]*;base64,/.exec(url);
-  return checkedPart(inline === null ? { ...options, type, mediaType, url } : { ...options, type, mediaType, ...sized(url.slice(inline[0].length)) });
+  if (inline === null) return checkedPart({ ...options, type, mediaType, url });
+  const data = url.slice(inline[0].length);
+  return checkedPart({ ...options, type, mediaType, data, size: base64Size(data) });
 }
 
-function checkedPart(part: object): ContentPart {
-  return cloneFrozen(checkOptions(PART, part, 'content')) as ContentPart;
+/** The parts that were checked: they are frozen, and are not looked through again. */
+const CHECKED = new WeakSet<object>();
+
+function checkedPart(given: unknown): ContentPart {
+  if (typeof given === 'object' && given !== null && CHECKED.has(given)) return given as ContentPart;
+  let copy: unknown;
+  try {
+    copy = cloneFrozen(given); // Read once: a getter may answer otherwise when it is asked again.
+  } catch {
+    // It is refused below.
+  }
+  if (!isPlainObject(copy)) throw invalidArgument('a part as an object of plain data', given, MADE_BY);
+  checkOptions(PART, copy, 'fields of a part of the content');
+  CHECKED.add(copy);
+  return copy as unknown as ContentPart;
 }
+
+const MADE_BY = 'Make the parts with text, image, audio, file or resourceLink.';
 
 const PART = once(() => z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string(), audience: audience() } satisfies FieldsOf<TextPart>),
   z
-    .strictObject({ type: z.enum(['image', 'audio', 'file']), mediaType: mediaType(), data: z.string().max(Math.ceil(MOST_BYTES / 3) * 4).optional(), url: uri().optional(), size: size(), name: words().optional(), audience: audience() } satisfies FieldsOf<MediaPart>)
-    .refine(({ data, url }) => (data === undefined) !== (url === undefined), 'either data or url'),
+    .strictObject({ type: z.enum(['image', 'audio', 'file']), mediaType: mediaType(), data: z.string().max(Math.ceil(MOST_BYTES / 3) * 4).refine((data) => base64Size(data) !== undefined, 'standard base64 with its padding').optional(), url: uri().optional(), size: size(), name: words().optional(), audience: audience() } satisfies FieldsOf<MediaPart>)
+    .refine(({ data, url }) => (data === undefined) !== (url === undefined), 'either data or url')
+    .refine(({ type, mediaType }) => type === 'file' || mediaType.toLowerCase().startsWith(`${type}/`), { path: ['mediaType'], error: 'a media type of the same kind as the part, such as image/png for an image' }),
   z.strictObject({ type: z.literal('resource_link'), uri: uri(), name: words(), description: z.string().optional(), mediaType: mediaType().optional(), size: size(), audience: audience() } satisfies FieldsOf<LinkPart>),
-]));
+], { error: 'a part as text, image, audio, file or resourceLink make it' }));
+
+/**
+ * Returns the content of a result, checked and frozen.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for what is not a list of at most 100 parts, for a part that no helper makes, and for more than 128 MiB in all.
+ */
+export function checkContent(given: unknown): readonly ContentPart[] {
+  if (!Array.isArray(given)) throw invalidArgument('content as a list of parts', given, MADE_BY);
+  const { length } = given;
+  if (length > MOST_PARTS) throw new ToolError('INVALID_ARGUMENT', expectedGot(`content of at most ${MOST_PARTS} parts`, String(length), 'Put some of them into one text or file.'));
+  const parts = Array.from({ length }, (_, at) => checkedPart((given as unknown[])[at]));
+  const total = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 'data' in part ? base64Size(part.data!)! : 0), 0);
+  if (total > MOST_IN_ALL) throw new ToolError('INVALID_ARGUMENT', expectedGot(`content of at most ${sizeText(MOST_IN_ALL)} in all`, sizeText(total), 'Put it where it can be fetched, and give its address.'));
+  return Object.freeze(parts);
+}
 
 /** Returns the content of a result, frozen; `undefined` for anything else, such as that of another copy of the package that knows other parts. */
 export function contentIn(value: unknown): readonly ContentPart[] | undefined {
-  if (!Array.isArray(value) || value.length > MOST_PARTS || !value.every((part) => isPlainObject(part) && PART().safeParse(part).success)) return undefined;
-  return cloneFrozen(value) as readonly ContentPart[];
+  try {
+    return checkContent(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns true if models read a part. */
@@ -136,17 +175,23 @@ export function sizeText(bytes: number): string {
 
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|toml|javascript|sql)\b|[^;]+\+(?:json|xml)\b)/i;
 
+/** The texts of files that were decoded: a result is read several times on its way. */
+const decoded = new WeakMap<ContentPart, string | null>();
+
 /** Returns the text of a file whose media type says that it is text; `undefined` for any other part. */
 export function textOfFile(part: ContentPart): string | undefined {
   if (part.type !== 'file' || part.data === undefined || !TEXT_TYPE.test(part.mediaType)) return undefined;
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(part.data));
-  } catch {
-    return undefined; // Not UTF-8, or no base64.
-  }
+  const known = decoded.get(part);
+  if (known !== undefined) return known ?? undefined;
+  const text = decodedText(part.data);
+  if (CHECKED.has(part)) decoded.set(part, text ?? null);
+  return text;
 }
 
-/** Returns base64 with the number of bytes it stands for. */
-function sized(data: string): { readonly data: string; readonly size: number } {
-  return { data, size: Math.floor((data.replace(/=+$/, '').length * 3) / 4) };
+function decodedText(data: string): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(data));
+  } catch {
+    return undefined; // Not UTF-8, or not base64.
+  }
 }

@@ -1,6 +1,7 @@
-import { invalidArgument } from '../core/issues.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot, invalidArgument } from '../core/issues.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
-import { contentIn, type ContentPart } from './content.js';
+import { checkContent, type ContentPart } from './content.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
 /** A result that `execute` may return instead of a plain value. Only the helpers of this file make one. */
@@ -8,7 +9,7 @@ export type ToolResult<T = unknown> =
   | { readonly status: 'ok'; readonly value: T; readonly content?: readonly ContentPart[] }
   | { readonly status: 'error'; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
   | ({ readonly status: 'ask_user' } & Question)
-  | { readonly status: 'halt'; readonly reason: string; readonly value: T };
+  | { readonly status: 'halt'; readonly reason: string; readonly value: T; readonly content?: readonly ContentPart[] };
 
 /** The mark of results made by the helpers: an answer that merely looks like one stays a plain value. */
 const BRAND = Symbol.for('tooldex/result/v1');
@@ -24,13 +25,12 @@ function brand<R extends ToolResult>(result: R): R {
  * `content` is what readers get besides: images, audio, files, links, and texts, which models read in place of the value.
  * Programs read the value, and the output schema checks it; `ok(null, { content })` has none.
  *
- * @throws ToolError `INVALID_ARGUMENT` for content that was not made by `text`, `image`, `audio`, `file` or `resourceLink`.
+ * @throws ToolError `INVALID_ARGUMENT` for content that was not made by `text`, `image`, `audio`, `file` or `resourceLink`, and for more than 100 parts or 128 MiB.
  */
 export function ok<T>(value: T, options: { readonly content?: readonly ContentPart[] } = {}): ToolResult<T> {
-  if (options.content === undefined) return brand({ status: 'ok', value });
-  const content = contentIn(options.content);
-  if (content === undefined) throw invalidArgument('content as a list of at most 100 parts', options.content, 'Make them with text, image, audio, file or resourceLink.');
-  return brand({ status: 'ok', value, content });
+  if (!isPlainObject(options)) throw invalidArgument('the options of ok as an object', options, 'Write ok(value, { content: [ … ] }).');
+  const { content } = options;
+  return brand(content === undefined ? { status: 'ok', value } : { status: 'ok', value, content: checkContent(content) });
 }
 
 /**
@@ -65,11 +65,17 @@ export function askUser(question: string, options?: readonly string[] | AskUserO
   return brand({ status: 'ask_user', ...makeQuestion(question, options) });
 }
 
-/** Stops the whole run after this call, for `reason`, with `value` as the call's answer. */
+/**
+ * Stops the whole run after this call, for `reason`, with `value` as the call's answer; `ok(value, { content })` gives it content.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for a result of `fail`, `askUser` or `halt` as the value.
+ */
 export function halt(reason: string): ToolResult<null>;
-export function halt<T>(reason: string, value: T): ToolResult<T>;
+export function halt<T>(reason: string, value: T | ToolResult<T>): ToolResult<T>;
 export function halt(reason: string, value: unknown = null): ToolResult {
-  return brand({ status: 'halt', reason, value });
+  if (!isToolResult(value)) return brand({ status: 'halt', reason, value });
+  if (value.status !== 'ok') throw new ToolError('INVALID_ARGUMENT', expectedGot('a value, or a result of ok', `a result with the status ${value.status}`, 'Return that result instead.'));
+  return brand({ ...value, status: 'halt', reason });
 }
 
 /** Returns true for a value made by one of the helpers, of this or another copy of the package. */

@@ -124,7 +124,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    * Returns the one form of an input that the schema accepted, before policy, plan and tool read it. An exception, or a
    * result that is no object, refuses the input.
    *
-   * It is meant for what the schema cannot know: in a tool that is a class, `this` is the instance. @default the input as it is
+   * Use it for what the schema cannot know; in a tool that is a class, `this` is the instance. @default the input as it is
    */
   readonly canonicalInput?: (input: InputOf<In>) => InputOf<In>;
   /** Tools and categories whose cached results a call makes stale. @default none */

@@ -27,7 +27,6 @@ describe('content that is kept in a blob store', () => {
     const { session, model } = await withScreenshot({ blobs: new MemoryBlobStore() });
     const without = await withScreenshot();
     const [length, before] = [session, without.session].map((each) => JSON.stringify(each).length);
-    process.stdout.write(`A snapshot with a screenshot of 700,140 bytes: ${before!} characters, with a blob store ${length!}\n`);
     expect([before! > BASE64.length, length! < 2_000]).toEqual([true, true]);
     expect(contentOf(session.messages)).toEqual([[
       { type: 'text', text: '{"width":2}' },
@@ -97,6 +96,31 @@ describe('content that is kept in a blob store', () => {
     const result = await chat({ model, messages: [attached], blobs: new MemoryBlobStore() });
     expect(result.messages[0]!.content).toMatchObject([{ text: '[image image/png, 684 KiB: stored apart]' }, { text: '[image, 684 KiB: stored apart]' }, { image: address }, { data: 'AAAA' }]);
     expect(model.requests[0]!.messages[0]).toEqual(attached);
+  });
+
+  it('stays in the message when the store gives no digest for it', async () => {
+    for (const digest of ['../../etc/passwd', 'A'.repeat(64), '', undefined as never]) {
+      const careless: BlobStore = { put: () => Promise.resolve(digest), get: () => Promise.reject(new Error('asked')), delete: () => Promise.resolve(false) };
+      const { session, result, model } = await withScreenshot({ blobs: careless });
+      expect([result.text, JSON.stringify(session).includes(BASE64), shownTo(model).includes(BASE64)]).toEqual(['A page.', true, true]);
+    }
+  });
+
+  it('is not put in place of a text whose options only look like a reference', async () => {
+    const blobs = new MemoryBlobStore();
+    const blob = await blobs.put(PIXELS);
+    const reference = { blob, size: 700_140, field: 'data', part: { type: 'file', data: '', mediaType: 'image/png' } };
+    const shown = async (options: object, store: BlobStore = blobs) => {
+      const model = scriptedModel(['ok']);
+      await chat({ model, messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', providerOptions: { tooldex: options as never } }] }], blobs: store });
+      return model.requests[0]!.messages[0]!.content as readonly { readonly type: string }[];
+    };
+    expect(await shown(reference)).toEqual([{ type: 'file', data: BASE64, mediaType: 'image/png' }]);
+    for (const part of [{ type: 'tool-call', data: '' }, { type: 'text', text: 'hi', data: '' }, { type: 'file', data: 'AAAA' }, { type: 'file' }]) expect(await shown({ ...reference, part })).toMatchObject([{ type: 'text', text: 'hi' }]);
+    expect(await shown({ ...reference, size: 0.5 })).toMatchObject([{ text: 'hi' }]);
+    expect(await shown({ ...reference, size: 5 })).toEqual([{ type: 'text', text: '[image, 5 bytes: no longer stored]' }]);
+    const asked: BlobStore = { put: () => Promise.reject(new Error('put')), get: () => Promise.reject(new Error('asked')), delete: () => Promise.resolve(false) };
+    for (const forged of ['../../etc/passwd', 'A'.repeat(64), 7, [blob]]) expect(await shown({ ...reference, blob: forged }, asked)).toMatchObject([{ text: 'hi' }]);
   });
 
   it('is not in the log of a session store', async () => {

@@ -351,6 +351,13 @@ describe('tooldex run of a tool whose result is more than text', () => {
     expect((JSON.parse(full) as { content: { data: string }[] }).content[2]!.data === base64).toBe(true);
   });
 
+  it('saves a file whose name has more bytes than a file system takes, by the end of its name', async () => {
+    const scan = defineTool({ ...readonly, name: 'scan', execute: () => ok(null, { content: [file(pixels, 'application/pdf', { name: `${'報告'.repeat(150)}.pdf` })] }) });
+    expect((await runTool(scan, { flags: { save: 'scans' } })).code).toBe(0);
+    const [name] = readdirSync(join(folder, 'scans'));
+    expect([/^(?:告)?(?:報告)+\.pdf$/.test(name!), Buffer.byteLength(name!) <= 200]).toEqual([true, true]);
+  });
+
   it('saves images, audio and files under safe names, and overwrites none', async () => {
     const flags = { save: 'pictures' };
     const { err } = await runTool(camera, { flags });

@@ -40,4 +40,29 @@ describe('bytes as base64', () => {
       expect(withNode.base64Of(bytes)).toBe(Buffer.from(bytes).toString('base64'));
     }
   });
+
+  it('are written and read in the same way with and without the Buffer of Node', () => {
+    const { base64Of, base64Size, bytesOf } = withNode;
+    const both = <T>(work: () => T): readonly [T, T] => {
+      const fast = work();
+      vi.stubGlobal('Buffer', undefined);
+      try {
+        return [fast, work()];
+      } finally {
+        vi.unstubAllGlobals();
+      }
+    };
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 20_000 }), (bytes) => {
+      const [fast, slow] = both(() => base64Of(bytes));
+      expect([slow, base64Size(fast)]).toEqual([fast, bytes.length]);
+      for (const read of both(() => bytesOf(fast))) expect(read).toEqual(bytes);
+    }));
+    // The bytes are no window into memory that others share.
+    expect(bytesOf('AAAA').buffer.byteLength).toBe(3);
+  });
+
+  it.each(['A', 'AA', 'AAA', 'AAAA=', 'A===', '====', 'AA=A', '-_-_', 'AAAA\n', 'https://example.com/a.png', 'AAA\u0100'])('are not read from %j', (text) => {
+    expect(withNode.base64Size(text)).toBeUndefined();
+    expect(() => withNode.bytesOf(text)).toThrow(TypeError);
+  });
 });

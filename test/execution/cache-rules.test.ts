@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/core/plain-data.js';
-import { halt, type ToolContext, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import { halt, image, ok, text, type ToolContext, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
@@ -245,6 +245,16 @@ describe('an answer is kept', () => {
     expect(cached).toEqual([true, true, true, false]);
   });
 
+  it('unless it cannot be written down: the caller gets it all the same', async () => {
+    // JSON writes each of these characters as six: a text that is longer than any may be.
+    const huge = '\u0001'.repeat(2 ** 27);
+    const { executor } = setup([reader('read', () => ok(1, { content: [text(huge)] }), { cacheTtlMs: 1_000 }), reader('shot', () => ok(1, { content: [image(new Uint8Array(2 ** 20), 'image/png')] }), { cacheTtlMs: 1_000 })]);
+    for (const name of ['read', 'shot']) {
+      expect(await executor.execute(read({}, name))).toMatchObject({ status: 'ok', value: 1, cached: false });
+      expect(await executor.execute(read({}, name))).toMatchObject({ status: 'ok', value: 1, cached: false });
+    }
+  });
+
   it('in at most so many characters', async () => {
     const { executor } = setup([reader('read', () => 'x'.repeat(98), { cacheTtlMs: 1_000 })], { cacheSize: 250 });
     for (const n of [1, 2, 3]) await executor.execute(read({ n }));
@@ -460,6 +470,24 @@ describe('the cache without its store', () => {
     await other.executor.execute(read({}, 'write'));
     otherStore.fails = noStates;
     expect(await other.executor.execute(read())).toMatchObject({ value: 2 });
+  });
+
+  it.each<readonly [string, object]>([
+    ['a value that breaks the output schema', { value: 'forged' }],
+    ['content that is not base64', { value: { width: 2 }, content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] }],
+    ['content of parts that no helper makes', { value: { width: 2 }, content: [{ type: 'hologram' }] }],
+  ])('takes an answer of the store for missing that has %s', async (_, forged) => {
+    const store = new FailingStore();
+    const shot = () => reader('read', () => ok({ width: 1 }, { content: [image(new Uint8Array(3), 'image/png')] }), { cacheTtlMs: 1_000, outputSchema: { type: 'object', required: ['width'] } });
+    await setup([shot()], { store }).executor.execute(read());
+    const key = store.operations.map((operation) => operation.split(' ')[1]!).find((each) => each.startsWith('cache-answer:'))!;
+    const kept = JSON.parse((await store.memory.get(key))!) as object;
+    const putAndAsk = async (answer: object) => {
+      await store.memory.compareAndSet(key, await store.memory.get(key), JSON.stringify({ ...kept, answer }));
+      return setup([shot()], { store }).executor.execute(read());
+    };
+    expect(await putAndAsk({ value: { width: 2 }, content: [{ type: 'text', text: 'kept' }] })).toMatchObject({ cached: true, value: { width: 2 } });
+    expect(await putAndAsk(forged)).toMatchObject({ status: 'ok', cached: false, value: { width: 1 }, content: [{ data: 'AAAA' }] });
   });
 
   it('does not fall for rubbish under its keys', async () => {

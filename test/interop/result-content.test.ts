@@ -4,7 +4,7 @@ import { generateText, stepCountIs } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
-import { defineTool, file, image, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { defineTool, file, image, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
 import { toAISDKTools, toAnthropicTools, toGeminiTools, toLangChainTools, toOpenAIAgentsTools, toOpenAITools } from '../../src/interop.js';
 import { createMcpServer, discoverMcpTools } from '../../src/mcp.js';
 import { WAYS } from '../mcp/server-clients.js';
@@ -111,6 +111,82 @@ describe('a screenshot with a text, a file and a link', () => {
         { type: 'text', text: 'saved under ~/shots', annotations: { audience: ['user'] } },
       ],
     });
+  });
+});
+
+describe('a part that a model service does not take', () => {
+  const bytes = new Uint8Array([1, 2, 3]);
+  const NOTE = '(not shown: models cannot read it here)';
+
+  async function exported(...content: ContentPart[]) {
+    const registry = new ToolMetadataRegistry();
+    registry.register(defineTool({ name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly', execute: () => ok(null, { content }) }));
+    const executor = new ToolExecutor({ registry });
+    const outcome = await executor.execute(call);
+    const [langChain] = await toLangChainTools(registry, { executor });
+    const tools = toAISDKTools(registry, { executor });
+    const input = {};
+    const output = await tools['shot']!.execute!(input, { toolCallId: 'c1', messages: [] });
+    return {
+      openai: toOpenAITools(registry, { api: 'responses' }).toMessages([outcome])[0]!.output,
+      anthropic: (toAnthropicTools(registry).toMessages([outcome])[0]!.content[0] as { content: unknown }).content,
+      gemini: toGeminiTools(registry).toMessages([outcome])[0]!.parts[0]!.functionResponse,
+      langChain: ((await langChain!.invoke({ type: 'tool_call', id: 'c1', name: 'shot', args: {} })) as ToolMessage).content,
+      aiSDK: tools['shot']!.toModelOutput!({ toolCallId: 'c1', input, output }),
+    };
+  }
+
+  it.each<readonly [string, ContentPart, string]>([
+    ['a drawing as SVG', image(bytes, 'image/svg+xml', { name: 'chart.svg' }), '[image chart.svg: image/svg+xml, 3 bytes]'],
+    ['an image without bytes', image(new Uint8Array(0), 'image/png'), '[image: image/png, 0 bytes]'],
+    ['an image at an address that is not of the web', image('file:///tmp/a.png', 'image/png'), '[image: image/png, file:///tmp/a.png]'],
+    ['an archive', file(bytes, 'application/zip', { name: 'a.zip' }), '[file a.zip: application/zip, 3 bytes]'],
+  ])('is told in words, with others that it takes as they are: %s', async (_, part, words) => {
+    const alone = await exported(part);
+    const told = `${words} ${NOTE}`;
+    expect(alone).toMatchObject({ openai: told, anthropic: told, langChain: told, aiSDK: { type: 'text', value: told } });
+    expect([alone.gemini.parts ?? [], alone.gemini.response['output']]).toEqual([[], words]);
+    const { openai, anthropic, gemini, aiSDK } = await exported(image(bytes, 'image/jpg'), part);
+    expect(openai).toEqual([{ type: 'input_image', image_url: 'data:image/jpeg;base64,AQID', detail: 'auto' }, { type: 'input_text', text: told }]);
+    expect(anthropic).toEqual([{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'AQID' } }, { type: 'text', text: told }]);
+    expect(gemini.parts).toEqual([{ inlineData: { mimeType: 'image/jpeg', data: 'AQID' } }]);
+    expect(aiSDK).toEqual({ type: 'content', value: [{ type: 'image-data', data: 'AQID', mediaType: 'image/jpeg' }, { type: 'text', text: told }] });
+  });
+
+  it('is an image where a file holds one, and to Gemini words where it has an address alone', async () => {
+    const { openai } = await exported(file(bytes, 'image/PNG; q=1', { name: 'a.png' }));
+    expect(openai).toEqual([{ type: 'input_image', image_url: 'data:image/png;base64,AQID', detail: 'auto' }]);
+    expect((await exported(image('https://example.org/a.png', 'image/png'))).gemini.parts ?? []).toEqual([]);
+  });
+});
+
+describe('a tool set of the AI SDK that several users share', () => {
+  it('shows each model the content of its own call, also where two calls have the same id and value', async () => {
+    const registry = new ToolMetadataRegistry();
+    const shots: Record<string, ContentPart> = { ada: image(new Uint8Array([1]), 'image/png'), bob: image(new Uint8Array([2]), 'image/png') };
+    registry.register(defineTool({ name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly', execute: (_input, { principal }) => ok(null, { content: [shots[principal!]!] }) }));
+    const { shot } = toAISDKTools(registry, { executor: new ToolExecutor({ registry }), caller: (context: { user: string }) => ({ principal: context.user }) });
+    const run = async (user: string, input: object) => ({ toolCallId: 'call_0', input, output: await shot!.execute!(input, { toolCallId: 'call_0', messages: [], experimental_context: { user } }) });
+    const imageOf = (data: string) => ({ type: 'content', value: [{ type: 'image-data', data, mediaType: 'image/png' }] });
+    const [ofAda, ofBob] = [await run('ada', {}), await run('bob', {})];
+    expect([shot!.toModelOutput!(ofAda), shot!.toModelOutput!(ofBob)]).toEqual([imageOf('AQ=='), imageOf('Ag==')]);
+    // Of a call that was made elsewhere, or whose input the caller uses again, the model reads the value.
+    await run('ada', {});
+    expect(shot!.toModelOutput!({ toolCallId: 'call_0', input: {}, output: null })).toEqual({ type: 'json', value: null });
+    expect(shot!.toModelOutput!({ toolCallId: 'call_0', output: null })).toEqual({ type: 'json', value: null });
+    const again = {};
+    const [first] = [await run('ada', again), await run('bob', again)];
+    expect(shot!.toModelOutput!(first)).toEqual({ type: 'json', value: null });
+  });
+
+  it('gives content by the value where the SDK gives no input, once', async () => {
+    const { registry, executor } = setUp();
+    const { shot } = toAISDKTools(registry, { executor });
+    const output = await shot!.execute!({}, { toolCallId: 'c1', messages: [] });
+    expect(shot!.toModelOutput!({ toolCallId: 'c2', output })).toMatchObject({ type: 'json' });
+    expect(shot!.toModelOutput!({ toolCallId: 'c1', output: { width: 1_024 } })).toMatchObject({ type: 'json' });
+    expect(shot!.toModelOutput!({ toolCallId: 'c1', output })).toMatchObject({ type: 'content' });
+    expect(shot!.toModelOutput!({ toolCallId: 'c1', output })).toMatchObject({ type: 'json' });
   });
 });
 

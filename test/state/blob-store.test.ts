@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -46,8 +46,10 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
   it('is not changed by what callers do with bytes that they gave or got', async () => {
     const store = storeWith();
     const given = bytes('abc');
-    const digest = await store.put(given);
-    given.fill(0);
+    const put = store.put(given);
+    given.fill(0); // Also before they are written.
+    const digest = await put;
+    expect(digest).toBe(sha256(bytes('abc')));
     (await store.get(digest))!.fill(0);
     expect(await store.get(digest)).toEqual(bytes('abc'));
   });
@@ -82,6 +84,31 @@ describe('DirectoryBlobStore', () => {
     const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
     expect([statSync(path).mode & 0o777, readdirSync(path), statSync(join(path, digest)).mode & 0o777]).toEqual([0o700, [digest], 0o600]);
     expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));
+  });
+
+  it('keeps files of their owner alone, whatever the mask of the process', async () => {
+    const before = process.umask(0o777);
+    const path = folder();
+    try {
+      process.umask(0o277);
+      mkdirSync(path);
+      process.umask(0);
+      chmodSync(path, 0o755);
+      process.umask(0o777);
+      const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
+      expect(statSync(join(path, digest)).mode & 0o777).toBe(0o600);
+      expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it('puts nothing into a directory that every user can write', async () => {
+    const path = folder();
+    mkdirSync(path);
+    chmodSync(path, 0o777);
+    await expect(new DirectoryBlobStore(path).put(bytes('a'))).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('got one that every user can write. Check the directory and its permissions.') as string });
+    expect(readdirSync(path)).toEqual([]);
   });
 
   it('takes a file whose bytes are not those of its name for missing, and removes it', async () => {

@@ -4,13 +4,11 @@ import { bytesOf, sha256Of } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import type { ToolOutcome } from '../../safety/calls.js';
-import { describePart, type ContentPart } from '../../tool/content.js';
-
-type MediaPart = Extract<ContentPart, { type: 'image' | 'audio' | 'file' }>;
+import { describePart, type ContentPart, type MediaPart } from '../../tool/content.js';
 
 /** Returns the parts of a result in words: texts that are not the value already, and of anything else what it is and how large. */
 export function contentTexts(outcome: ToolOutcome): readonly string[] {
-  if (outcome.status !== 'ok' || outcome.content === undefined) return [];
+  if (!('content' in outcome) || outcome.content === undefined) return [];
   const { value } = outcome;
   const isShown = (text: string) => (typeof value === 'string' ? value.includes(text) : [undefined, 2].some((indent) => text === JSON.stringify(value, null, indent)));
   return outcome.content.filter((part) => part.type !== 'text' || !isShown(part.text)).map(describePart);
@@ -31,7 +29,7 @@ export function contentToJson(part: ContentPart): object {
  * @throws ToolError `INVALID_ARGUMENT` for a folder that cannot be written.
  */
 export async function saveContent(outcome: ToolOutcome, folder: string, cwd: string): Promise<readonly string[]> {
-  const parts = (outcome.status === 'ok' ? (outcome.content ?? []) : []).filter((part): part is MediaPart & { readonly data: string } => 'data' in part && part.data !== undefined);
+  const parts = ('content' in outcome ? (outcome.content ?? []) : []).filter((part): part is MediaPart & { readonly data: string } => 'data' in part && part.data !== undefined);
   const saved: string[] = [];
   try {
     await mkdir(resolve(cwd, folder), { recursive: true });
@@ -62,7 +60,9 @@ const ENDINGS: Readonly<Record<string, string>> = { jpeg: 'jpg', 'svg+xml': 'svg
 function nameOf({ name, mediaType }: MediaPart, toolName: string): string {
   const subtype = /^[^/]+\/([\w.+-]+)/.exec(mediaType)?.[1]?.toLowerCase() ?? '';
   const ending = ENDINGS[subtype] ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin');
-  const last = (name ?? '').split(/[/\\]/).at(-1)!.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^[._]+/, '').slice(-100);
-  const base = last === '' ? toolName : last;
-  return /[^.]\.\w{1,8}$/.test(last) ? base : `${base}.${ending}`;
+  const last = (name ?? '').split(/[/\\]/).at(-1)!.replace(/[^\p{L}\p{N}._-]+/gu, '_');
+  // File systems count bytes, at most 255; a character that is cut in two becomes U+FFFD.
+  const end = Buffer.from(last).subarray(-200).toString().replace(/^[._\ufffd]+/, '');
+  const base = end === '' ? toolName : end;
+  return /[^.]\.\w{1,8}$/.test(end) ? base : `${base}.${ending}`;
 }

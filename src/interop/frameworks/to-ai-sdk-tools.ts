@@ -60,7 +60,7 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
   needsApproval?: (input: Input, options: Omit<AISDKCallOptions<Context>, 'abortSignal'>) => Promise<boolean>;
   execute?: (input: Input, options: AISDKCallOptions<Context>) => Promise<Output> | AsyncIterable<Output>;
   /** Gives the model the parts of a result beside its value, and of a long one its two ends and its size. */
-  toModelOutput?: (result: { readonly toolCallId: string; readonly output: unknown }) => ModelOutput;
+  toModelOutput?: (result: { readonly toolCallId: string; readonly input?: unknown; readonly output: unknown }) => ModelOutput;
 }
 
 /**
@@ -141,39 +141,50 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
         await asked.redeem(name, call, question, approvalId);
       }
       const outcome = await calls.run(entry, call, { owner: ownerOf(call), approved: approvalId !== undefined, signal: options.abortSignal, onProgress });
-      read.keep(call.id, outcome);
-      return resultOf(outcome);
+      const output = resultOf(outcome);
+      read.keep(call.id, given, output, outcome);
+      return output;
     };
-    tool.toModelOutput = ({ toolCallId, output }) => read.find(toolCallId) ?? modelOutput(output, entry.maxResultBytes);
+    tool.toModelOutput = ({ toolCallId, input, output }) => read.take(toolCallId, input, output) ?? modelOutput(output, entry.maxResultBytes);
     tool.execute = progress ? (given, options) => withProgress((onProgress) => run(given, options, onProgress)) : (given, options) => run(given, options);
   }
   return tools;
 }
 
-/** Results of one tool that the model reads otherwise than by their value. */
-const MOST_RESULTS = 100;
-
 /**
- * The results that have parts beside their value, by the ids of their calls: the AI SDK hands a result on as the program's value, and then asks what the model reads of it.
+ * The results that models read otherwise than by their value: the AI SDK hands a result on as the program's value, and then asks what the
+ * model reads of it.
  *
- * The last 100 are kept, as long as the tool set: messages that are converted by another one have the value alone.
+ * Each belongs to the input of its call, which is an object of this call alone: models make ids of calls like `call_0`, so that a
+ * set that several users share sees one id often. Where the AI SDK gives no input, it belongs to the value, if that is an object that
+ * one call alone returned. It is given once, and kept no longer than the AI SDK keeps input and value.
  */
 class ReadResults {
-  readonly #outputs = new Map<string, ModelOutput>();
+  readonly #kept = new WeakMap<object, KeptOutput | 'several'>();
 
-  keep(callId: string, outcome: ToolOutcome): void {
+  keep(callId: string, input: unknown, output: unknown, outcome: ToolOutcome): void {
     if (outcome.status !== 'ok' || (outcome.content === undefined && outcome.maxResultBytes === undefined)) return;
     const { kind, content } = readOutcome(outcome);
-    if (kind === 'result') this.#outputs.set(callId, aiSDKContent(content));
-    for (const oldest of this.#outputs.keys()) {
-      if (this.#outputs.size <= MOST_RESULTS) break;
-      this.#outputs.delete(oldest);
-    }
+    if (kind !== 'result') return;
+    const kept = { callId, output, shown: aiSDKContent(content) };
+    for (const key of [input, output].filter(isObject)) this.#kept.set(key, this.#kept.has(key) ? 'several' : kept);
   }
 
-  find(callId: string): ModelOutput | undefined {
-    return this.#outputs.get(callId);
+  take(callId: string, input: unknown, output: unknown): ModelOutput | undefined {
+    for (const key of [input, output].filter(isObject)) {
+      const kept = this.#kept.get(key);
+      if (kept === undefined || kept === 'several' || kept.callId !== callId || kept.output !== output) continue;
+      for (const own of [input, output].filter(isObject)) if (this.#kept.get(own) === kept) this.#kept.delete(own);
+      return kept.shown;
+    }
+    return undefined;
   }
+}
+
+interface KeptOutput {
+  readonly callId: string;
+  readonly output: unknown;
+  readonly shown: ModelOutput;
 }
 
 function modelOutput(output: unknown, maxBytes: number | undefined): ModelOutput {
