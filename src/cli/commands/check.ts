@@ -1,4 +1,3 @@
-import { Option, type Command } from 'commander';
 import { createTwoFilesPatch } from 'diff';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -17,20 +16,9 @@ import { fixManifest, linesToAdd } from '../load/fix-manifest.js';
 import { lintRulesFor } from '../load/lint-settings.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { replaceFile } from '../load/replace-file.js';
-import { plainLine, paint, placeText, plainText, type Terminal } from '../terminal/terminal.js';
-import { collectValues, type CommandFamily, type CommandOptions } from '../load/options.js';
+import { annotation, plainLine, paint, placeText, plainText, type FindingPlace, type Terminal } from '../terminal/terminal.js';
+import { collectValues, formatOf, formatted, type CommandFamily, type CommandOptions, type Format } from '../load/options.js';
 import { amountOf, table } from '../terminal/table.js';
-
-/** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
-const FORMATS = ['table', 'json', 'github'] as const;
-type Format = (typeof FORMATS)[number];
-
-const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed (default: table)`).choices(FORMATS));
-
-function formatOf({ json, format }: CommandOptions): Format {
-  if (json === true && format !== undefined && format !== 'json') throw new ToolError('INVALID_ARGUMENT', expectedGot(`--json or --format ${format as Format}`, 'both', 'Leave one of them out.'));
-  return json === true ? 'json' : ((format as Format | undefined) ?? 'table');
-}
 
 /** Tells what is wrong with tools. */
 export const CHECK_COMMANDS: CommandFamily = {
@@ -48,12 +36,6 @@ export const CHECK_COMMANDS: CommandFamily = {
     alone(formatted(command, 'problems'), ['validate functions.json', 'validate ./manifests --format github'], (options, places) => validate(terminal, places, formatOf(options), cwd)),
 };
 
-/** The place of a finding: the file relative to the working directory; `null` where it is not known. */
-interface FindingPlace<File = string | null> {
-  readonly file: File;
-  readonly line: number | null;
-  readonly column: number | null;
-}
 type Located = LintFinding & FindingPlace;
 
 /** Prints what to fix in the tools' metadata; returns 0 for nothing, 1 for findings. */
@@ -225,18 +207,4 @@ function lineOf(terminal: Terminal, issue: Issue): string {
 function textOf({ entryName, path, message }: Issue): string {
   const who = [entryName === undefined ? '' : JSON.stringify(entryName), path].filter((part) => part !== '').join(' ');
   return plainLine(who === '' ? message : `${who}: ${message}`);
-}
-
-/** Returns a workflow command of GitHub Actions, which other CI services read too. */
-function annotation(severity: 'error' | 'warning', title: string, message: string, { file, line, column }: Partial<FindingPlace> = {}): string {
-  const properties = { file, line, col: column, title };
-  return `::${severity} ${Object.entries(properties).flatMap(([name, value]) => (value == null ? [] : [`${name}=${escapeProperty(String(value))}`])).join(',')}::${escapeData(message)}`;
-}
-
-function escapeData(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

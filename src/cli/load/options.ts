@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { DangerLevel, Priority } from '../../core/enums.js';
+import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { DERIVED_SETS } from '../../registry/derived-sets.js';
@@ -146,3 +147,16 @@ function numberFrom(least: 0 | 1, text: string): number {
 
 export const wholeNumber = (text: string): number => numberFrom(0, text);
 export const positiveInteger = (text: string): number => numberFrom(1, text);
+
+/** The formats of findings: for users, for programs, or as annotations that CI services show beside the code. */
+const FORMATS = ['table', 'json', 'github'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Adds `--format`. */
+export const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed (default: table)`).choices(FORMATS));
+
+/** Returns the format that `--json` or `--format` ask for. @throws ToolError `INVALID_ARGUMENT` when they differ. */
+export function formatOf({ json, format }: CommandOptions): Format {
+  if (json === true && format !== undefined && format !== 'json') throw new ToolError('INVALID_ARGUMENT', expectedGot(`--json or --format ${format as Format}`, 'both', 'Leave one of them out.'));
+  return json === true ? 'json' : ((format as Format | undefined) ?? 'table');
+}

@@ -183,3 +183,24 @@ export function seenText(text: string): string {
 function writtenOut(character: string): string {
   return Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('');
 }
+
+/** The place of a finding: the file relative to the working directory; `null` where it is not known. */
+export interface FindingPlace<File = string | null> {
+  readonly file: File;
+  readonly line: number | null;
+  readonly column: number | null;
+}
+
+/** Returns a workflow command of GitHub Actions, which other CI services read too. */
+export function annotation(severity: 'error' | 'warning', title: string, message: string, { file, line, column }: Partial<FindingPlace> = {}): string {
+  const properties = { file, line, col: column, title };
+  return `::${severity} ${Object.entries(properties).flatMap(([name, value]) => (value == null ? [] : [`${name}=${escapeProperty(String(value))}`])).join(',')}::${escapeData(message)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}

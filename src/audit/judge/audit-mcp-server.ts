@@ -1,0 +1,241 @@
+import { execFile } from 'node:child_process';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { aFunction, checkOptions, text, type FieldsOf } from '../../core/options.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
+import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
+import type { Effect } from '../effect.js';
+import { auditDeclared, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
+import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
+
+/** The options of `auditMcpServer`. */
+export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'onProgress'> {
+  /** The folder from which files and packages are looked for. @default process.cwd() */
+  readonly cwd?: string;
+  /** The server that is meant, of settings with several. @default the only one */
+  readonly name?: string;
+  /** The tools as `tools/list` gives them, as a list or the result of the request; then no server is started. @default the server is started and asked */
+  readonly listing?: unknown;
+  /** The variables that the server's process gets beside PATH. It gets no others, and a HOME that is empty. @default none */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Installs a package that is not there into a folder of its own, without running its scripts. @default false */
+  readonly install?: boolean;
+}
+
+const optionsSchema = z.strictObject({
+  cwd: text().optional(),
+  name: z.string().optional(),
+  listing: z.unknown().optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  install: z.boolean().optional(),
+  observed: z.instanceof(Map<string, readonly Effect[]>).optional(),
+  onProgress: aFunction<(doing: string) => void>().optional(),
+} satisfies FieldsOf<McpAuditOptions>);
+
+type Progress = AuditOptions['onProgress'] | undefined;
+
+/** The program of a server. */
+interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A server's code, and how it is started from it. */
+interface Installed {
+  /** The folder of its package. */
+  readonly folder: string;
+  /** The file that is run, relative to the folder. */
+  readonly entry: string;
+  readonly start: Command;
+}
+
+/**
+ * Compares what the tools of an MCP server declare with what its installed code does. No tool is called.
+ *
+ * What is declared is read from `tools/list`: the server is started for that, without the variables of this process and
+ * with an empty HOME, unless a `listing` is given. Nothing is installed unless `install` says so, also where the command is
+ * `npx`: then the package is looked for in `node_modules`, among the global ones and in the cache of npx.
+ *
+ * @param server a folder, a file or the name of a package, a command (`npx -y some-server`, `node server.js`), or settings as
+ * `readMcpSettings` takes them. Where their variables look like keys, the server gets other values.
+ * @throws ToolError `INVALID_ARGUMENT` for a server that is not found, is not made for Node or does not answer, and for a wrong listing.
+ */
+export async function auditMcpServer(server: unknown, options: McpAuditOptions = {}): Promise<AuditReport> {
+  const { cwd = process.cwd(), env = {}, install = false, listing, name: wanted, observed, onProgress } = checkOptions(optionsSchema, options, 'options of auditMcpServer');
+  const asked = commandOf(server, wanted);
+  const installed = await findInstalled(asked, cwd, install, onProgress);
+  const { folder, entry } = installed;
+  const { name, version } = await packageOf(folder);
+  const tools = listing === undefined ? await listTools(installed, { ...installed.start.env, ...env }, onProgress) : toolsIn(listing);
+  const declared = new Map<string, DeclaredFacts>();
+  const skipped: Skipped[] = [];
+  for (const tool of tools) {
+    if (isPlainObject(tool) && typeof tool['name'] === 'string' && !declared.has(tool['name'])) declared.set(tool['name'], factsOfAnnotations(tool['annotations']));
+    else skipped.push({ name: isPlainObject(tool) ? String(tool['name']) : 'tools/list', reason: expectedGot('tools with a name of their own', 'another entry') });
+  }
+  return auditDeclared({ kind: 'mcp-server', name: name ?? basename(folder), ...(version !== undefined && { version }), folder: relative(cwd, folder) || '.' }, folder, [entry], declared, { observed, onProgress, skipped });
+}
+
+function toolsIn(listing: unknown): readonly unknown[] {
+  const tools = [listing, ...(isPlainObject(listing) ? [listing['tools'], isPlainObject(listing['result']) ? listing['result']['tools'] : undefined] : [])].find(Array.isArray);
+  if (tools === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('a listing as tools/list gives it', 'another value', 'It is {"tools": […]}, or the list alone.'));
+  return tools;
+}
+
+const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
+
+/** Returns the command of a server: as it is written, or in the settings. A single word is a folder, a file or a package. */
+function commandOf(server: unknown, name: string | undefined): Command | { readonly place: string } {
+  if (typeof server !== 'string') return commandIn(readMcpSettings(server).servers, name);
+  const [command, ...args] = (server.match(WORDS) ?? []).map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'));
+  if (command === undefined) throw invalidArgument('an MCP server: a package, a folder, a command or settings', server);
+  return args.length === 0 ? { place: command } : { command, args };
+}
+
+const SECRET = /\$\{|key|token|secret|passw|auth|credential/i;
+
+function commandIn(servers: ReturnType<typeof readMcpSettings>['servers'], name: string | undefined): Command {
+  const found = name === undefined ? (servers.length === 1 ? servers[0] : undefined) : servers.find((each) => each.name === name);
+  if (found === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the name of one of the servers ${servers.map((each) => JSON.stringify(each.name)).join(', ') || '(none)'}`, name === undefined ? 'none' : JSON.stringify(name), 'Name it: settings.json:name.'));
+  if (found.transport.kind !== 'stdio') throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that is started here', 'one over the network, whose code is not', 'Name its package or folder, and give its tools with a listing.'));
+  const { command, args, env, cwd } = found.transport;
+  // Servers that do not start without a key do with any; the real ones stay where they are.
+  const harmless = Object.entries(env).map(([variable, value]) => [variable, SECRET.test(`${variable} ${value}`) ? 'audit' : value]);
+  return { command, args, env: Object.fromEntries(harmless) as Record<string, string>, ...(cwd !== undefined && { cwd }) };
+}
+
+/** Programs that run a package, and the words before its name. */
+const RUNNERS: Readonly<Record<string, readonly string[]>> = { npx: [], bunx: [], pnpx: [], npm: ['exec', 'x'], pnpm: ['dlx', 'exec'], yarn: ['dlx', 'exec'], bun: ['x'] };
+const SCRIPT = /\.[cm]?[jt]sx?$/;
+
+/** Finds the code of a server. @throws ToolError `INVALID_ARGUMENT` when it is not there. */
+async function findInstalled(asked: Command | { readonly place: string }, cwd: string, install: boolean, onProgress: Progress): Promise<Installed> {
+  if ('place' in asked) {
+    const path = resolve(cwd, asked.place);
+    if (existsSync(path)) return statSync(path).isDirectory() ? ofPackage(path, [], {}) : ofScript(path, { command: process.execPath, args: [path] });
+    return asked.place.startsWith('.') || asked.place.startsWith('/') ? missing(asked.place) : ofName(asked.place, [], {}, cwd, install, onProgress);
+  }
+  const { command, args } = asked;
+  const from = resolve(cwd, asked.cwd ?? '.');
+  const program = basename(command).replace(/\.(?:cmd|exe)$/, '');
+  const verbs = RUNNERS[program];
+  if (verbs !== undefined) {
+    const { spec, bin, rest } = packageIn(verbs.includes(args[0]!) ? args.slice(1) : args);
+    if (spec === undefined) throw invalidArgument(`a package behind ${program}`, args.join(' '));
+    return ofName(spec, rest, asked, from, install, onProgress, bin);
+  }
+  const script = args.findIndex((each) => SCRIPT.test(each) || (!each.startsWith('-') && existsSync(resolve(from, each)) && statSync(resolve(from, each)).isFile()));
+  if (/^(?:node|tsx|ts-node|bun|deno)$/.test(program)) {
+    if (script === -1) throw invalidArgument(`a file behind ${program}`, args.join(' '));
+    const path = resolve(from, args[script]!);
+    if (!existsSync(path)) return missing(args[script]!);
+    return ofScript(realpathSync(path), { ...asked, cwd: from, args: args.map((each, index) => (index === script ? path : each)) });
+  }
+  const places = [join(from, 'node_modules/.bin'), ...(process.env['PATH'] ?? '').split(delimiter)].map((folder) => resolve(from, folder, command));
+  const found = [...(command.includes('/') ? [resolve(from, command)] : []), ...places].find((path) => existsSync(path) && statSync(path).isFile());
+  const real = found === undefined ? missing(command) : realpathSync(found);
+  if (!SCRIPT.test(real) && !(await readFile(real, 'utf8')).slice(0, 200).startsWith('#!/usr/bin/env node')) throw new ToolError('INVALID_ARGUMENT', expectedGot('a server made for Node', `the program ${JSON.stringify(command)}`, 'Only TypeScript and JavaScript are read.'));
+  return ofScript(real, { ...asked, command: process.execPath, args: [real, ...args] });
+}
+
+function missing(place: string): never {
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('the code of an MCP server', `nothing at ${JSON.stringify(place)}`));
+}
+
+/** Reads the words behind `npx`: the package, its program where that has another name, and the arguments of the server. */
+function packageIn(words: readonly string[]): { readonly spec: string | undefined; readonly bin?: string; readonly rest: readonly string[] } {
+  let spec: string | undefined;
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index]!;
+    const [, given] = /^--package=(.+)$/.exec(word) ?? [];
+    if (given !== undefined) spec = given;
+    else if (word === '-p' || word === '--package') spec = words[++index];
+    else if (word === '--' || word.startsWith('-')) continue;
+    else return spec === undefined ? { spec: word, rest: words.slice(index + 1) } : { spec, bin: word, rest: words.slice(index + 1) };
+  }
+  return { spec, rest: [] };
+}
+
+/** Finds a package by its name, nearest first; installs it where that is asked for. */
+async function ofName(spec: string, args: readonly string[], asked: Partial<Command>, cwd: string, install: boolean, onProgress: Progress, bin?: string): Promise<Installed> {
+  const name = spec.replace(/(?<=.)@[^/]*$/, '');
+  if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) throw invalidArgument('the name of a package', spec);
+  const above: string[] = [];
+  for (let folder = resolve(cwd); !above.includes(join(folder, 'node_modules')); folder = dirname(folder)) above.push(join(folder, 'node_modules'));
+  const cache = join(process.env['npm_config_cache'] ?? join(homedir(), '.npm'), '_npx');
+  const fetched = (await readdir(cache).catch(() => [])).map((each) => join(cache, each, 'node_modules'));
+  const wanted = /(?<=.)@(\d[^/]*)$/.exec(spec)?.[1];
+  for (const modules of [...above, join(dirname(process.execPath), '../lib/node_modules'), ...fetched]) {
+    const folder = join(modules, name);
+    if (!existsSync(join(folder, 'package.json'))) continue;
+    if (wanted === undefined || (await packageOf(folder)).version === wanted) return ofPackage(realpathSync(folder), args, asked, bin);
+  }
+  if (!install) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the package ${spec} to be installed`, 'none that is found', `Nothing is installed unasked: repeat it with --install, or run npm install ${spec}.`));
+  const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
+  onProgress?.(`installing ${spec}`);
+  await mkdir(prefix, { recursive: true });
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  await promisify(execFile)(npm, ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', prefix, spec], { shell: process.platform === 'win32' }).catch((cause: unknown) => {
+    throw new ToolError('INVALID_ARGUMENT', expectedGot(`a package ${spec} that npm can install`, 'a failure of npm'), { cause });
+  });
+  return ofPackage(realpathSync(join(prefix, 'node_modules', name)), args, asked, bin);
+}
+
+interface PackageJson {
+  readonly name?: string;
+  readonly version?: string;
+  readonly bin?: unknown;
+  readonly main?: unknown;
+}
+
+async function packageOf(folder: string): Promise<PackageJson> {
+  const data: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}'));
+  if (!isPlainObject(data)) return {};
+  const { name, version, bin, main } = data;
+  return { ...(typeof name === 'string' && { name }), ...(typeof version === 'string' && { version }), bin, main };
+}
+
+/** Takes the program that a package names for itself, or else its main file. */
+async function ofPackage(folder: string, args: readonly string[], { env, cwd }: Partial<Command>, wanted?: string): Promise<Installed> {
+  const { name = '', bin, main } = await packageOf(folder);
+  const bins = typeof bin === 'string' ? { [basename(name)]: bin } : isPlainObject(bin) ? bin : {};
+  const file = [bins[wanted ?? basename(name)], Object.values(bins)[0], main, 'index.js'].find((each) => typeof each === 'string');
+  const path = resolve(folder, String(file));
+  if (!existsSync(path)) return missing(relative(process.cwd(), path));
+  return { folder, entry: relative(folder, path), start: { command: process.execPath, args: [path, ...args], ...(env && { env }), ...(cwd !== undefined && { cwd }) } };
+}
+
+/** The package of a script is that of the nearest package.json above it. */
+function ofScript(path: string, start: Command): Installed {
+  let folder = dirname(path);
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
+  if (!existsSync(join(folder, 'package.json'))) folder = dirname(path);
+  return { folder, entry: relative(folder, path), start };
+}
+
+/** Starts a server and asks it for its tools. It has an empty folder for its home, and no variables but PATH and those given. */
+async function listTools({ start, folder }: Installed, env: Readonly<Record<string, string>>, onProgress: Progress): Promise<readonly unknown[]> {
+  const scratch = await mkdtemp(join(tmpdir(), 'tooldex-audit-'));
+  const own = { HOME: scratch, USERPROFILE: scratch, TMPDIR: scratch, TEMP: scratch, TMP: scratch, ...env };
+  const { command, args, cwd = scratch } = start;
+  onProgress?.(`starting ${basename(command)} ${args.map((each) => (each.startsWith('/') ? relative(dirname(folder), each) : each)).join(' ')} to ask for its tools, without keys and with an empty home`);
+  const discovery = new McpDiscovery({ enabled: true, servers: { audited: { command, args: [...args], env: own, cwd, max_tools: 10_000 } } }, { env: {} });
+  try {
+    await discovery.refresh();
+    const [listing] = discovery.rawListings();
+    if (listing !== undefined && 'tools' in listing) return listing.tools;
+    throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that lists its tools', listing === undefined ? 'none' : listing.error, 'Start it yourself where it needs keys, and give what tools/list answers with --listing <file>.'));
+  } finally {
+    await discovery.close();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}

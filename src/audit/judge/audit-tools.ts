@@ -1,0 +1,164 @@
+import { glob } from 'tinyglobby';
+import { AssertionError } from 'node:assert';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
+import { z } from 'zod';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { aFunction, checkOptions, text, type FieldsOf } from '../../core/options.js';
+import { isRegistry } from '../../registry/is-registry.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { Effect, TracedTool } from '../effect.js';
+import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
+import { factsOfEntry, type DeclaredFacts } from './declared-facts.js';
+import { judgeTool, type AuditFinding, type ToolAudit } from './judge-tool.js';
+
+/** What was audited, and what came of it. */
+export interface AuditReport {
+  readonly subject: {
+    readonly kind: 'tools' | 'mcp-server';
+    readonly name: string;
+    readonly version?: string;
+    /** The folder to which all places are relative, itself relative to the working directory. */
+    readonly folder: string;
+  };
+  readonly tools: readonly ToolAudit[];
+  /** The effects that all tools share, such as logs: they count for none. */
+  readonly shared: readonly Effect[];
+  /** The tools and files that were left out, and why. */
+  readonly skipped: readonly Skipped[];
+}
+
+/** A tool or a file that was left out. */
+export interface Skipped {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** The options that all audits share. */
+export interface TraceOptions {
+  /** Hears what is being done, as a sentence, for work that takes a while. @default none */
+  readonly onProgress?: (doing: string) => void;
+}
+
+/** The options of `auditTools`. */
+export interface AuditOptions extends TraceOptions {
+  /** The folder with the code of the tools; places are told relative to it. @default process.cwd() */
+  readonly root?: string;
+  /** The files in which tools are defined, relative to the root. @default every file of code below it that has the name of a tool in it */
+  readonly entries?: readonly string[];
+  /** What tools were seen to do when they were run, by name; it counts beside what their code shows. @default nothing */
+  readonly observed?: ReadonlyMap<string, readonly Effect[]>;
+}
+
+/** The options of `expectHonest`. */
+export interface HonestOptions extends AuditOptions {
+  /** The parsed JSON of a baseline file: the lies that are known. @default none */
+  readonly baseline?: unknown;
+}
+
+const shape = {
+  root: text().optional(),
+  entries: z.array(text()).optional(),
+  observed: z.instanceof(Map<string, readonly Effect[]>).optional(),
+  onProgress: aFunction<(doing: string) => void>().optional(),
+} satisfies FieldsOf<AuditOptions>;
+
+/**
+ * Compares what tools declare with what their code does. Nothing is run: the code is read, from the functions that handle
+ * calls along everything that they call.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `MISSING_PACKAGE` without oxc-parser and oxc-resolver.
+ */
+export async function auditTools(registry: ToolMetadataRegistry, options: AuditOptions = {}): Promise<AuditReport> {
+  if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry);
+  const { root: given = process.cwd(), entries, observed, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
+  const root = resolve(given);
+  if ((await stat(root).catch(() => undefined))?.isDirectory() !== true) throw invalidArgument('root as a folder that exists', given);
+  const all: readonly ToolEntry[] = [...registry];
+  const skipped = all.filter(({ definition }) => definition.execute === undefined).map((entry): Skipped => ({ name: entry.name, reason: whyWithoutCode(entry) }));
+  const audited = all.filter(({ definition }) => definition.execute !== undefined);
+  const declared = new Map(audited.map((entry) => [entry.name, factsOfEntry(entry)]));
+  return auditDeclared({ kind: 'tools', name: basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { observed, onProgress, skipped });
+}
+
+function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
+  if (manual) return 'a user or another program does its work';
+  if (providers.length > 0) return `its work is done by ${providers.map(({ name }) => name).join(', ')}`;
+  return handlerRef === undefined ? 'it has no function' : `its function, ${handlerRef}, is not attached`;
+}
+
+interface JudgeOptions {
+  readonly observed: AuditOptions['observed'] | undefined;
+  readonly onProgress: AuditOptions['onProgress'] | undefined;
+  readonly skipped: readonly Skipped[];
+}
+
+/** Reads the code behind tools, and judges each. */
+export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { observed, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
+  onProgress?.(`reading the code of ${declared.size} tools`);
+  const traced = await traceTools({ root, entries, tools: [...declared.keys()].map((name) => ({ name })) });
+  const tracedByName = new Map(traced.tools.map((tool) => [tool.name, tool]));
+  const tools = [...declared].map(([name, facts]) => {
+    const tool = tracedByName.get(name) ?? { name, handler: undefined, effects: [], unknowns: [] };
+    return judgeTool(facts, withObserved(tool, observed?.get(name)));
+  });
+  return { subject, tools, shared: traced.shared, skipped: [...skipped, ...traced.skipped] };
+}
+
+/** What was seen decides for the same call; code that was not found is still not read, whatever was seen. */
+function withObserved(tool: TracedTool, seen: readonly Effect[] = []): TracedTool {
+  if (seen.length === 0) return tool;
+  const isSeen = ({ at, call }: Effect) => seen.some((each) => each.call === call && each.at === at);
+  return { ...tool, effects: [...seen, ...tool.effects.filter((effect) => !isSeen(effect))] };
+}
+
+const CODE = '**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';
+const LEFT_OUT = ['**/node_modules/**', '**/*.d.{ts,mts,cts}', '**/coverage/**'];
+const TESTS = /(?:^|\/)(?:tests?|__tests__|specs?)\/|\.(?:test|spec|bench)\.[cm]?[jt]sx?$/;
+const BUILT = /(?:^|\/)(?:dist|build|out)\//;
+/** Bytes of a file in which tools are looked for: larger ones are bundles. */
+const MOST_BYTES = 2 ** 21;
+
+/** Returns the files that have the name of a tool in them. Those of tests, and those that were built, count only where no other has it. */
+async function filesNaming(names: readonly string[], root: string): Promise<readonly string[]> {
+  const files = (await glob(CODE, { cwd: root, ignore: LEFT_OUT, followSymbolicLinks: false })).sort();
+  const naming = new Map<string, string[]>();
+  for (const file of files) {
+    const path = join(root, file);
+    if ((await stat(path)).size > MOST_BYTES) continue;
+    const words = new Set((await readFile(path, 'utf8')).match(/[\w.-]+/g));
+    for (const name of names) if (words.has(name)) naming.set(name, [...(naming.get(name) ?? []), file]);
+  }
+  const ranks = [(file: string) => !TESTS.test(file) && !BUILT.test(file), (file: string) => !TESTS.test(file), () => true];
+  return [...new Set([...naming.values()].flatMap((all) => ranks.map((fits) => all.filter(fits)).find(({ length }) => length > 0) ?? []))].sort();
+}
+
+/**
+ * Passes when no tool does more than it declares, for tests with vitest, jest and node:test.
+ *
+ * ```js
+ * it('does what it says', () => expectHonest(registry, { root: 'src' }));
+ * ```
+ *
+ * @throws AssertionError with every lie, and the way to the call that shows it.
+ */
+export async function expectHonest(registry: ToolMetadataRegistry, options: HonestOptions = {}): Promise<void> {
+  const { baseline, ...rest } = options;
+  const report = await auditTools(registry, rest);
+  const tools = baseline === undefined ? report.tools : applyBaseline(report.tools, readBaseline(baseline)).tools;
+  const lying = newLies(tools);
+  if (lying.length === 0) return;
+  const told = lying.map(({ name, findings }) => `  ${name}\n${liesIn(findings).filter(({ known }) => known !== true).map((finding) => `    ${finding.message}${wayOf(finding, '\n      ')}`).join('\n')}`);
+  const message = `${expectedGot(`${tools.length} tools that do what they declare`, `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`)}\n\n${told.join('\n')}\n\nDeclare what is true: tooldex audit --fix shows how.`;
+  throw new AssertionError({ message, actual: lying.map(({ name }) => name), expected: [], operator: 'expectHonest', stackStartFn: expectHonest });
+}
+
+/** Returns the way to the call that decides, from the handler on. */
+export function wayOf({ effect }: AuditFinding, before = ''): string {
+  return effect === undefined ? '' : `${before}${[...effect.via.filter((place) => place !== effect.at), effect.at].join(' → ')}`;
+}
+
+/** Stands in for the static half until it is there. */
+const traceTools = async ({ tools }: { readonly root: string; readonly entries: readonly string[]; readonly tools: readonly { readonly name: string }[] }): Promise<{ readonly tools: readonly TracedTool[]; readonly shared: readonly Effect[]; readonly skipped: readonly Skipped[] }> =>
+  Promise.resolve({ tools: tools.map(({ name }) => ({ name, handler: undefined, effects: [], unknowns: [] })), shared: [], skipped: [] });

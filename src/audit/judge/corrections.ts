@@ -1,0 +1,85 @@
+import { AccessMode, DangerLevel, SideEffect } from '../../core/enums.js';
+import type { Effect, EffectKind } from '../effect.js';
+import { ASSUMED, HINTS, type DeclaredFacts, type Hint } from './declared-facts.js';
+import type { FoundFacts, ToolAudit } from './judge-tool.js';
+
+/** The metadata that would be true of a tool: the fields to replace, and what to put in their place. */
+export interface Correction {
+  readonly tool: string;
+  readonly before: Readonly<Record<string, unknown>>;
+  readonly after: Readonly<Record<string, unknown>>;
+  /** The fields whose value the code does not decide; they have the strictest. */
+  readonly unsure: readonly string[];
+}
+
+/** Returns the corrected metadata of a tool that says too much, too little or nothing; `undefined` for one to which nothing is to be added. */
+export function correctionOf(audit: ToolAudit): Correction | undefined {
+  if (audit.verdict === 'agrees' || audit.verdict === 'unknown') return undefined;
+  const { declared, found, name } = audit;
+  const { before, after, unsure } = declared.axes === undefined ? hintsOf(declared, found) : axesOf(declared, found, new Set(audit.findings.map(({ axis }) => axis)));
+  const changed = Object.keys({ ...before, ...after }).filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
+  if (changed.length === 0) return undefined;
+  return declared.axes === undefined ? { tool: name, before, after, unsure } : { tool: name, before: only(before, changed), after: only(after, changed), unsure: unsure.filter((field) => changed.includes(field)) };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Sides = Pick<Correction, 'before' | 'after' | 'unsure'>;
+
+function only(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]));
+}
+
+/** All four hints: to clients a missing one means its default. What is declared stays unless it was found to be wrong. */
+function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
+  const unsure: Hint[] = [];
+  const after = HINTS.map(([hint, fact]) => {
+    const decided = found[fact];
+    if (decided === null) unsure.push(hint);
+    // A tool that writes after all was not asked for the others before.
+    const said = fact === 'readOnly' || (declared.readOnly === true && found.readOnly !== true && fact !== 'openWorld') ? undefined : declared[fact];
+    return [hint, fact === 'openWorld' ? (said ?? decided ?? ASSUMED[hint]) : (decided ?? said ?? ASSUMED[hint])] as const;
+  });
+  return { before: Object.fromEntries(HINTS.flatMap(([hint, fact]) => (declared[fact] === undefined ? [] : [[hint, declared[fact]]]))), after: Object.fromEntries(after), unsure };
+}
+
+/** The words of this package for the place that an effect changes or reads; what reads the machine has none. */
+const PLACE: Readonly<Partial<Record<EffectKind, SideEffect>>> = { 'fs-write': SideEffect.FILESYSTEM, 'net-read': SideEffect.READ_EXTERNAL_SERVICE, 'net-write': SideEffect.NETWORK, 'browser-action': SideEffect.NETWORK, 'db-read': SideEffect.DATABASE, 'db-write': SideEffect.DATABASE };
+
+/** The axes that decide if a call needs approval, from what was found; the others follow from them. */
+function axesOf({ axes = {} }: DeclaredFacts, found: FoundFacts, wrong: ReadonlySet<string>): Sides {
+  const relevant = found.effects.filter(({ access, certainty, argument }) => access !== 'read' || certainty === 'does' || argument !== undefined);
+  const changes = relevant.filter(({ access }) => access !== 'read');
+  const runs = changes.some(({ kind }) => kind === 'process-spawn');
+  const accessMode = found.readOnly === true ? AccessMode.READONLY : found.readOnly === null ? AccessMode.MIXED : !runs ? AccessMode.WRITE : changes.every(({ kind }) => kind === 'process-spawn') ? AccessMode.EXECUTE : AccessMode.MIXED;
+  const places = relevant.flatMap((effect) => PLACE[effect.kind] ?? (effect.kind === 'process-spawn' && effect.access !== 'read' ? SideEffect.SYSTEM : []));
+  const writes: readonly SideEffect[] = changes.length > 0 && !runs ? [SideEffect.WRITE] : [];
+  const sideEffects = [...new Set([...writes, ...places])];
+  const isMild = axes.dangerLevel === DangerLevel.SAFE || axes.dangerLevel === DangerLevel.LOW;
+  const dangerLevel = found.readOnly === true ? (isMild ? axes.dangerLevel : DangerLevel.LOW) : isMild || axes.dangerLevel === undefined ? (runs || accessMode === AccessMode.MIXED || deletes(changes) ? DangerLevel.HIGH : DangerLevel.MEDIUM) : axes.dangerLevel;
+  const before: Fields = { ...axes };
+  const isSame = found.readOnly !== true && axes.accessMode !== undefined && axes.accessMode !== AccessMode.READONLY;
+  const after: Fields = {
+    accessMode: isSame ? axes.accessMode : accessMode,
+    dangerLevel,
+    sideEffects: isSame && !wrong.has('sideEffects') ? axes.sideEffects : sideEffects.length === 0 ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE] : sideEffects,
+    // A category of the old access would contradict the new one; without it, it follows.
+    ...(axes.executionCategory !== undefined && isSame && !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),
+    ...(axes.idempotencyKey !== undefined && !wrong.has('idempotencyKey') && { idempotencyKey: axes.idempotencyKey }),
+    ...(axes.cacheTtlMs !== undefined && found.readOnly === true && { cacheTtlMs: axes.cacheTtlMs }),
+  };
+  return { before, after, unsure: found.readOnly === null ? ['accessMode', 'sideEffects'] : [] };
+}
+
+const deletes = (changes: readonly Effect[]) => changes.some(({ call, destructive }) => destructive === true && /\b(?:rm|unlink|rmdir|delete|drop|truncate|kill)/i.test(call));
+
+/** Returns corrections as a text like a patch. */
+export function correctionText({ tool, before, after, unsure }: Correction, at: string | undefined): string {
+  const line = (mark: string, [field, value]: readonly [string, unknown]) => `${mark}   ${field}: ${written(value)},${mark === '+' && unsure.includes(field) ? ' // not decided by the code: the strictest' : ''}`;
+  const same = (field: string) => JSON.stringify(before[field]) === JSON.stringify(after[field]);
+  return [`@@ ${tool}${at === undefined ? '' : ` ${at}`}`, ...Object.entries(before).filter(([field]) => !same(field)).map((each) => line('-', each)), ...Object.entries(after).map((each) => line(same(each[0]) ? ' ' : '+', each))].join('\n');
+}
+
+function written(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`;
+  return Array.isArray(value) ? `[${value.map(written).join(', ')}]` : String(value);
+}

@@ -1,0 +1,174 @@
+import { ExecutionCategory, SideEffect } from '../../core/enums.js';
+import type { Effect, EffectKind, TracedTool } from '../effect.js';
+import type { DeclaredFacts } from './declared-facts.js';
+
+/** - `lies`: the tool does more than it says; `over-cautious`: less; `undeclared`: it does not say if it only reads; `unknown`: its code does not show enough. */
+export type Verdict = 'agrees' | 'lies' | 'over-cautious' | 'undeclared' | 'unknown';
+
+/** What the code of a tool was found to do; null where the code does not decide it. */
+export interface FoundFacts {
+  readonly readOnly: boolean | null;
+  /** False also for tools that only read. */
+  readonly destructive: boolean | null;
+  /** True also for tools that only read. */
+  readonly idempotent: boolean | null;
+  readonly openWorld: boolean | null;
+  readonly effects: readonly Effect[];
+}
+
+/** One difference between what is declared and what was found. */
+export interface AuditFinding {
+  /** The declared name that differs, as `readOnlyHint` or `accessMode`. */
+  readonly axis: string;
+  /** A `note` does not count for the verdict. */
+  readonly kind: 'lies' | 'over-cautious' | 'undeclared' | 'note';
+  readonly message: string;
+  /** The effect that decides, with the way to it. */
+  readonly effect?: Effect;
+  /** True for one that the baseline lists. */
+  readonly known?: true;
+}
+
+/** What is declared of one tool, what was found, and how they compare. */
+export interface ToolAudit {
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly declared: DeclaredFacts;
+  readonly found: FoundFacts;
+  readonly findings: readonly AuditFinding[];
+  /** `file:line` of the function that handles calls; missing where none was found. */
+  readonly handler?: string;
+  /** The reasons why something could not be followed. */
+  readonly unknowns: readonly string[];
+}
+
+/** Returns true for an effect to which an accepted input leads: always, or when an argument says so. */
+const isProven = ({ certainty, argument }: Effect) => certainty === 'does' || argument !== undefined;
+const isWrite = ({ access }: Effect) => access === 'write';
+const OUTSIDE: ReadonlySet<EffectKind> = new Set(['net-read', 'net-write', 'browser-action']);
+/** The effects of which the kind alone does not say if they leave the machine. */
+const ANYWHERE: ReadonlySet<EffectKind> = new Set(['db-read', 'db-write', 'process-spawn']);
+
+/** Returns what follows from the effects of a tool. Nothing that could not be followed counts as harmless. */
+function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
+  const isWhole = handler !== undefined && unknowns.length === 0;
+  const proven = effects.filter(isProven);
+  const writes = proven.filter(isWrite);
+  const isOpen = !isWhole || effects.some((effect) => effect.access === 'unknown' || (isWrite(effect) && !isProven(effect)));
+  const readOnly = writes.length > 0 ? false : isOpen ? null : true;
+  const over = (worst: boolean, of: (effect: Effect) => boolean | null): boolean | null => {
+    if (writes.some((effect) => of(effect) === worst)) return worst;
+    return isOpen || writes.some((effect) => of(effect) === null) ? null : !worst;
+  };
+  return {
+    readOnly,
+    destructive: over(true, ({ destructive }) => destructive),
+    idempotent: over(false, ({ idempotent }) => idempotent),
+    openWorld: proven.some(({ kind }) => OUTSIDE.has(kind)) ? true : !isWhole || effects.some(({ kind }) => OUTSIDE.has(kind) || ANYWHERE.has(kind)) ? null : false,
+    effects,
+  };
+}
+
+/** Compares what is declared of a tool with what its code was found to do. */
+export function judgeTool(declared: DeclaredFacts, traced: TracedTool): ToolAudit {
+  const { name, handler, unknowns } = traced;
+  const found = factsOf(traced);
+  const findings = [...findingsOfFacts(declared, found), ...findingsOfAxes(declared, found)];
+  return Object.freeze({ name, verdict: verdictOf(declared, found, findings, traced), declared, found: Object.freeze(found), findings: Object.freeze(findings), ...(handler !== undefined && { handler }), unknowns });
+}
+
+function verdictOf({ readOnly }: DeclaredFacts, found: FoundFacts, findings: readonly AuditFinding[], { handler }: TracedTool): Verdict {
+  if (findings.some(({ kind }) => kind === 'lies')) return 'lies';
+  if (readOnly === undefined) return 'undeclared';
+  // Whoever says that it writes agrees with an effect that may be one.
+  const mayWrite = found.effects.some(({ access }) => access !== 'read');
+  if (handler === undefined || (found.readOnly === null && (readOnly || !mayWrite))) return 'unknown';
+  return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
+}
+
+/** The words for facts: of annotations, and of this package's own metadata. */
+function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
+  if (axes === undefined) return { readOnly: ['readOnlyHint', `readOnlyHint: ${readOnly}`], destructive: ['destructiveHint', `destructiveHint: ${destructive}`], idempotent: ['idempotentHint', 'idempotentHint: true'] } as const;
+  const access = axes.accessMode !== undefined ? ['accessMode', `accessMode: '${axes.accessMode}'`] : axes.sideEffects !== undefined ? ['sideEffects', `sideEffects: ${listOf(axes.sideEffects)}`] : ['executionCategory', `executionCategory: '${axes.executionCategory}'`];
+  return { readOnly: access as [string, string], destructive: ['dangerLevel', `dangerLevel: '${axes.dangerLevel}'`], idempotent: ['idempotencyKey', 'idempotencyKey: true'] } as const;
+}
+
+const listOf = (values: readonly string[]) => `[${values.map((each) => `'${each}'`).join(', ')}]`;
+
+function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<AuditFinding> {
+  const { axes, readOnly, destructive, idempotent, openWorld } = declared;
+  const words = wordsOf(declared);
+  const writes = distinct(found.effects.filter((effect) => isWrite(effect) && isProven(effect)));
+  const finding = (kind: AuditFinding['kind'], [axis, said]: readonly [string, string], but: string, effect?: Effect): AuditFinding => ({ axis, kind, message: `declares ${said}, ${but}`, ...(effect && { effect }) });
+  const runsPrograms = axes !== undefined && found.effects.some(({ kind }) => kind === 'process-spawn');
+
+  if (readOnly === undefined) {
+    const but = found.readOnly === null ? '' : found.readOnly ? '; it only reads' : `; it ${doingOf(writes[0]!)}`;
+    yield { axis: words.readOnly[0], kind: 'undeclared', message: axes === undefined ? `declares no readOnlyHint, which clients take for a tool that ${destructive === false ? 'writes' : 'writes and destroys'}${but}` : `declares neither accessMode nor sideEffects, which counts as mixed access of high danger${but}`, ...(writes[0] && { effect: writes[0] }) };
+  } else if (readOnly) {
+    for (const effect of writes) yield finding('lies', words.readOnly, `and ${doingOf(effect)}`, effect);
+  } else if (found.readOnly === true && !runsPrograms) yield finding('over-cautious', words.readOnly, 'and only reads');
+  if (readOnly !== true) {
+    if (destructive === false) for (const effect of writes) if (effect.destructive === true) yield finding('lies', words.destructive, `and ${doingOf(effect)}, which overwrites, deletes or stops something`, effect);
+    if (idempotent === true) for (const effect of writes) if (effect.idempotent === false && !(axes !== undefined && OUTSIDE.has(effect.kind))) yield finding('lies', words.idempotent, `and ${doingOf(effect)}, which changes more with each call`, effect);
+    if (destructive === true && found.readOnly === false && found.destructive === false) yield finding('over-cautious', words.destructive, 'and only adds', writes[0]);
+  }
+  // Vendors disagree on what the world is: not a lie.
+  const outside = found.effects.find((effect) => isProven(effect) && OUTSIDE.has(effect.kind));
+  if (openWorld === false && outside !== undefined) yield { axis: 'openWorldHint', kind: 'note', message: `declares openWorldHint: false, and ${doingOf(outside)}`, effect: outside };
+}
+
+const LOCAL: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.FILESYSTEM]);
+const READING: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.READ_EXTERNAL_SERVICE]);
+
+/** Finds the other axes of this package's own tools that the effects contradict. */
+function* findingsOfAxes({ axes, readOnly }: DeclaredFacts, { effects }: FoundFacts): Iterable<AuditFinding> {
+  if (axes === undefined) return;
+  const { cacheTtlMs, executionCategory, sideEffects = [] } = axes;
+  const proven = effects.filter(isProven);
+  const [write] = distinct(proven.filter(isWrite));
+  const [outside] = distinct(proven.filter(({ kind }) => OUTSIDE.has(kind)));
+  const lies = (axis: string, said: string, effect: Effect, but = ''): AuditFinding => ({ axis, kind: 'lies', message: `declares ${axis}: ${said}, and ${doingOf(effect)}${but}`, effect });
+
+  if (write !== undefined && cacheTtlMs !== undefined) yield lies('cacheTtlMs', String(cacheTtlMs), write, ': a call that is answered from the cache changes nothing');
+  // Where the access is a lie, these are the same one.
+  if (write !== undefined && readOnly !== true) {
+    if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each))) yield lies('sideEffects', listOf(sideEffects), write);
+    if (executionCategory === ExecutionCategory.READ_ONLY || executionCategory === ExecutionCategory.COMPUTE) yield lies('executionCategory', `'${executionCategory}'`, write);
+  }
+  if (outside === undefined || (readOnly === true && isWrite(outside))) return;
+  const places = sideEffects.filter((each) => each !== SideEffect.WRITE);
+  if (places.length > 0 && places.every((each) => LOCAL.has(each))) yield lies('sideEffects', listOf(sideEffects), outside);
+  else if (executionCategory === ExecutionCategory.COMPUTE) yield lies('executionCategory', `'${executionCategory}'`, outside);
+}
+
+const DOING: Readonly<Record<EffectKind, readonly [reads: string, writes: string]>> = {
+  'fs-read': ['reads files', 'changes files'],
+  'fs-write': ['touches files', 'changes files'],
+  'net-read': ['reads from a service', 'changes something at a service'],
+  'net-write': ['sends to a service', 'changes something at a service'],
+  'process-spawn': ['runs a program', 'runs a program that changes something'],
+  'db-read': ['reads a database', 'changes a database'],
+  'db-write': ['uses a database', 'changes a database'],
+  'memory-state': ['reads memory', 'changes memory that later calls see'],
+  'browser-action': ['looks at a browser', 'acts in a browser'],
+  'env-read': ['reads the environment', 'changes the environment'],
+};
+
+/** Returns what an effect does, in words: `changes files (fs.writeFile) where "filename" says so`. */
+export function doingOf({ access, argument, call, certainty, kind }: Effect): string {
+  const may = certainty === 'may' && argument === undefined ? 'may: ' : '';
+  return `${may}${DOING[kind][access === 'write' ? 1 : 0]} (${call})${certainty === 'may' && argument !== undefined ? ` where "${argument}" says so` : ''}`;
+}
+
+/** Returns the effects that differ in kind or call, each with its surest and shortest way, the gravest first. */
+function distinct(effects: readonly Effect[]): readonly Effect[] {
+  const weight = ({ certainty, destructive, via }: Effect) => (certainty === 'does' ? 0 : 1_000_000) + (destructive === true ? 0 : 100_000) + via.length;
+  const best = new Map<string, Effect>();
+  for (const effect of effects) {
+    const key = `${effect.kind} ${effect.call}`;
+    const before = best.get(key);
+    if (before === undefined || weight(effect) < weight(before)) best.set(key, effect);
+  }
+  return [...best.values()].sort((a, b) => weight(a) - weight(b));
+}

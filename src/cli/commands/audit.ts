@@ -1,0 +1,212 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { auditMcpServer } from '../../audit/judge/audit-mcp-server.js';
+import { auditTools, wayOf, type AuditReport } from '../../audit/judge/audit-tools.js';
+import { applyBaseline, liesIn, newLies, readBaseline, writeBaseline, type KnownLie } from '../../audit/judge/baseline.js';
+import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
+import { doingOf, type ToolAudit, type Verdict } from '../../audit/judge/judge-tool.js';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { formatOf, formatted, repeated, type CommandFamily, type CommandHost, type CommandOptions } from '../load/options.js';
+import { parseJsonc, readJsonFile } from '../load/read-json.js';
+import { replaceFile } from '../load/replace-file.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import { amountOf, table, wrapWords } from '../terminal/table.js';
+import { annotation, paint, placeText, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal/terminal.js';
+
+interface AuditCommandOptions extends CommandOptions {
+  readonly listing?: string;
+  readonly install?: boolean;
+  readonly tool?: readonly string[];
+  readonly baseline?: string;
+  readonly updateBaseline?: boolean;
+  readonly fix?: boolean;
+  readonly verbose?: boolean;
+}
+
+const AUDIT_EXIT_HELP = `
+A tool lies when it does more than it says. Its code is read and never run; --mcp starts a server to ask for its tools,
+without the variables of this process (--listing <file> starts none).
+
+Exit codes:
+  0    no tool lies, or the baseline knows it
+  1    a tool lies
+  2    wrong usage, or a server whose code or tools cannot be read`;
+
+/** Compares what tools say with what their code does. */
+export const AUDIT_COMMANDS: CommandFamily = {
+  audit: (command, host) =>
+    host.alone(
+      formatted(command, 'findings')
+        .option('--listing <file>', 'with --mcp: what tools/list answers, instead of starting the server')
+        .option('--install', 'with --mcp: install a package that is not there, into a folder of its own')
+        .option('--tool <name>', 'only this tool; may be repeated', repeated)
+        .option('--baseline <file>', 'the lies that are known, which do not count')
+        .option('--update-baseline', 'with --baseline: write what is found now into it')
+        .option('--fix', 'print the metadata that would be true')
+        .option('--verbose', 'every tool, with all effects and the way to each')
+        .addHelpText('after', AUDIT_EXIT_HELP),
+      ['audit --tools ./tools', 'audit --mcp .mcp.json:files', 'audit --mcp "npx -y @modelcontextprotocol/server-memory" --verbose', 'audit --tools ./tools --baseline audit.json --format github'],
+      (options) => audit(host, options as AuditCommandOptions),
+    ),
+};
+
+async function audit(host: CommandHost, options: AuditCommandOptions): Promise<number> {
+  const { terminal, cwd } = host;
+  const { baseline, updateBaseline = false } = options;
+  const format = formatOf(options);
+  if (updateBaseline && baseline === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--update-baseline together with --baseline <file>', 'it alone'));
+  const file = baseline === undefined ? undefined : resolve(cwd, baseline);
+  const known = file === undefined || (updateBaseline && !existsSync(file)) ? [] : readBaseline(await readJsonFile(file, terminal, cwd));
+
+  const report = options.mcp === undefined ? await auditOwn(host, options) : await auditServer(host, options, options.mcp);
+  const chosen = chosenOf(report.tools, options.tool);
+  if (file !== undefined && updateBaseline) {
+    const text = writeBaseline(report.tools);
+    await (existsSync(file) ? replaceFile(file, text) : writeFile(file, text));
+    terminal.err(`${paint(terminal, 'green', 'written')} ${plainLine(baseline!)}`);
+  }
+  const { tools, gone } = applyBaseline(chosen, updateBaseline ? readBaseline(JSON.parse(writeBaseline(report.tools))) : known);
+  if (options.tool === undefined) for (const each of gone) terminal.err(`${paint(terminal, 'yellow', 'no longer found')} ${goneText(each)}`);
+
+  if (format === 'json') terminal.out(plainJson({ ...report, tools: tools.map((tool) => ({ ...tool, ...(options.fix === true && { fix: correctionOf(tool)?.after }) })) }, 2));
+  else if (format === 'github') printAnnotations(terminal, tools, relative(cwd, resolve(options.mcp === undefined ? process.cwd() : cwd, report.subject.folder)));
+  else print(terminal, { ...report, tools }, options);
+  return newLies(tools).length === 0 ? EXIT.ok : EXIT.findings;
+}
+
+const progressOf = ({ terminal }: CommandHost) => (doing: string) => terminal.err(paint(terminal, 'dim', plainLine(doing)));
+
+async function auditOwn(host: CommandHost, { tools: patterns, manifests, persona, listing, install }: AuditCommandOptions): Promise<AuditReport> {
+  const { terminal, cwd, importOptions } = host;
+  for (const [name, value] of Object.entries({ listing, install })) if (value !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --mcp`, 'it alone'));
+  const { loadRegistry } = await import('../load/load-registry.js');
+  const { registry, problems, fileOf } = await loadRegistry({ patterns, manifests, persona }, cwd, importOptions);
+  for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${problem.reason}`);
+  if (registry.size === 0) throw new ToolError('NOT_A_TOOL', expectedGot('tools to audit', 'none'));
+  const root = patterns === undefined && manifests === undefined ? packageFolder() : cwd;
+  const entries = root === cwd ? [...new Set(fileOf.values())] : ['tools/index.ts', 'dist/tools.js'].filter((each) => existsSync(join(root, each))).slice(0, 1);
+  return auditTools(registry, { root, entries, ...(terminal.interactive && { onProgress: progressOf(host) }) });
+}
+
+/** Returns the folder of this package, where the bundled tools are. */
+function packageFolder(): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, 'package.json'))) folder = resolve(folder, '..');
+  return folder;
+}
+
+/** A settings file, and the server of it that is meant. */
+const SETTINGS = /^(.+\.jsonc?)(?::([^/\\]*))?$/;
+
+async function auditServer(host: CommandHost, { listing, install, tools, manifests }: AuditCommandOptions, server: string): Promise<AuditReport> {
+  const { terminal, cwd } = host;
+  if (tools !== undefined || manifests !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--mcp, or --tools or --manifests', 'both'));
+  const [, file, name] = SETTINGS.exec(server) ?? [];
+  const settings = file !== undefined && existsSync(resolve(cwd, file)) ? await readJsonFile(file, terminal, cwd, parseJsonc) : undefined;
+  return auditMcpServer(settings ?? server, {
+    cwd,
+    onProgress: progressOf(host),
+    ...(settings !== undefined && name !== undefined && { name }),
+    ...(install !== undefined && { install }),
+    ...(listing !== undefined && { listing: await readJsonFile(listing, terminal, cwd) }),
+  });
+}
+
+function chosenOf(tools: readonly ToolAudit[], names: readonly string[] | undefined): readonly ToolAudit[] {
+  const unknown = names?.find((name) => !tools.some((tool) => tool.name === name));
+  if (unknown !== undefined) throw invalidArgument('--tool as the name of a tool that is audited', unknown);
+  return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
+}
+
+function goneText({ tool, axis, call }: KnownLie): string {
+  return plainLine(`${tool} ${axis}${call === '' ? '' : ` ${call}`}: take it out of the baseline with --update-baseline`);
+}
+
+const STYLES: Readonly<Record<Verdict, Style>> = { lies: 'red', unknown: 'yellow', undeclared: 'yellow', 'over-cautious': 'cyan', agrees: 'green' };
+const VERDICTS = Object.keys(STYLES) as readonly Verdict[];
+/** Lies of one tool that are shown without --verbose. */
+const SHOWN = 3;
+
+function print(terminal: Terminal, { tools, shared, skipped, subject }: AuditReport, { fix, tool: named, verbose = false }: AuditCommandOptions): void {
+  const all = verbose || named !== undefined;
+  const rows = VERDICTS.flatMap((verdict) => tools.filter((tool) => tool.verdict === verdict)).filter(({ verdict }) => all || verdict !== 'agrees');
+  const indented = (text: string, margin: number, style?: Style) => {
+    for (const line of wrapWords(plainLine(text), Math.min(terminal.columns, 110) - margin)) terminal.out(' '.repeat(margin) + (style === undefined ? line : paint(terminal, style, line)));
+  };
+  if (rows.length > 0) {
+    terminal.out(
+      table(terminal, rows, [
+        { title: 'VERDICT', value: ({ verdict }) => verdict, style: ({ verdict }) => STYLES[verdict] },
+        { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
+        { title: 'SAYS', value: saysOf },
+        { title: 'DOES', value: doesOf, narrow: 'wrap' },
+      ]),
+    );
+    terminal.out('');
+  }
+  for (const { name, findings, found, unknowns } of rows) {
+    const told = all ? findings : liesIn(findings);
+    if (told.length === 0 && !all) continue;
+    terminal.out(paint(terminal, 'bold', plainLine(name)));
+    for (const finding of all ? told : told.slice(0, SHOWN)) {
+      indented(`${finding.known === true ? 'known: ' : ''}${finding.message}`, 2, finding.kind === 'lies' && finding.known !== true ? 'red' : undefined);
+      if (finding.effect !== undefined) indented(wayOf(finding), 4, 'dim');
+    }
+    if (told.length > SHOWN && !all) indented(`and ${told.length - SHOWN} more (--tool ${name} shows them)`, 2);
+    if (!all) continue;
+    for (const effect of found.effects.filter((each) => !told.some((finding) => finding.effect === each))) {
+      indented(`${effect.certainty} ${doingOf(effect)}`, 2);
+      indented(wayOf({ axis: '', kind: 'note', message: '', effect }), 4, 'dim');
+    }
+    for (const reason of unknowns) indented(`not followed: ${reason}`, 2, 'yellow');
+  }
+  for (const effect of shared) indented(`shared by all tools, and counted for none: ${doingOf(effect)} ${effect.at}`, 0, 'dim');
+  for (const { name, reason } of skipped) indented(`skipped ${name}: ${reason}`, 0, 'yellow');
+  if (fix === true) for (const tool of tools) printFix(terminal, tool);
+  printSummary(terminal, tools, subject);
+}
+
+function printFix(terminal: Terminal, tool: ToolAudit): void {
+  const correction = correctionOf(tool);
+  if (correction === undefined) return;
+  for (const line of correctionText(correction, tool.handler).split('\n')) terminal.out(paint(terminal, line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : line.startsWith('@') ? 'cyan' : 'dim', plainText(line)));
+  terminal.out('');
+}
+
+function printSummary(terminal: Terminal, tools: readonly ToolAudit[], { name, version }: AuditReport['subject']): void {
+  const counts = VERDICTS.map((verdict) => [verdict, tools.filter((tool) => tool.verdict === verdict).length] as const).filter(([, count]) => count > 0);
+  const known = tools.filter(({ verdict }) => verdict === 'lies').length - newLies(tools).length;
+  const isHonest = newLies(tools).length === 0;
+  const words = counts.map(([verdict, count]) => `${count} ${verdict === 'lies' && count > 1 ? 'lie' : verdict === 'agrees' && count > 1 ? 'agree' : verdict}`);
+  terminal.out(`${paint(terminal, isHonest ? 'green' : 'red', isHonest ? '✓' : '✗')} ${plainLine(name)}${version === undefined ? '' : ` ${plainLine(version)}`}: ${amountOf(tools.length, 'tool')}, ${words.join(', ')}${known > 0 ? ` (${known} known)` : ''}`);
+}
+
+const YES_NO = (value: boolean | null | undefined, yes: string, no: string, unknown: string) => (value == null ? unknown : value ? yes : no);
+
+function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): string {
+  return YES_NO(readOnly, 'reads', axes?.accessMode ?? (destructive === false ? 'adds' : destructive === true ? 'destroys' : 'writes'), 'nothing');
+}
+
+/** Returns what was found of a tool in few words: the effect that decides, or what is not known. */
+function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): string {
+  const deciding = findings.find(({ effect, kind }) => effect !== undefined && kind === 'lies') ?? findings.find(({ effect }) => effect !== undefined);
+  if (deciding?.effect !== undefined) return doingOf(deciding.effect);
+  if (handler === undefined) return 'its code is not found';
+  const [effect] = [...found.effects].filter(({ access }) => access !== 'read');
+  if (effect !== undefined) return doingOf(effect);
+  if (verdict === 'unknown' || found.readOnly === null) return unknowns[0] ?? 'its code does not show it';
+  return found.effects.length === 0 ? 'computes' : 'reads';
+}
+
+/** Prints annotations beside the code that decides: of lies errors, of the rest warnings. */
+function printAnnotations(terminal: Terminal, tools: readonly ToolAudit[], folder: string): void {
+  for (const { name, findings, handler } of tools) {
+    for (const finding of findings.filter(({ kind, known }) => kind !== 'note' && known !== true)) {
+      const [, file, line] = /^(.*?):(\d+)/.exec(finding.effect?.at ?? handler ?? '') ?? [];
+      const way = finding.effect === undefined ? '' : `\n${wayOf(finding)}`;
+      terminal.out(annotation(finding.kind === 'lies' ? 'error' : 'warning', 'audit', `${name} ${finding.message}${way}`, file === undefined ? {} : { file: join(folder, file), line: Number(line), column: null }));
+    }
+  }
+}
