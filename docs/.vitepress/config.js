@@ -32,6 +32,7 @@ const GUIDES = {
     'bundled-tools.md': 'Bundled tools',
     'testing-tools.md': 'Testing tools',
     'lint.md': 'Lint',
+    'audit.md': 'Audit',
     'command-line.md': 'Command line',
     'operating.md': 'Operating',
   },

@@ -24,6 +24,7 @@ const CONTENTS = {
   'tooldex/interop': 'Tools in the form of other frameworks and model APIs, and theirs in ours.',
   'tooldex/chat': 'The loop of model and tools: one run, a stream, or a session that is stored between runs.',
   'tooldex/load': 'Tools from the files that define them.',
+  'tooldex/audit': 'Tools that do more than they say.',
 };
 
 /** Returns what an entry point holds. @throws an Error for one that has no sentence here. */

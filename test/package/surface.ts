@@ -408,4 +408,20 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'LoadedTools',
     ],
   },
+  'tooldex/audit': {
+    values: [
+      'auditMcpServer',
+      'auditTools',
+      'expectHonest',
+    ],
+    types: [
+      'AuditFinding',
+      'AuditOptions',
+      'AuditReport',
+      'Effect',
+      'HonestOptions',
+      'McpAuditOptions',
+      'ToolAudit',
+    ],
+  },
 };

@@ -12,7 +12,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { Effect } from '../effect.js';
-import { auditDeclared, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
+import { auditDeclared, packageOf, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
 import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 
 /** The options of `auditMcpServer`. */
@@ -188,20 +188,6 @@ async function ofName(spec: string, args: readonly string[], asked: Partial<Comm
     throw new ToolError('INVALID_ARGUMENT', expectedGot(`a package ${spec} that npm can install`, 'a failure of npm'), { cause });
   });
   return ofPackage(realpathSync(join(prefix, 'node_modules', name)), args, asked, bin);
-}
-
-interface PackageJson {
-  readonly name?: string;
-  readonly version?: string;
-  readonly bin?: unknown;
-  readonly main?: unknown;
-}
-
-async function packageOf(folder: string): Promise<PackageJson> {
-  const data: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}'));
-  if (!isPlainObject(data)) return {};
-  const { name, version, bin, main } = data;
-  return { ...(typeof name === 'string' && { name }), ...(typeof version === 'string' && { version }), bin, main };
 }
 
 /** Takes the program that a package names for itself, or else its main file. */

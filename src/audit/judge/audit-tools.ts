@@ -5,6 +5,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { aFunction, checkOptions, text, type FieldsOf } from '../../core/options.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { isRegistry } from '../../registry/is-registry.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -79,7 +80,7 @@ export async function auditTools(registry: ToolMetadataRegistry, options: AuditO
   const skipped = all.filter(({ definition }) => definition.execute === undefined).map((entry): Skipped => ({ name: entry.name, reason: whyWithoutCode(entry) }));
   const audited = all.filter(({ definition }) => definition.execute !== undefined);
   const declared = new Map(audited.map((entry) => [entry.name, factsOfEntry(entry)]));
-  return auditDeclared({ kind: 'tools', name: basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { observed, onProgress, skipped });
+  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { observed, onProgress, skipped });
 }
 
 function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
@@ -111,6 +112,14 @@ function withObserved(tool: TracedTool, seen: readonly Effect[] = []): TracedToo
   if (seen.length === 0) return tool;
   const isSeen = ({ at, call }: Effect) => seen.some((each) => each.call === call && each.at === at);
   return { ...tool, effects: [...seen, ...tool.effects.filter((effect) => !isSeen(effect))] };
+}
+
+/** Returns what the package.json of a folder says; nothing where there is none that can be read. */
+export async function packageOf(folder: string): Promise<{ readonly name?: string; readonly version?: string; readonly bin?: unknown; readonly main?: unknown }> {
+  const data: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}'));
+  if (!isPlainObject(data)) return {};
+  const { name, version, bin, main } = data;
+  return { ...(typeof name === 'string' && { name }), ...(typeof version === 'string' && { version }), bin, main };
 }
 
 const CODE = '**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';

@@ -89,7 +89,7 @@ function verdictOf({ readOnly }: DeclaredFacts, found: FoundFacts, findings: rea
 /** The words for facts: of annotations, and of this package's own metadata. */
 function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
   if (axes === undefined) return { readOnly: ['readOnlyHint', `readOnlyHint: ${readOnly}`], destructive: ['destructiveHint', `destructiveHint: ${destructive}`], idempotent: ['idempotentHint', 'idempotentHint: true'] } as const;
-  const access = axes.accessMode !== undefined ? ['accessMode', `accessMode: '${axes.accessMode}'`] : axes.sideEffects !== undefined ? ['sideEffects', `sideEffects: ${listOf(axes.sideEffects)}`] : ['executionCategory', `executionCategory: '${axes.executionCategory}'`];
+  const access = axes.accessMode !== undefined || readOnly === undefined ? ['accessMode', `accessMode: '${axes.accessMode}'`] : axes.sideEffects !== undefined ? ['sideEffects', `sideEffects: ${listOf(axes.sideEffects)}`] : ['executionCategory', `executionCategory: '${axes.executionCategory}'`];
   return { readOnly: access as [string, string], destructive: ['dangerLevel', `dangerLevel: '${axes.dangerLevel}'`], idempotent: ['idempotencyKey', 'idempotencyKey: true'] } as const;
 }
 

@@ -178,9 +178,9 @@ function printFix(terminal: Terminal, tool: ToolAudit): void {
 function printSummary(terminal: Terminal, tools: readonly ToolAudit[], { name, version }: AuditReport['subject']): void {
   const counts = VERDICTS.map((verdict) => [verdict, tools.filter((tool) => tool.verdict === verdict).length] as const).filter(([, count]) => count > 0);
   const known = tools.filter(({ verdict }) => verdict === 'lies').length - newLies(tools).length;
-  const isHonest = newLies(tools).length === 0;
+  const [style, mark] = newLies(tools).length > 0 ? (['red', '✗'] as const) : tools.some(({ verdict }) => verdict === 'unknown' || verdict === 'undeclared') ? (['yellow', '?'] as const) : (['green', '✓'] as const);
   const words = counts.map(([verdict, count]) => `${count} ${verdict === 'lies' && count > 1 ? 'lie' : verdict === 'agrees' && count > 1 ? 'agree' : verdict}`);
-  terminal.out(`${paint(terminal, isHonest ? 'green' : 'red', isHonest ? '✓' : '✗')} ${plainLine(name)}${version === undefined ? '' : ` ${plainLine(version)}`}: ${amountOf(tools.length, 'tool')}, ${words.join(', ')}${known > 0 ? ` (${known} known)` : ''}`);
+  terminal.out(`${paint(terminal, style, mark)} ${plainLine(name)}${version === undefined ? '' : ` ${plainLine(version)}`}: ${amountOf(tools.length, 'tool')}, ${words.join(', ')}${known > 0 ? ` (${known} known)` : ''}`);
 }
 
 const YES_NO = (value: boolean | null | undefined, yes: string, no: string, unknown: string) => (value == null ? unknown : value ? yes : no);
