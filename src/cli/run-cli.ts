@@ -1,9 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { isToolError, ToolError } from '../core/errors.js';
-import { expectedGot, invalidArgument } from '../core/issues.js';
+import { expectedGot } from '../core/issues.js';
 import { EXIT } from './terminal/exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import type { CommandFamily, CommandHost, CommandOptions } from './load/options.js';
@@ -55,10 +53,10 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
     onTools: (command, examples, run, { showsProblems = false } = {}) =>
       withExamples(command, examples).action(async () => {
         const options = command.optsWithGlobals<CommandOptions>();
-        const { loadRegistry } = await import('./load/load-registry.js');
+        const { existingFolder, loadRegistry } = await import('./load/load-registry.js');
         const { tools: patterns, manifests, mcp: settings, persona, trustAutoApprove } = options;
         const mcp = settings === undefined ? undefined : async () => (await import('./load/load-mcp-tools.js')).loadMcpTools(settings, terminal, cwd, trustAutoApprove);
-        const loaded = await loadRegistry({ patterns, manifests, mcp, persona }, rootOf(options, cwd), importOptions);
+        const loaded = await loadRegistry({ patterns, manifests, mcp, persona }, rootOf(options, cwd, existingFolder), importOptions);
         try {
           const problems = loaded.problems.map((each) => `${placeText(each)}: ${each.reason}`);
           if (!showsProblems) for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
@@ -95,7 +93,10 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
-      if (error.code === 'commander.excessArguments' && program.getOptionValue('tools') !== undefined) terminal.err('(--tools takes one value: repeat it, or quote a glob)');
+      const isExcess = error.code === 'commander.excessArguments';
+      if (named === 'run' && (isExcess || error.code === 'commander.unknownOption')) terminal.err(`(--input takes the arguments of a tool as JSON: --input '{"name": "value"}')`);
+      else if (isExcess && program.getOptionValue('tools') !== undefined) terminal.err('(--tools takes one value: repeat it, or quote a glob)');
+      else if (isExcess && ['list', 'stats', 'lint', 'export'].includes(named ?? '')) terminal.err('(--tools names the files, folders and globs of tools)');
       if (wantsJson(args)) printJsonError(terminal, 'INVALID_ARGUMENT', error.message.replace(/^error: /, ''));
       return EXIT.usage;
     }
@@ -106,12 +107,10 @@ export async function runCli(args: readonly string[], terminal: Dialog, cwd: str
 }
 
 /** Returns the folder of the bundled tools. @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */
-function rootOf({ root, tools, manifests, mcp }: CommandOptions, cwd: string): string {
+function rootOf({ root, tools, manifests, mcp }: CommandOptions, cwd: string, existingFolder: (option: string, name: string, cwd: string) => string): string {
   if (root === undefined) return cwd;
   if (tools !== undefined || manifests !== undefined || mcp !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--root, or --tools, --manifests or --mcp', 'both', 'Only the bundled tools keep to a root.'));
-  const folder = resolve(cwd, root);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalidArgument('--root as a folder that exists', root);
-  return folder;
+  return existingFolder('--root', root, cwd);
 }
 
 /** Reports why a command ended without a result; programs that asked for JSON get it where the result would have been. */

@@ -99,7 +99,7 @@ it('tooldex lint names the place of each finding from the working directory, wit
   const file = 'sub/manifests/functions.json';
   expect(JSON.parse(await lintHere('--json'))).toMatchObject([{ rule: 'load-error', file, line: 4, column: 81 }, { rule: 'inferred-safety', toolName: 'sweep', file, line: 3, column: null }]);
   const [first, second] = (await lintHere('--format', 'github')).split('\n');
-  expect(first).toMatch(/^::error file=sub\/manifests\/functions\.json,line=4,col=81,title=load-error::"broken": Expected /);
+  expect(first).toMatch(/^::error file=sub\/manifests\/functions\.json,line=4,col=81,title=load-error::"broken": parameters: Expected /);
   expect(second).toMatch(/^::warning file=sub\/manifests\/functions\.json,line=3,title=inferred-safety::sweep: declare access_mode/);
   const table = await lintHere();
   expect(table).toContain(`${file}:4:81: "broken"`);

@@ -36,6 +36,13 @@ describe('--tools', () => {
     expect((await cli.run(['lint', '--tools', 'a.ts', 'b.ts'], folder)).err).toContain('--tools takes one value');
   });
 
+  it('is named to those who give files without it, and --input to those who give the arguments of a tool in another way', async () => {
+    const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};` });
+    expect((await cli.run(['lint', './a.ts'], folder)).err).toContain('(--tools names the files, folders and globs of tools)');
+    for (const given of [['{"order":17}'], ['--order', '17']]) expect(await cli.run(['run', 'tool_a', ...given, '--tools', 'a.ts'], folder)).toMatchObject({ code: 2, err: expect.stringContaining('(--input takes the arguments of a tool as JSON') as string });
+    expect((await cli.run(['list', '--access', 'read'], folder)).err).toContain('got "read". Did you mean readonly?');
+  });
+
   it('looks into objects, nested lists, sets and maps', async () => {
     const [one, two, three, four] = ['one', 'two', 'three', 'four'].map((name) => toolText(name));
     const folder = cli.project({ 'a.ts': `DEFINE export const tools: any = { one: ${one}, more: [[${two}], new Set([${three}]), new Map([[1, ${four}]])] }; tools.self = tools;` });

@@ -136,6 +136,17 @@ describe('--manifests', () => {
     expect(code).toBe(1);
   });
 
+  it('names the field of each problem, and counts the warnings, which validate shows', async () => {
+    write('manifests/functions.json', [{ ...good, colour: 'red' }, { ...good, name: 'bad', description: 7 }]);
+    const { out, err } = await run('list', '--manifests', 'manifests');
+    expect(err).toMatch(/: "bad": description: Expected a string, got 7\.$/m);
+    expect(out).toMatch(/; 1 warning, which tooldex validate shows$/m);
+  });
+
+  it('is named when there is no such folder, and without the way to it', async () => {
+    for (const command of ['list', 'serve']) expect(await run(command, '--manifests', 'nope')).toMatchObject({ code: 2, err: 'error Expected --manifests as a folder that exists, got "nope".\n' });
+  });
+
   it('runs the tools of a persona as that persona', async () => {
     write('manifests/functions.json', [{ ...good, persona_allowlist: ['Ada'] }]);
     write('manifests/personas/Ada/functions.json', [{ ...good, name: 'own' }]);

@@ -67,7 +67,7 @@ describe('tooldex serve', () => {
       address = url;
       const { total } = (await (await fetch(`${url}/tools`)).json()) as Json;
       expect(total).toBeGreaterThan(40);
-      expect(terminal.printed).toContain(`${total} tools, 0 problems of files and sources`);
+      expect(terminal.printed).toContain(`${total} tools, no problems`);
     });
     expect(code).toBe(0);
     await expect(fetch(address)).rejects.toThrow();

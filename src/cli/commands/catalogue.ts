@@ -11,7 +11,7 @@ import { AXIS_COLUMNS, fieldWords, isInferred } from '../terminal/axis-columns.j
 import type { LoadedRegistry } from '../load/load-registry.js';
 import { addFilterOptions, filterOf, type CommandFamily } from '../load/options.js';
 import { plainLine, paint, type Terminal } from '../terminal/terminal.js';
-import { table, wrapList, wrapWords } from '../terminal/table.js';
+import { amountOf, table, wrapList, wrapWords } from '../terminal/table.js';
 
 /** Looks at the tools themselves. */
 export const CATALOGUE_COMMANDS: CommandFamily = {
@@ -22,13 +22,13 @@ export const CATALOGUE_COMMANDS: CommandFamily = {
 };
 
 /** Prints the tools that pass a filter, one a line. */
-export function list(terminal: Terminal, { registry, leftOut }: LoadedRegistry, filter: ToolFilter, json: boolean): void {
+export function list(terminal: Terminal, { registry, leftOut, warnings = 0 }: LoadedRegistry, filter: ToolFilter, json: boolean): void {
   const entries = registry.filter(filter);
   if (json) return terminal.out(JSON.stringify(entries.map(entryToJson), null, 2));
   terminal.out(table(terminal, entries, [...AXIS_COLUMNS, { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' }]));
   const inferred = entries.some((entry) => entry.inferred.length > 0) ? '; * inferred, not declared' : '';
   const others = leftOut === undefined || leftOut.tools === 0 ? '' : `; ${leftOut.tools} more for ${plainLine(leftOut.personas.join(', ')) || 'no persona'}${leftOut.personas.length > 0 ? ' (--persona)' : ''}`;
-  terminal.out(paint(terminal, 'dim', `\n${entries.length} of ${registry.size} tools${inferred}${others}`));
+  terminal.out(paint(terminal, 'dim', `\n${entries.length} of ${registry.size} tools${inferred}${others}${warnings === 0 ? '' : `; ${amountOf(warnings, 'warning')}, which tooldex validate shows`}`));
 }
 
 const FACT_MARGIN = 18;

@@ -11,7 +11,7 @@ import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import type { ImportOptions } from '../../load/import-modules.js';
 import { lintRulesFor } from '../load/lint-settings.js';
-import { loadRegistry } from '../load/load-registry.js';
+import { existingFolder, loadRegistry } from '../load/load-registry.js';
 import { repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../load/options.js';
 import { amountOf } from '../terminal/table.js';
 import { plainLine, paint, placeText, type Dialog } from '../terminal/terminal.js';
@@ -101,7 +101,7 @@ async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'r
   for (const each of code?.problems ?? []) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(each)}: ${plainLine(each.reason)}`);
   const definitions = code === undefined ? [] : [...code.registry].map(({ definition }) => definition);
   const discovery = mcp === undefined ? undefined : await (await import('../load/load-mcp-tools.js')).openMcpDiscovery(mcp, terminal, cwd, trustAutoApprove);
-  const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: resolve(cwd, manifests) }), ...(discovery && { sources: discovery.sources() }), ...(shared && { health: shared.health }) });
+  const capabilities = await CapabilityRegistry.load({ tools: definitions, env, ...(manifests === undefined ? {} : { root: existingFolder('--manifests', manifests, cwd) }), ...(discovery && { sources: discovery.sources() }), ...(shared && { health: shared.health }) });
 
   const running = await serve(capabilities, {
     lintRules,
@@ -117,7 +117,7 @@ async function serveWith(terminal: Dialog, options: Omit<ServeCommandOptions, 'r
     if (json === true) terminal.out(JSON.stringify(counts));
     else {
       const watched = manifests === undefined ? '' : `, watching ${relative(cwd, resolve(cwd, manifests)) || '.'}`;
-      terminal.out(`${paint(terminal, 'bold', running.url)}  ${amountOf(counts.tools, 'tool')}, ${amountOf(counts.problems, 'problem')} of files and sources${watched}${shared === undefined ? '' : `, health from Redis at ${shared.place}`}; Ctrl-C ends it`);
+      terminal.out(`${paint(terminal, 'bold', running.url)}  ${amountOf(counts.tools, 'tool')}, ${counts.problems === 0 ? 'no problems' : `${amountOf(counts.problems, 'problem')} of files and sources`}${watched}${shared === undefined ? '' : `, health from Redis at ${shared.place}`}; Ctrl-C ends it`);
     }
     await new Promise<void>((resolve) => {
       const stop = terminal.onInterrupt(() => {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import { createDefaultTools } from '../../../tools/index.js';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
@@ -16,6 +17,8 @@ export interface LoadedRegistry {
   readonly fileOf: ReadonlyMap<string, string>;
   /** The number of tools of the manifests that are only for other personas, and these. */
   readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
+  /** The number of warnings about the manifests. */
+  readonly warnings?: number;
   /** Ends what the tools hold open. */
   readonly close?: () => Promise<void>;
   /** Loads the same tools with the manifests as their files are now. */
@@ -78,13 +81,23 @@ function joined(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry
     code.registry.register(entry.definition);
     fileOf.set(entry.name, manifests.fileOf.get(entry.name)!);
   }
-  const { leftOut = code.leftOut } = manifests;
-  return { registry: code.registry, problems: [...code.problems, ...manifests.problems], fileOf, ...(leftOut && { leftOut }) };
+  const { leftOut = code.leftOut, warnings = code.warnings } = manifests;
+  return { registry: code.registry, problems: [...code.problems, ...manifests.problems], fileOf, ...(leftOut && { leftOut }), ...(warnings !== undefined && { warnings }) };
 }
+
+/** Returns the path of the folder that an option names. @throws ToolError `INVALID_ARGUMENT` when there is none. */
+export function existingFolder(option: string, name: string, cwd: string): string {
+  const folder = resolve(cwd, name);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalidArgument(`${option} as a folder that exists`, name);
+  return folder;
+}
+
+/** The place of an entry, at the beginning of a JSON pointer into its manifest. */
+const ENTRY = /^(?:\/[^/]+)?\/\d+(?:\/|$)/;
 
 /** Loads the tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
 async function loadManifestTools(folder: string, persona: string | undefined, cwd: string): Promise<LoadedRegistry> {
-  const root = resolve(cwd, folder);
+  const root = existingFolder('--manifests', folder, cwd);
   const capabilities = await CapabilityRegistry.load({ root });
   const known = capabilities.personas;
   if (persona !== undefined && !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())) {
@@ -94,9 +107,9 @@ async function loadManifestTools(folder: string, persona: string | undefined, cw
   const shown = (file: string) => relative(cwd, resolve(root, file)).split(sep).join('/') || '.';
   const problems = capabilities.findings
     .filter(({ severity }) => severity === 'error')
-    .map(({ file, line, column, entryName, message }) => ({ ...(line === null ? { file } : { file: shown(file), line, ...(column !== null && { column }) }), reason: entryName === undefined ? message : `${JSON.stringify(entryName)}: ${message}` }));
+    .map(({ file, line, column, entryName, path, message }) => ({ ...(line === null ? { file } : { file: shown(file), line, ...(column !== null && { column }) }), reason: [...(entryName === undefined ? [path] : [JSON.stringify(entryName), path.replace(ENTRY, '').replaceAll('/', '.')]).filter((part) => part !== ''), message].join(': ') }));
   const fileOf = new Map([...registry].map(({ name }) => [name, shown(capabilities.tool(name, persona)?.source ?? '.')]));
   const others = capabilities.tools().filter(({ owner, entry }) => (owner === null ? !registry.has(entry.name) : owner.toLowerCase() !== persona?.trim().toLowerCase()));
   const personas = [...new Set(others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? []))].sort();
-  return { registry, problems, fileOf, leftOut: { tools: others.length, personas } };
+  return { registry, problems, fileOf, leftOut: { tools: others.length, personas }, warnings: capabilities.findings.filter(({ severity }) => severity === 'warning').length };
 }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { DangerLevel, Priority } from '../../core/enums.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
+import { expectedGot, suggestValue } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { DERIVED_SETS } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
@@ -78,8 +78,8 @@ function milliseconds(text: string): number {
 }
 
 /** The error for the value of an option; the option is named before it. */
-function unexpected(expected: string, text: string): InvalidArgumentError {
-  return new InvalidArgumentError(expectedGot(expected, JSON.stringify(text)));
+function unexpected(expected: string, text: string, meant?: string): InvalidArgumentError {
+  return new InvalidArgumentError(expectedGot(expected, JSON.stringify(text), meant && `Did you mean ${meant}?`));
 }
 
 /** Returns what calls are made with: the flags that are on, and the persona, as a user who sees its tools also calls as it. */
@@ -116,7 +116,7 @@ export function collectValues(allowed?: readonly string[]): (text: string, befor
     const values = text.split(',').map((value) => value.trim());
     if (values.includes('')) throw unexpected('a value before and after every comma', text);
     const unknown = values.find((value) => allowed?.includes(value) === false);
-    if (unknown !== undefined) throw unexpected(`one of ${allowed!.join(', ')}`, unknown);
+    if (unknown !== undefined) throw unexpected(`one of ${allowed!.join(', ')}`, unknown, suggestValue(unknown, allowed!));
     return [...before, ...values];
   };
 }
