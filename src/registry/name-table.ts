@@ -66,8 +66,8 @@ export class NameTable {
       for (const name of names) {
         const owner = this.resolve(name)?.name ?? batch.get(name);
         if (owner === undefined) continue;
-        const who = owner === entry.name ? `a tool "${name}" there already` : `"${name}" of tool "${entry.name}" taken by tool "${owner}"`;
-        throw new ToolError('DUPLICATE_TOOL', `Expected a name or alias that is free, got ${who}. Register each tool once, rename one, or pass {replace: true}.`, {
+        const who = owner === entry.name ? `"${name}", which is taken` : `"${name}" of tool "${entry.name}", which is taken by tool "${owner}"`;
+        throw new ToolError('DUPLICATE_TOOL', `Expected a free name, got ${who}. Register each tool once, rename one, or pass {replace: true}.`, {
           details: { name, tool: entry.name, takenBy: owner },
         });
       }

@@ -32,11 +32,11 @@ describe('a refusal', () => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
   });
 
-  it('of a second registration of the same tool says that it is there already', () => {
+  it('of a second registration of the same tool says that its name is taken', () => {
     const registry = new ToolMetadataRegistry();
     const tool = definitionOf(least);
     registry.register(tool);
-    expect(messageOf(() => registry.register(tool))).toContain('there already');
+    expect(messageOf(() => registry.register(tool))).toContain('got "a", which is taken. Register each tool once');
   });
 
   it.each([
