@@ -94,7 +94,7 @@ const schema = z.strictObject({
   executor: z.custom<ToolExecutor>((value) => isObject(value) && 'executeAll' in value && 'registry' in value, 'a ToolExecutor').optional(),
   tools: z.custom<NonNullable<ChatEngine['tools']>>((value) => isObject(value) && Symbol.iterator in value, 'a ToolMetadataRegistry or a list of tools').optional(),
   system: z.string().optional(),
-  mode: z.enum(['auto', 'manual'], { error: '"auto" or "manual"' }).default('auto'),
+  mode: z.custom<'auto' | 'manual'>((value) => value === 'auto' || value === 'manual', { error: 'one of "auto", "manual"', params: { advice: 'The mode of the policy is policyMode.' } }).default('auto'),
   policyMode: z.enum(POLICY_MODES).optional(),
   maxTurns: wholeBetween(1).default(8),
   haltWhen: aFunction<NonNullable<ChatEngine['haltWhen']>>().optional(),

@@ -194,6 +194,9 @@ async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
   await run.save(Object.freeze({ ...run.state, end: Object.freeze(ended) }));
 }
 
+/** The advice of the AI SDK stands in later lines of its message, which are not passed on. */
+const NO_GATEWAY_KEY = expectedGot('a key for the AI Gateway', 'none that it accepts', "Set AI_GATEWAY_API_KEY, or give a model of a provider package, such as openai('…') of @ai-sdk/openai.");
+
 /** Asks the model. @returns the end of the run; `undefined` when the model made calls, which are the open turn then. */
 async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
   const { engine: { executor, registry }, options: { conversationId }, state: { messages } } = run;
@@ -208,7 +211,7 @@ async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   } catch (error) {
     run.throwIfFailed();
     if (run.isCancelled) return { reason: 'cancelled' };
-    return { reason: 'error', error: Object.freeze({ code: isToolError(error) ? error.code : 'MODEL_FAILED', message: publicMessage(error) }) };
+    return { reason: 'error', error: Object.freeze({ code: isToolError(error) ? error.code : 'MODEL_FAILED', message: error instanceof Error && error.name === 'GatewayAuthenticationError' ? NO_GATEWAY_KEY : publicMessage(error) }) };
   }
   const { message, finishReason, usage } = answer;
   run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });

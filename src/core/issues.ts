@@ -143,10 +143,13 @@ export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   return shape === undefined ? undefined : `${KNOWN}${Object.keys(shape).join(', ')}`;
 }
 
+/** The names that other libraries have for an option. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([['maxSteps', 'maxTurns'], ['maxIterations', 'maxTurns']]);
+
 /** The message for an unknown option, with the name that was probably meant, or all known ones. */
 export function unknownOption(given: string, known: readonly string[]): string {
-  const begun = known.filter((name) => name.startsWith(given)).sort((one, other) => one.length - other.length);
-  const close = begun.length > 1 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
+  const begun = known.filter((name) => name.startsWith(given) || name === OTHER_NAMES.get(given)).sort((one, other) => one.length - other.length);
+  const close = begun.length > 0 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
   const advice = close.length > 0 ? `Did you mean ${close.map((name) => JSON.stringify(name)).join(' or ')}?` : known.length > 0 && known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
   return expectedGot('a known option', describeValue(given), advice);
 }

@@ -40,6 +40,7 @@ export function once<T>(make: () => T): () => T {
 function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
   const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   if (typeof given === 'string' && fields.includes('text')) return 'Write { text: … }.';
+  if (isObject(given) && fields.includes('executor') && 'executeAll' in given) return 'Write { executor }.';
   return isObject(given) && fields.includes('registry') && 'registerAll' in given ? 'Write { registry }.' : undefined;
 }
 

@@ -92,6 +92,10 @@ export function withoutHosts(text: string): string {
   return HOSTS.reduce((shown, [host, replacement]) => shown.replace(host, replacement), text);
 }
 
+/** The sequences with which a program colours text in a terminal, and other control characters within a line. */
+// eslint-disable-next-line no-control-regex
+const TERMINAL_CONTROLS = /\u001b\[[0-9;:?]{0,40}[A-Za-z]|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+
 /** The last part of a path; it is enough to recognize the file. */
 function lastPart(path: string): string {
   const parts = path.split(/[/\\]+/).filter((part) => part !== '');
@@ -103,7 +107,7 @@ function firstLine(error: unknown): string {
   try {
     const message: unknown = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;
     if (typeof message !== 'string') return NO_MESSAGE;
-    return message.slice(0, LOOKED_AT).trim().split(/[\r\n]/, 1)[0]!.trim() || NO_MESSAGE;
+    return message.slice(0, LOOKED_AT).replace(TERMINAL_CONTROLS, '').trim().split(/[\r\n]/, 1)[0]!.trim() || NO_MESSAGE;
   } catch {
     return NO_MESSAGE; // A hostile getter.
   }

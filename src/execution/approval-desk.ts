@@ -40,9 +40,9 @@ export class ApprovalDesk {
     if (answered.kind === 'timeout') return denied('nobody answered in time');
     const answer = answered.kind === 'returned' ? answered.value : 'denied';
     if (answer === 'later') return { outcome: { status: 'approval_required', pending } };
-    if (answer !== 'denied') return { approval: await this.approve(pending, answer.edited), edited: answer.edited };
+    if (typeof answer === 'object') return { approval: await this.approve(pending, answer.edited), edited: answer.edited };
     await this.deny(pending);
-    return denied('the user denied this call');
+    return denied(answer === 'denied' ? 'the user denied this call' : answer);
   }
 
   /** Returns the approval as it was judged. @throws ToolError `INVALID_APPROVAL` for one that is not of this call. */
@@ -92,13 +92,14 @@ export class ApprovalDesk {
   }
 }
 
-/** Returns the user's answer. Whatever is not clearly an approval or `later`, a failure too, is a denial. */
-async function askUser(confirm: Confirm, pending: PendingApproval, signal: AbortSignal): Promise<'denied' | 'later' | { readonly edited: Edited }> {
+/** Returns the user's answer. Whatever is not clearly an approval or `later`, a failure too, is a denial: `denied`, or its reason. */
+async function askUser(confirm: Confirm, pending: PendingApproval, signal: AbortSignal): Promise<string | { readonly edited: Edited }> {
   try {
     const answer: unknown = await confirm(pending, { signal });
     if (signal.aborted) return 'denied';
     if (answer === true) return { edited: undefined };
     if (answer === 'later') return 'later';
+    if (answer === undefined) return 'confirm returned undefined, which approves nothing (true approves, false denies)';
     return isPlainObject(answer) && Object.hasOwn(answer, 'input') ? { edited: { input: answer['input'] } } : 'denied';
   } catch {
     return 'denied';

@@ -236,8 +236,12 @@ function copyContext(context: unknown): unknown {
   }
 }
 
-/** Copies an approval; one that is no plain data was never granted. */
+/** Copies an approval; one that is no plain data was never granted. @throws ToolError `INVALID_APPROVAL` for a promise, and for what is no object. */
 function copyApproval(approval: unknown): Approval {
+  const what = typeof approval === 'string' ? 'a string' : describeValue(approval);
+  if (typeof approval !== 'object' || what === 'a promise') {
+    throw new ToolError('INVALID_APPROVAL', expectedGot('the approval that executor.approve(pending) resolves to', what, what === 'a promise' ? AWAIT : 'Give what await executor.approve(outcome.pending) returns.'));
+  }
   try {
     return cloneFrozen(approval ?? {}) as Approval;
   } catch {

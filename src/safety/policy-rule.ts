@@ -85,7 +85,9 @@ export type RuleMatch = { readonly meets: boolean } | { readonly meets: 'possibl
 const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({ allow: 'the policy allows it', confirm: 'the policy asks for approval', deny: 'the policy does not allow it' });
 const CONDITIONS = Object.freeze(['tools', 'filter', 'input', 'touches', 'principals', 'minDanger', 'when'] as const);
 
-const oneOrMore = () => z.union([z.string(), z.array(z.string())]);
+const oneOrMore = (text: z.ZodType<string, string> = z.string()) => z.union([text, z.array(text)]);
+/** A pattern of names of tools; other wildcards than `*` are in no name, and a rule with one would meet nothing. */
+const toolPattern = () => z.string().regex(/^[^?{}[\]]*$/, 'a pattern of names in which only "*" is special (list several patterns for several names)');
 /** The beginning of a condition: what its pattern of keys is of; the pattern follows. */
 const TOUCHED = /^(?:read|write):(?=.)/s;
 const touchesCondition = () => z.string().regex(TOUCHED, "'read:' or 'write:' and a pattern").superRefine((condition, context) => {
@@ -107,7 +109,7 @@ const ruleSchema = once(() => z
   .strictObject({
     name: z.string().min(1).optional(),
     verdict: z.enum(['allow', 'confirm', 'deny']),
-    tools: oneOrMore().optional(),
+    tools: oneOrMore(toolPattern()).optional(),
     filter: filterCondition().optional(),
     input: inputCondition().optional(),
     touches: z.union([touchesCondition(), z.array(touchesCondition())]).optional(),

@@ -143,8 +143,7 @@ function hintFor(key: string, functions: readonly string[]): string {
   const options = [...Object.keys(metadataSchema().shape), ...SCHEMA_OPTIONS, ...functions];
   const letters = key.replaceAll('_', '').toLowerCase();
   const known = KNOWN_AS.get(letters) ?? options.find((option) => option.toLowerCase() === letters) ?? suggestNames(key, options)[0];
-  if (known === undefined || !options.includes(known.split(':', 1)[0]!)) return '';
-  return `. Did you mean ${known.includes(':') ? known : JSON.stringify(known)}?`;
+  return known !== undefined && options.includes(known.split(':', 1)[0]!) ? `. Did you mean ${known.includes(':') ? known : JSON.stringify(known)}?` : '';
 }
 
 /** The keys of an object that may be a hostile proxy. */

@@ -154,6 +154,15 @@ describe('a model of the AI SDK', () => {
     expect(prompts[0]!.tools ?? []).toEqual([]);
   });
 
+  it('that the AI Gateway refuses without a key says which variable is missing, in one line without colours', async () => {
+    const refused = Object.assign(new Error('\u001b[1m\u001b[31mUnauthenticated request to AI Gateway.\u001b[0m\n\nTo authenticate, set it.'), { name: 'GatewayAuthenticationError' });
+    const failing = () => Promise.reject(refused);
+    for (const ask of [(options: ChatOptions) => chat(options), async (options: ChatOptions) => (await streamedResult(options)).result]) {
+      const result = await ask({ model: new MockLanguageModelV3({ doGenerate: failing, doStream: failing }), prompt: 'x' });
+      expect(result.metadata).toMatchObject({ error: { code: 'MODEL_FAILED', message: expect.stringMatching(/^Expected a key for the AI Gateway, got none that it accepts\. Set AI_GATEWAY_API_KEY, .*\.$/) as string } });
+    }
+  });
+
   it('that fails is asked again as often as the caller says', async () => {
     const { APICallError } = await import('ai');
     let asked = 0;

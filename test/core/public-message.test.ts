@@ -5,6 +5,12 @@ import { publicMessage } from '../../src/core/public-message.js';
 const shown = (message: unknown) => publicMessage({ message });
 
 describe('a public message', () => {
+  it('has no colours of a terminal and no other control characters, before it is cut to one line', () => {
+    expect(shown('\u001b[1m\u001b[31mNo key.\u001b[0m\n\nSet one.')).toBe('No key.');
+    expect(shown('\u001b[0m\nafter\u0007 \u001b[38;5;196mred\u001b[0m\u0000')).toBe('after red');
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\p{Cc}]/u.test(shown(text).replaceAll('\t', ''))));
+  });
+
   it.each([
     'sk-proj-abcdef0123456789abcdef',
     `sk-${'a1'.repeat(200)}`,

@@ -266,6 +266,11 @@ describe('a person who is asked by confirm', () => {
     }
   });
 
+  it('and answers nothing has denied the call, and the reason says that confirm returned nothing', async () => {
+    const { executor } = writing({ confirm: (() => undefined) as never });
+    expect(await executor.execute(call)).toMatchObject({ status: 'denied', reason: 'confirm returned undefined, which approves nothing (true approves, false denies)' });
+  });
+
   it('and throws, or rejects, has said no', async () => {
     for (const confirm of [() => { throw new Error('x'); }, () => Promise.reject(new Error('x'))]) {
       const { executor, written } = writing({ confirm });

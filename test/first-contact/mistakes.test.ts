@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import * as tooldex from '../../src/index.js';
+import { chat } from '../../src/chat.js';
+import { toAISDKTools } from '../../src/interop.js';
 import { loadTools } from '../../src/load.js';
 
 const { ToolExecutor, ToolMetadataRegistry, SafetyPolicy, createToolSearchTool, defineTool, lintTools, planExecution, selectTools } = tooldex;
@@ -13,7 +15,7 @@ const Notes = tooldex.toolkit({}, { find: { ...bare, name: 'note_find' }, list: 
 const module: object = await import('./a-module.js');
 
 /** The package as a program in plain JavaScript uses it: everything may be given everywhere. */
-const js = { registry: () => { const registry: any = new ToolMetadataRegistry(); registry.register(read); return registry; }, empty: () => new ToolMetadataRegistry() as any, Executor: ToolExecutor as any, Registry: ToolMetadataRegistry as any, Policy: SafetyPolicy as any, selectTools: selectTools as any, planExecution: planExecution as any, createToolSearchTool: createToolSearchTool as any, lintTools: lintTools as any, loadTools: loadTools as any };
+const js = { registry: () => { const registry: any = new ToolMetadataRegistry(); registry.register(read); return registry; }, empty: () => new ToolMetadataRegistry() as any, Executor: ToolExecutor as any, Registry: ToolMetadataRegistry as any, Policy: SafetyPolicy as any, selectTools: selectTools as any, planExecution: planExecution as any, createToolSearchTool: createToolSearchTool as any, lintTools: lintTools as any, loadTools: loadTools as any, chat: chat as any, toAISDKTools: toAISDKTools as any };
 const call = { id: '1', name: 'read', input: {} };
 
 /** The mistake, what makes it, and what its message says; each message is one that tells what was meant. */
@@ -36,7 +38,7 @@ const THROWN: readonly (readonly [mistake: string, make: () => unknown, ...says:
   ['register()', () => js.empty().register(), 'Expected a tool (made with defineTool', 'got undefined'],
   ['register(tool, tool)', () => js.empty().register(read, read), 'Expected { replace } or nothing as the second argument, got an object. Register several tools with registerAll([…]).'],
   ['register(tool, { override })', () => js.empty().register(read, { override: true }), 'Expected { replace } or nothing'],
-  ['register(tool) twice', () => js.registry().register(read), 'got a tool "read" there already. Register each tool once, rename one, or pass {replace: true}.'],
+  ['register(tool) twice', () => js.registry().register(read), 'Expected a free name, got "read", which is taken. Register each tool once, rename one, or pass {replace: true}.'],
   ['registerAll(module)', () => js.empty().registerAll(module), 'Expected a list of tools, got an object. Give the values of a module or an object: registerAll(Object.values(module)).'],
   ['registerAll({ read })', () => js.empty().registerAll({ read }), 'registerAll(Object.values(module))'],
   ['registerAll(tool)', () => js.empty().registerAll(read), 'register takes a single one.'],
@@ -79,6 +81,10 @@ const THROWN: readonly (readonly [mistake: string, make: () => unknown, ...says:
   ['selectTools([tool], { text })', () => js.selectTools([read], { text: 'read' }), 'Expected a ToolMetadataRegistry as the first argument, got a list of 1.', 'call selectTools(registry, { text })'],
   ['selectTools({ registry, text })', () => js.selectTools({ registry: js.registry(), text: 'read' }), 'call selectTools(registry, { text })'],
   ['createToolSearchTool([tool])', () => js.createToolSearchTool([read]), 'call createToolSearchTool(registry)'],
+  ['a policy rule whose tools have another wildcard', () => new js.Policy({ registry: js.registry(), rules: [{ verdict: 'deny', tools: ['read', 'w?'] }] }), 'tools[1]: Expected a pattern of names in which only "*" is special', 'got "w?"'],
+  ['chat({ maxSteps })', () => js.chat({ model: () => undefined, tools: [read], prompt: 'x', maxSteps: 3 }), 'got "maxSteps". Did you mean "maxTurns"?'],
+  ['chat({ mode: "unattended" })', () => js.chat({ model: () => undefined, tools: [read], prompt: 'x', mode: 'unattended' }), 'mode: Expected one of "auto", "manual", got "unattended". The mode of the policy is policyMode.'],
+  ['toAISDKTools(registry, executor)', () => js.toAISDKTools(js.registry(), new js.Executor({ registry: js.registry() })), 'Write { executor }.'],
   ['planExecution(calls, registry)', () => js.planExecution([call], js.registry()), 'Call planExecution(registry, calls).'],
   ['planExecution(registry, call)', () => js.planExecution(js.registry(), call), 'Expected a list of calls, got an object'],
   ['planExecution(registry, ["read"])', () => js.planExecution(js.registry(), ['read']), 'Expected {name, input} at position 0 of the calls, got "read"'],
@@ -96,6 +102,8 @@ const REFUSED: readonly (readonly [mistake: string, args: readonly unknown[], ..
   ['execute with toolName in place of name', [{ id: '1', toolName: 'read', input: {} }], 'Expected the tool of a call as its name, got toolName. Give { id, name, input }.'],
   ["execute with OpenAI's form of a call", [{ id: '1', type: 'function', function: { name: 'read', arguments: '{}' } }], 'got function. Give { id, name, input }.'],
   ['execute with a misspelt option', [call, { aprove: true }], 'got "aprove". Did you mean "approval"?'],
+  ['execute with approval: true', [call, { approval: true }], 'Expected the approval that executor.approve(pending) resolves to, got true. Give what await executor.approve(outcome.pending) returns.'],
+  ['execute with the promise of an approval', [call, { approval: Promise.resolve({}) }], 'got a promise. Await it first.'],
   ['execute with an unknown name', [{ ...call, name: 'raed' }], 'Expected the name of a known tool, got "raed"'],
 ];
 
