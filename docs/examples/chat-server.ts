@@ -18,7 +18,7 @@ const store = await RedisStateStore.connect({ url: process.env.REDIS_URL ?? 'red
 const sessions = new SessionStore({ store, ttlMs: 7 * 86_400_000 });
 
 const refundOrder = defineTool({
-  name: 'refund_order', description: 'Pays an order back',
+  name: 'refund_order', description: 'Refunds an order',
   inputSchema: z.object({ order: z.int() }), accessMode: 'write',
   execute: ({ order }, { callId, principal }) => {
     console.log(`paid back order ${order} for ${principal} (${callId})`);

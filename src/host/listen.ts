@@ -53,7 +53,7 @@ export interface ListenOptions {
  */
 export async function listen({ port, host, needsToken, silenceMs = 0, answer, refuse }: ListenOptions): Promise<RunningServer> {
   if (!needsToken && !isLoopback(host)) {
-    throw new ToolError('INVALID_ARGUMENT', `Expected a token to listen on ${describeValue(host)}, where others can connect, got none. Give one (the option token, or --token), or listen on 127.0.0.1.`);
+    throw new ToolError('INVALID_ARGUMENT', `Expected a token to listen on ${describeValue(host)}, where others can connect, got none. Give the option token (--token), or listen on 127.0.0.1.`);
   }
   const listener = getRequestListener((request, { outgoing }) => answer(request, outgoing as ServerResponse), {
     overrideGlobalObjects: false,

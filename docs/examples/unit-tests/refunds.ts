@@ -10,7 +10,7 @@ export interface Shop {
 const REASONS = ['damaged', 'late', 'unwanted'];
 
 export const refundOrder = defineTool({
-  name: 'refund_order', description: 'Pays an order back',
+  name: 'refund_order', description: 'Refunds an order',
   inputSchema: z.object({ order: z.int(), cents: z.int().positive(), reason: z.string().optional() }),
   outputSchema: z.object({ receipt: z.string() }),
   accessMode: 'write', dangerLevel: 'medium',

@@ -188,7 +188,7 @@ async function runExampleTurn() {
   const inputSchema = { type: 'object', properties: { order: { type: 'number' } }, required: ['order'] };
   const tools = [
     defineTool({ name: 'order_price', description: 'The price of an order', inputSchema, accessMode: 'readonly', execute: () => '12.50 €' }),
-    defineTool({ name: 'refund', description: 'Pays an order back', inputSchema, manual: true }),
+    defineTool({ name: 'refund', description: 'Refunds an order', inputSchema, manual: true }),
   ];
   const calls = [{ id: 'call-1', name: 'order_price', input: { order: 17 } }, { id: REFUND.id, name: 'refund', input: { order: 17 } }];
   const events: [ChatEvent[], ChatEvent[]] = [[], []];
