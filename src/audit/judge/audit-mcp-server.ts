@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -101,7 +101,9 @@ function commandOf(server: unknown, name: string | undefined): Command | { reado
   return args.length === 0 ? { place: command } : { command, args };
 }
 
+/** The variables that may be keys by their names or because they come from the environment, and the value that they get. */
 const SECRET = /\$\{|key|token|secret|passw|auth|credential/i;
+const STAND_IN = 'audit';
 
 function commandIn(servers: ReturnType<typeof readMcpSettings>['servers'], name: string | undefined): Command {
   const found = name === undefined ? (servers.length === 1 ? servers[0] : undefined) : servers.find((each) => each.name === name);
@@ -109,8 +111,8 @@ function commandIn(servers: ReturnType<typeof readMcpSettings>['servers'], name:
   if (found.transport.kind !== 'stdio') throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that is started here', 'one over the network, whose code is not', 'Name its package or folder, and give its tools with a listing.'));
   const { command, args, env, cwd } = found.transport;
   // Servers that do not start without a key do with any; the real ones stay where they are.
-  const harmless = Object.entries(env).map(([variable, value]) => [variable, SECRET.test(`${variable} ${value}`) ? 'audit' : value]);
-  return { command, args, env: Object.fromEntries(harmless) as Record<string, string>, ...(cwd !== undefined && { cwd }) };
+  const harmless = Object.entries(env).map(([variable, value]) => [variable, SECRET.test(`${variable} ${value}`) ? STAND_IN : value]);
+  return { command, args: args.map((each) => each.replace(/\$\{[^}]*\}/g, STAND_IN)), env: Object.fromEntries(harmless) as Record<string, string>, ...(cwd !== undefined && { cwd }) };
 }
 
 /** Programs that run a package, and the words before its name. */
@@ -140,11 +142,17 @@ async function findInstalled(asked: Command | { readonly place: string }, cwd: s
     if (!existsSync(path)) return missing(args[script]!);
     return ofScript(realpathSync(path), { ...asked, cwd: from, args: args.map((each, index) => (index === script ? path : each)) });
   }
-  const places = [join(from, 'node_modules/.bin'), ...(process.env['PATH'] ?? '').split(delimiter)].map((folder) => resolve(from, folder, command));
-  const found = [...(command.includes('/') ? [resolve(from, command)] : []), ...places].find((path) => existsSync(path) && statSync(path).isFile());
+  const folders = command.includes('/') ? ['.'] : ['node_modules/.bin', ...(process.env['PATH'] ?? '').split(delimiter)];
+  const found = folders.map((folder) => resolve(from, folder, command)).find((path) => existsSync(path) && statSync(path).isFile());
   const real = found === undefined ? missing(command) : realpathSync(found);
-  if (!SCRIPT.test(real) && !(await readFile(real, 'utf8')).slice(0, 200).startsWith('#!/usr/bin/env node')) throw new ToolError('INVALID_ARGUMENT', expectedGot('a server made for Node', `the program ${JSON.stringify(command)}`, 'Only TypeScript and JavaScript are read.'));
+  if (!SCRIPT.test(real) && !/^#!.*\bnode\b/.test(await beginningOf(real))) throw new ToolError('INVALID_ARGUMENT', expectedGot('a server made for Node', `the program ${JSON.stringify(command)}`, 'Only TypeScript and JavaScript are read.'));
   return ofScript(real, { ...asked, command: process.execPath, args: [real, ...args] });
+}
+
+async function beginningOf(path: string): Promise<string> {
+  let text = '';
+  for await (const chunk of createReadStream(path, { end: 127, encoding: 'latin1' })) text += String(chunk);
+  return text;
 }
 
 function missing(place: string): never {
@@ -209,11 +217,11 @@ function ofScript(path: string, start: Command): Installed {
 }
 
 /** Starts a server and asks it for its tools. It has an empty folder for its home, and no variables but PATH and those given. */
-async function listTools({ start, folder }: Installed, env: Readonly<Record<string, string>>, onProgress: Progress): Promise<readonly unknown[]> {
+async function listTools({ start, folder, entry }: Installed, env: Readonly<Record<string, string>>, onProgress: Progress): Promise<readonly unknown[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'tooldex-audit-'));
   const own = { HOME: scratch, USERPROFILE: scratch, TMPDIR: scratch, TEMP: scratch, TMP: scratch, ...env };
   const { command, args, cwd = scratch } = start;
-  onProgress?.(`starting ${basename(command)} ${args.map((each) => (each.startsWith('/') ? relative(dirname(folder), each) : each)).join(' ')} to ask for its tools, without keys and with an empty home`);
+  onProgress?.(`starting ${basename(folder)}/${entry} to ask for its tools, without keys and with an empty home`);
   const discovery = new McpDiscovery({ enabled: true, servers: { audited: { command, args: [...args], env: own, cwd, max_tools: 10_000 } } }, { env: {} });
   try {
     await discovery.refresh();
