@@ -61,15 +61,8 @@ const nodeBuffer = () => (globalThis as { readonly Buffer?: unknown }).Buffer as
 
 /** Returns bytes as base64. */
 export function base64Of(bytes: Uint8Array): string {
-  const fast = nodeBuffer();
-  if (fast !== undefined) return fast.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-  let text = '';
-  // A call takes no more arguments than the stack holds.
-  for (let start = 0; start < bytes.length; start += PIECE) text += String.fromCharCode(...bytes.subarray(start, start + PIECE));
-  return btoa(text);
+  return nodeBuffer()?.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') ?? btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
 }
-
-const PIECE = 8_192;
 
 /** Returns the number of bytes of base64 as model services take it: padded, and without spaces; `undefined` for any other text. */
 export function base64Size(text: string): number | undefined {
@@ -81,6 +74,5 @@ export function base64Size(text: string): number | undefined {
 /** Returns the bytes of base64. @throws TypeError for what is not base64. */
 export function bytesOf(base64: string): Uint8Array {
   if (base64Size(base64) === undefined) throw new TypeError('base64 with its padding');
-  const fast = nodeBuffer();
-  return fast === undefined ? Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)) : new Uint8Array(fast.from(base64, 'base64'));
+  return new Uint8Array(nodeBuffer()?.from(base64, 'base64') ?? Array.from(atob(base64), (character) => character.charCodeAt(0)));
 }

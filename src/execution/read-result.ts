@@ -7,7 +7,7 @@ import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import type { OutcomeBody, PendingQuestion } from '../safety/calls.js';
 import { plainValue, unshownText } from '../safety/read-outcome.js';
 import { boundInput } from '../tool/bound-input.js';
-import { contentIn, type ContentPart } from '../tool/content.js';
+import { checkContent, type ContentPart } from '../tool/content.js';
 import { standardIssues } from '../tool/input-issues.js';
 import { isToolResult } from '../tool/outcome.js';
 import { questionFields, type Question } from '../tool/question.js';
@@ -51,25 +51,27 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
       if (!question.success) throw malformed('a question as text, and its options as askUser makes them');
       return { status: 'ask_user', ...(question.data as Question), pending: ask(question.data as Question) };
     }
-    case 'halt': {
-      const ended = await readHalt(entry, textIn(result, 'reason'), result['value']);
-      return ended.status === 'halt' ? { ...ended, ...contentOf(result) } : ended;
-    }
+    case 'halt':
+      return readHalt(entry, textIn(result, 'reason'), result);
     default:
       throw malformed('a status of ok, error, ask_user or halt');
   }
 }
 
-function contentOf({ content: given }: Readonly<Record<string, unknown>>): { readonly content?: readonly ContentPart[] } {
-  const content = given === undefined ? [] : contentIn(given);
-  if (content === undefined) throw malformed('content of texts, images, audio, files and links');
-  return content.length > 0 ? { content } : {};
+function contentOf(result: Readonly<Record<string, unknown>>): { readonly content?: readonly ContentPart[] } {
+  try {
+    const content = checkContent(result['content'] ?? []);
+    return content.length > 0 ? { content } : {};
+  } catch {
+    throw malformed('content of texts, images, audio, files and links');
+  }
 }
 
 /** Reads the end of a run. One without a value promises none; one whose value is refused ends the run all the same. */
-async function readHalt(entry: ToolEntry, reason: string, value: unknown): Promise<OutcomeBody> {
+async function readHalt(entry: ToolEntry, reason: string, result: Readonly<Record<string, unknown>>): Promise<OutcomeBody> {
+  const { value } = result;
   const answer = value === undefined || value === null ? ({ status: 'ok', value: null } as const) : await checkAnswer(entry, value);
-  return answer.status === 'ok' ? { status: 'halt', reason, value: answer.value } : { ...answer, haltReason: reason };
+  return answer.status === 'ok' ? { status: 'halt', reason, value: answer.value, ...contentOf(result) } : { ...answer, haltReason: reason };
 }
 
 async function checkAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<Failure | Extract<OutcomeBody, { status: 'ok' }>> {

@@ -5,7 +5,7 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import type { OutcomeBody } from '../safety/calls.js';
 import type { StateStore } from '../state/state-store.js';
 import { boundInput } from '../tool/bound-input.js';
-import { contentIn } from '../tool/content.js';
+import { checkContent } from '../tool/content.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
@@ -172,9 +172,7 @@ export class ResultCache {
       const { value, content } = shared.answer;
       // The text of a store is not an answer of the tool until it is checked as one.
       if (outputSchema !== undefined && answerIssues(jsonSchemaOf(outputSchema, 'output'), value).length > 0) return undefined;
-      if (content === undefined) return cloneFrozen({ value });
-      const parts = contentIn(content);
-      return parts && Object.freeze({ value: cloneFrozen(value), content: parts });
+      return Object.freeze({ value: cloneFrozen(value), ...(content !== undefined && { content: checkContent(content) }) });
     } catch {
       return undefined; // No store, no shared answers.
     }

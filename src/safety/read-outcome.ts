@@ -145,7 +145,7 @@ function unreadable(error: unknown): string {
 function resultReading({ toolName, value, maxResultBytes = SHOWN_BYTES, content: given = [] }: Extract<ToolOutcome, { value: unknown; status: 'ok' | 'halt' }>, more: { readonly haltReason?: string }): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
-    const shown = given.filter((part) => isForModel(part) && !isBlank(part));
+    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Services refuse blank texts among parts.
     const isWorded = shown.some(({ type }) => type === 'text') || (shown.length > 0 && (data === null || text.trim() === ''));
     const content = boundParts(isWorded ? shown : [{ type: 'text', text }, ...shown], maxResultBytes);
     return reading('result', content.map(describePart).join('\n'), { data, content, ...more });
@@ -159,11 +159,6 @@ const SHOWN_BYTES = 65_536;
 
 /** Bytes below which no part of a text is shown. */
 const LEAST_SHOWN = 128;
-
-/** Model services refuse requests with a blank text among other parts. */
-function isBlank(part: ContentPart): boolean {
-  return (part.type === 'text' || textOfFile(part) !== undefined) && describePart(part).trim() === '';
-}
 
 /**
  * Returns the parts whose words together keep a bound, of the text that goes beyond it the two ends, and the number of parts that are left out.

@@ -22,9 +22,6 @@ export interface BlobStore {
   delete(digest: string): Promise<boolean>;
 }
 
-/** Milliseconds: a week. */
-export const USUAL_LIFE_MS = 7 * 24 * 3_600_000;
-
 /** Returns a digest as it is; file names are made of nothing else. @throws ToolError `INVALID_ARGUMENT` for any other value. */
 export function checkDigest(digest: unknown): string {
   if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) throw invalidArgument('a digest as 64 hexadecimal digits', digest);
@@ -37,16 +34,23 @@ export function checkBytes(bytes: unknown): Uint8Array {
   return bytes;
 }
 
-interface MemoryBlobStoreOptions {
+/** The options that every blob store of this package has. */
+export interface BlobStoreOptions {
   /** The lifetime of bytes since they were last put or read, in milliseconds. @default a week */
   readonly ttlMs?: number;
-  /** The bytes of all blobs together; the least recently used go first. @default 256 MiB */
-  readonly maxBytes?: number;
   /** The clock by which lifetimes end. @default the time of this machine */
   readonly clock?: Clock;
 }
 
-const optionsSchema = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.MAX_SAFE_INTEGER).default(USUAL_LIFE_MS), maxBytes: wholeBetween(1).default(256 * 2 ** 20), clock: clock().default(systemClock) } satisfies FieldsOf<MemoryBlobStoreOptions>));
+interface MemoryBlobStoreOptions extends BlobStoreOptions {
+  /** The bytes of all blobs together; the least recently used go first. @default 256 MiB */
+  readonly maxBytes?: number;
+}
+
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+export const blobStoreOptions = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.MAX_SAFE_INTEGER).default(WEEK_MS), clock: clock().default(systemClock) } satisfies FieldsOf<BlobStoreOptions>));
+const optionsSchema = once(() => blobStoreOptions().extend({ maxBytes: wholeBetween(1).default(256 * 2 ** 20) } satisfies FieldsOf<Pick<MemoryBlobStoreOptions, 'maxBytes'>>));
 
 /** Blobs in the memory of this process, gone with it. */
 export class MemoryBlobStore implements BlobStore {

@@ -1,21 +1,11 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { systemClock, type Clock } from '../core/clock.js';
+import type { z } from 'zod';
 import { randomUUID, sha256Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
-import { checkOptions, clock, milliseconds, once, text, type FieldsOf } from '../core/options.js';
-import { checkBytes, checkDigest, USUAL_LIFE_MS, type BlobStore } from './blob-store.js';
-
-interface DirectoryBlobStoreOptions {
-  /** The lifetime of bytes since they were last put or read, in milliseconds. @default a week */
-  readonly ttlMs?: number;
-  /** The clock by which lifetimes end. @default the time of this machine */
-  readonly clock?: Clock;
-}
-
-const optionsSchema = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.MAX_SAFE_INTEGER).default(USUAL_LIFE_MS), clock: clock().default(systemClock) } satisfies FieldsOf<DirectoryBlobStoreOptions>));
+import { checkOptions, text } from '../core/options.js';
+import { blobStoreOptions, checkBytes, checkDigest, type BlobStore, type BlobStoreOptions } from './blob-store.js';
 
 /** The files of a store: blobs, and those that are being written. Others in the directory are left alone. */
 const OWN_FILE = /^(?:[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f-]{36}\.tmp)$/;
@@ -28,14 +18,14 @@ const SWEEP_MS = 3_600_000;
  */
 export class DirectoryBlobStore implements BlobStore {
   readonly #directory: string;
-  readonly #options: z.output<ReturnType<typeof optionsSchema>>;
+  readonly #options: z.output<ReturnType<typeof blobStoreOptions>>;
   #nextSweep = -Infinity;
 
   /** Creates a store in a directory, which the first blob makes if it is not there. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
-  constructor(directory: string, options: DirectoryBlobStoreOptions = {}) {
+  constructor(directory: string, options: BlobStoreOptions = {}) {
     if (!text().safeParse(directory).success) throw invalidArgument('the path of a directory', directory);
     this.#directory = directory;
-    this.#options = checkOptions(optionsSchema, options, 'options of DirectoryBlobStore');
+    this.#options = checkOptions(blobStoreOptions, options, 'options of DirectoryBlobStore');
   }
 
   /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be written, and when every user of the machine can write it. */

@@ -94,9 +94,8 @@ function media(type: MediaPart['type'], source: unknown, mediaType: string, opti
   const url = source instanceof URL ? source.href : source;
   if (typeof url !== 'string') throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its address`, source);
   const inline = /^data:[^,]*;base64,/.exec(url);
-  if (inline === null) return checkedPart({ ...options, type, mediaType, url });
-  const data = url.slice(inline[0].length);
-  return checkedPart({ ...options, type, mediaType, data, size: base64Size(data) });
+  const data = inline === null ? undefined : url.slice(inline[0].length);
+  return checkedPart({ ...options, type, mediaType, ...(data === undefined ? { url } : { data, size: base64Size(data) }) });
 }
 
 /** The parts that were checked: they are frozen, and are not looked through again. */
@@ -142,15 +141,6 @@ export function checkContent(given: unknown): readonly ContentPart[] {
   return Object.freeze(parts);
 }
 
-/** Returns the content of a result, frozen; `undefined` for anything else, such as that of another copy of the package that knows other parts. */
-export function contentIn(value: unknown): readonly ContentPart[] | undefined {
-  try {
-    return checkContent(value);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns true if models read a part. */
 export function isForModel({ audience }: ContentPart): boolean {
   return audience?.includes('assistant') ?? true;
@@ -175,23 +165,20 @@ export function sizeText(bytes: number): string {
 
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|toml|javascript|sql)\b|[^;]+\+(?:json|xml)\b)/i;
 
-/** The texts of files that were decoded: a result is read several times on its way. */
-const decoded = new WeakMap<ContentPart, string | null>();
+/** The texts of files, which are read several times on their way; `null` for what is not UTF-8. */
+const DECODED = new WeakMap<ContentPart, string | null>();
 
 /** Returns the text of a file whose media type says that it is text; `undefined` for any other part. */
 export function textOfFile(part: ContentPart): string | undefined {
   if (part.type !== 'file' || part.data === undefined || !TEXT_TYPE.test(part.mediaType)) return undefined;
-  const known = decoded.get(part);
-  if (known !== undefined) return known ?? undefined;
-  const text = decodedText(part.data);
-  if (CHECKED.has(part)) decoded.set(part, text ?? null);
-  return text;
+  if (!DECODED.has(part)) DECODED.set(part, decoded(part.data));
+  return DECODED.get(part) ?? undefined;
 }
 
-function decodedText(data: string): string | undefined {
+function decoded(data: string): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(data));
   } catch {
-    return undefined; // Not UTF-8, or not base64.
+    return null;
   }
 }

@@ -152,39 +152,29 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
 }
 
 /**
- * The results that models read otherwise than by their value: the AI SDK hands a result on as the program's value, and then asks what the
- * model reads of it.
+ * The results that models read otherwise than by their value: the AI SDK hands a result on as the program's value, and then asks
+ * what the model reads of it.
  *
- * Each belongs to the input of its call, which is an object of this call alone: models make ids of calls like `call_0`, so that a
- * set that several users share sees one id often. Where the AI SDK gives no input, it belongs to the value, if that is an object that
- * one call alone returned. It is given once, and kept no longer than the AI SDK keeps input and value.
+ * Ids of calls do not tell whose a result is: models make `call_0` again and again, and users may share a tool set. A result belongs to
+ * its value, which is an object of one call alone, or else to its input; it is given once, and is kept no longer than that object.
  */
 class ReadResults {
-  readonly #kept = new WeakMap<object, KeptOutput | 'several'>();
+  readonly #kept = new WeakMap<object, { readonly callId: string; readonly output: unknown; readonly shown: ModelOutput | undefined }>();
 
   keep(callId: string, input: unknown, output: unknown, outcome: ToolOutcome): void {
-    if (outcome.status !== 'ok' || (outcome.content === undefined && outcome.maxResultBytes === undefined)) return;
-    const { kind, content } = readOutcome(outcome);
-    if (kind !== 'result') return;
-    const kept = { callId, output, shown: aiSDKContent(content) };
-    for (const key of [input, output].filter(isObject)) this.#kept.set(key, this.#kept.has(key) ? 'several' : kept);
+    const key = [output, input].find(isObject);
+    if (key === undefined || outcome.status !== 'ok' || (outcome.content === undefined && outcome.maxResultBytes === undefined)) return;
+    // An input that is there already does not tell two calls apart.
+    this.#kept.set(key, { callId, output, shown: this.#kept.has(key) ? undefined : aiSDKContent(readOutcome(outcome).content) });
   }
 
   take(callId: string, input: unknown, output: unknown): ModelOutput | undefined {
-    for (const key of [input, output].filter(isObject)) {
-      const kept = this.#kept.get(key);
-      if (kept === undefined || kept === 'several' || kept.callId !== callId || kept.output !== output) continue;
-      for (const own of [input, output].filter(isObject)) if (this.#kept.get(own) === kept) this.#kept.delete(own);
-      return kept.shown;
-    }
-    return undefined;
+    const key = [output, input].find(isObject);
+    const kept = key && this.#kept.get(key);
+    if (key === undefined || kept?.callId !== callId || kept.output !== output) return undefined;
+    this.#kept.delete(key);
+    return kept.shown;
   }
-}
-
-interface KeptOutput {
-  readonly callId: string;
-  readonly output: unknown;
-  readonly shown: ModelOutput;
 }
 
 function modelOutput(output: unknown, maxBytes: number | undefined): ModelOutput {
