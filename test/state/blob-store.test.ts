@@ -87,14 +87,10 @@ describe('DirectoryBlobStore', () => {
   });
 
   it('keeps files of their owner alone, whatever the mask of the process', async () => {
-    const before = process.umask(0o777);
     const path = folder();
+    mkdirSync(path);
+    const before = process.umask(0o777);
     try {
-      process.umask(0o277);
-      mkdirSync(path);
-      process.umask(0);
-      chmodSync(path, 0o755);
-      process.umask(0o777);
       const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
       expect(statSync(join(path, digest)).mode & 0o777).toBe(0o600);
       expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));

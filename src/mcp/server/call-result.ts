@@ -50,7 +50,7 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
   const { kind, text, data, content, haltReason } = readOutcome(outcome);
   const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
   if (kind !== 'result') return errorResult(text, ...notes);
-  const forUsers = outcome.status === 'ok' ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];
+  const forUsers = 'content' in outcome ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];
   return answerResult(entry, data!, [...content, ...forUsers], ...notes);
 }
 
