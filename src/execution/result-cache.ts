@@ -135,7 +135,7 @@ export class ResultCache {
 
   async #keep(key: string, sharedKey: string | undefined, stamp: Stamp, entry: ToolEntry, answer: KeptAnswer): Promise<void> {
     // The JSON of more content than this may be longer than any text can be.
-    if ((answer.content ?? []).some((part) => 'data' in part && part.data!.length > LARGEST)) return;
+    if ((answer.content ?? []).some((part) => 'data' in part && part.data.length > LARGEST)) return;
     const json = plainCopy(answer);
     if (json === undefined) return;
     const text = JSON.stringify(json);

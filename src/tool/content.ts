@@ -136,7 +136,7 @@ export function checkContent(given: unknown): readonly ContentPart[] {
   const { length } = given;
   if (length > MOST_PARTS) throw new ToolError('INVALID_ARGUMENT', expectedGot(`content of at most ${MOST_PARTS} parts`, String(length), 'Put some of them into one text or file.'));
   const parts = Array.from({ length }, (_, at) => checkedPart((given as unknown[])[at]));
-  const total = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 'data' in part ? base64Size(part.data!)! : 0), 0);
+  const total = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 'data' in part ? base64Size(part.data)! : 0), 0);
   if (total > MOST_IN_ALL) throw new ToolError('INVALID_ARGUMENT', expectedGot(`content of at most ${sizeText(MOST_IN_ALL)} in all`, sizeText(total), 'Put it where it can be fetched, and give its address.'));
   return Object.freeze(parts);
 }
