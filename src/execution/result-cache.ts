@@ -92,7 +92,7 @@ export class ResultCache {
     this.#running.set(flight, promise);
     try {
       const worked = await promise;
-      // An answer that cannot be kept is an answer all the same.
+      // An answer that cannot be kept, such as one of no plain data, is an answer all the same.
       if (worked.keep !== undefined) await this.#keep(key, sharedKey, stamp, entry, worked.keep).catch(() => undefined);
       return { hit: false, result: worked.result };
     } finally {
@@ -136,8 +136,7 @@ export class ResultCache {
   async #keep(key: string, sharedKey: string | undefined, stamp: Stamp, entry: ToolEntry, answer: KeptAnswer): Promise<void> {
     // The JSON of more content than this may be longer than any text can be.
     if ((answer.content ?? []).some((part) => 'data' in part && part.data.length > LARGEST)) return;
-    const json = plainCopy(answer);
-    if (json === undefined) return;
+    const json = cloneFrozen(answer);
     const text = JSON.stringify(json);
     if (text.length > LARGEST) return;
     if (!isSameStamp(await this.#generations.stamp(scopesOf(entry)), stamp)) return;

@@ -65,11 +65,7 @@ export function askUser(question: string, options?: readonly string[] | AskUserO
   return brand({ status: 'ask_user', ...makeQuestion(question, options) });
 }
 
-/**
- * Stops the whole run after this call, for `reason`, with `value` as the call's answer; `ok(value, { content })` gives it content.
- *
- * @throws ToolError `INVALID_ARGUMENT` for a result of `fail`, `askUser` or `halt` as the value.
- */
+/** Stops the whole run after this call, for `reason`, with `value` as its answer, or `ok(value, { content })`. @throws ToolError `INVALID_ARGUMENT` for other results. */
 export function halt(reason: string): ToolResult<null>;
 export function halt<T>(reason: string, value: T | ToolResult<T>): ToolResult<T>;
 export function halt(reason: string, value: unknown = null): ToolResult {

@@ -6,7 +6,7 @@ import { generateText, stepCountIs } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
-import { defineTool, file, image, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
+import { defineTool, file, halt, image, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
 import { toAISDKTools, toAnthropicTools, toGeminiTools, toLangChainTools, toOpenAIAgentsTools, toOpenAITools } from '../../src/interop.js';
 import { createMcpServer, discoverMcpTools } from '../../src/mcp.js';
 import { WAYS } from '../mcp/server-clients.js';
@@ -113,6 +113,25 @@ describe('a screenshot with a text, a file and a link', () => {
         { type: 'text', text: 'saved under ~/shots', annotations: { audience: ['user'] } },
       ],
     });
+  });
+});
+
+describe('the content of a result that ends the run', () => {
+  it('reaches model services, the model of a chat, and an MCP client with the parts for users', async () => {
+    const registry = new ToolMetadataRegistry();
+    registry.register(defineTool({
+      name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly',
+      execute: () => halt('seen enough', ok({ width: 2 }, { content: [image(new Uint8Array(3), 'image/png'), text('for users', { audience: ['user'] })] })),
+    }));
+    const executor = new ToolExecutor({ registry });
+    const words = { type: 'input_text', text: '{"width":2}' };
+    expect(toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute(call)])[0]!.output).toEqual([words, { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' }]);
+    const { messages } = await chat({ model: scriptedModel([{ calls: [call] }, 'done']), executor, prompt: 'a screenshot please' });
+    expect(messages[2]!.content[0]).toMatchObject({ output: { type: 'content', value: [{ text: '{"width":2}' }, { type: 'image-data', data: 'AAAA', mediaType: 'image/png' }] } });
+    const server = createMcpServer(registry, { executor });
+    onTestFinished(() => server.close());
+    const client = await WAYS[0]!.open(server);
+    expect((await client.call('shot')).content).toMatchObject([{ type: 'text', text: '{"width":2}' }, { type: 'image', data: 'AAAA' }, { type: 'text', text: 'for users', annotations: { audience: ['user'] } }, { type: 'text', text: 'The tool asks to end here: seen enough' }]);
   });
 });
 

@@ -26,7 +26,6 @@ const IMAGES = /^image\/(?:jpeg|png|gif|webp)$/;
 const DOCUMENTS = /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-(?:excel|powerpoint)|openxmlformats-officedocument\..*))$/;
 
 type ServicePart = MediaPart & { readonly kind: 'image' | 'audio' | 'document' | undefined };
-
 /** Returns a part as services know its kind: an image only if they take it, and a media type in small letters without parameters. */
 function asService(part: MediaPart): ServicePart {
   const mediaType = part.mediaType.toLowerCase().replace(/\s*;.*$/, '').replace(/^image\/jpg$/, 'image/jpeg');
@@ -73,14 +72,11 @@ type AnthropicContent =
   | { type: 'image'; source: { type: 'base64'; media_type: AnthropicImage; data: string } | { type: 'url'; url: string } }
   | { type: 'document'; source: { type: 'base64'; media_type: 'application/pdf'; data: string } | { type: 'url'; url: string } };
 
-/** A part beside a function response of Gemini. Source: `FunctionResponsePart` of its SDK, whose `fileData` is for Vertex AI alone. */
-type GeminiResponsePart = { inlineData: { mimeType: string; data: string } };
-
 /** The media that Gemini takes beside the words of a function response. */
 const GEMINI_MEDIA = /^(?:image\/(?:jpeg|png|webp)|application\/pdf)$/;
 
-/** Returns what goes beside the words of a function response, which tell of every part. */
-export function geminiParts(parts: readonly ContentPart[]): GeminiResponsePart[] {
+/** Returns what goes beside the words of a function response, which tell of every part. Source: `FunctionResponsePart` of Gemini's SDK, whose `fileData` is for Vertex AI alone. */
+export function geminiParts(parts: readonly ContentPart[]): { inlineData: { mimeType: string; data: string } }[] {
   return parts.filter(isMedia).map(asService).flatMap(({ mediaType: mimeType, data = '' }) => (data !== '' && GEMINI_MEDIA.test(mimeType) ? [{ inlineData: { mimeType, data } }] : []));
 }
 

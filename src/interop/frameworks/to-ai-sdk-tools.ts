@@ -152,8 +152,7 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
 }
 
 /**
- * The results that models read otherwise than by their value: the AI SDK hands a result on as the program's value, and then asks
- * what the model reads of it.
+ * The results that models read otherwise than by their value: the AI SDK hands on the value, and then asks what the model reads.
  *
  * Ids of calls do not tell whose a result is: models make `call_0` again and again, and users may share a tool set. A result belongs to
  * its value, which is an object of one call alone, or else to its input; it is given once, and is kept no longer than that object.
