@@ -159,6 +159,22 @@ describe('whatever a server sends', () => {
     expect(answer).toMatchObject({ status: 'ok', value: 'pictures', content: [{ text: 'pictures' }, { text: expect.stringContaining('larger than 32 MiB') }, { type: 'text', text: expect.stringMatching(/^\[image/) }, { text: expect.stringMatching(/^\[hologram/) }] });
   });
 
+  it('texts for the user alone are no value and no words of a failure, and keep their readers', () => {
+    const mine = { type: 'text', text: 'for the user', annotations: { audience: ['user'] } };
+    const open = { type: 'text', text: 'for both' };
+    expect(callResult({ content: [open, mine] })).toMatchObject({ value: 'for both', content: [{ text: 'for both' }, { text: 'for the user', audience: ['user'] }] });
+    expect(callResult({ content: [mine] })).toMatchObject({ value: null, content: [{ text: 'for the user', audience: ['user'] }] });
+    expect(callResult({ content: [mine, { type: 'image', mimeType: 'image/png', data: 'eA==' }] })).toMatchObject({ value: null });
+    expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
+  });
+
+  it('the parts that a result cannot hold are counted in its last one', () => {
+    const partsOf = (count: number) => callResult({ content: [{ type: 'image', mimeType: 'image/png', data: 'eA==' }, ...Array.from({ length: count - 1 }, (_, at) => ({ type: 'text', text: String(at) }))] }) as { readonly content?: readonly object[] };
+    expect(partsOf(100).content!.at(-1)).toMatchObject({ text: '98' });
+    expect(partsOf(103).content).toHaveLength(100);
+    expect(partsOf(103).content!.at(-1)).toMatchObject({ text: '[4 more parts, left out: a result has at most 100]' });
+  });
+
   it('secrets in its failures do not reach the model; paths do, which it may have to fix', () => {
     const answer = callResult({ isError: true, content: [{ type: 'text', text: 'cannot read /home/someone/keys/a.txt\napi_key=sk-abcdefghijklmnop' }] });
     expect(answer).toEqual(fail('cannot read /home/someone/keys/a.txt\napi_key=[secret]'));

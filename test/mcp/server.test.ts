@@ -45,6 +45,13 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect((await client.tools()).length).toBe(5);
     });
 
+    it('is whole also where the names on the wire are in another order', async () => {
+      const registry = new ToolMetadataRegistry();
+      for (const name of ['a.x', 'a.y', 'a0', 'aa', 'a_b', 'b.x']) registry.register(defineTool({ name, description: 'A tool', inputSchema: z.object({}), execute: () => 1 }));
+      const client = await open(serverOf(registry, { pageSize: 1 }));
+      expect((await client.tools()).map(({ name }) => name).sort()).toEqual(['a0', 'a__x', 'a__y', 'a_b', 'aa', 'b__x']);
+    });
+
     it('is told to be another one when tools come and go', async () => {
       const registry = sampleRegistry();
       const changed = signalled();

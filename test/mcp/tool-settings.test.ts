@@ -107,6 +107,15 @@ describe('what a server writes to stderr', () => {
     expect(JSON.stringify([status, discovery.findings()])).not.toMatch(/geheim|abcdef123456|\/home\/me/);
   });
 
+  it('holds no secret of its arguments: variables that were filled in, and values of options for keys', async () => {
+    const script = 'process.stderr.write(process.argv.slice(1).join(" ") + "\\n"); process.exit(3)';
+    const args = ['-e', script, '--', 'user=${LOGIN_NAME}', '--api-key', 'geheim-4711', '--auth-token=geheim-0815', '--verbose'];
+    const discovery = discover({ mcpServers: { bad: { command: process.execPath, args } } }, { env: { LOGIN_NAME: 'geheim-name' } });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ stderr: 'user=[secret] --api-key [secret] --auth-token=[secret] --verbose' }]);
+    expect(JSON.stringify([discovery.status(), discovery.findings()])).not.toContain('geheim');
+  });
+
   it('of one that ends when it is asked for its protocol tells that it was started again', async () => {
     const discovery = discover({ mcpServers: { old: hostile('old') } });
     await discovery.refresh();

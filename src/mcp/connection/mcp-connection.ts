@@ -7,7 +7,7 @@ import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import { expandTransport, type Environment } from '../settings/transport-settings.js';
+import { expandTransport, secretsInArguments, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { Ask } from './offered-answers.js';
 import { Elicitation, type OnElicit } from './elicitation.js';
@@ -266,9 +266,10 @@ export class McpConnection {
   async #openOnce(signal: AbortSignal): Promise<Session> {
     const { clientInfo, env, packages, onElicit, onToolsChanged } = this.#options;
     const { Client } = await packages.client();
-    const settings = await withEnvFile(expandTransport(this.#server.transport, { workspaceFolder: process.cwd(), userHome: homedir(), ...env }));
+    const variables = { workspaceFolder: process.cwd(), userHome: homedir(), ...env };
+    const settings = await withEnvFile(expandTransport(this.#server.transport, variables));
     const transport = await createTransport(settings, packages, () => this.#drop(session), this.#options);
-    this.#stderr = listenToStderr(transport, settings);
+    this.#stderr = listenToStderr(transport, settings, secretsInArguments(this.#server.transport, variables));
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {
       capabilities: onElicit === undefined ? {} : { elicitation: { form: {} } },

@@ -4,7 +4,7 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage, withoutSecrets } from '../../core/public-message.js';
-import { MOST_PARTS } from '../../tool/content.js';
+import { isForModel, MOST_PARTS, text as textPart, type ContentPart } from '../../tool/content.js';
 import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
@@ -100,18 +100,20 @@ const MAX_FAILURE_LENGTH = 8_192;
 /**
  * Reads a server's answer to a call: its structured content, or else its text, as the value, and all its parts as content.
  *
- * A text that is the structured content as JSON, as the protocol advises for old clients, is left out. `isError` makes it the
- * tool's failure, with the text, or else the structured content, as its message.
+ * A text that is the structured content as JSON, as the protocol advises for old clients, is left out. A text for the user alone
+ * is a part and no value. `isError` makes it the tool's failure, with the text, or else the structured content, as its message.
  */
 export function callResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as { content?: unknown; structuredContent?: Json; isError?: unknown };
-  const blocks = Array.isArray(content) ? content.filter(isPlainObject) : [];
-  const texts = blocks.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []));
+  const blocks = (Array.isArray(content) ? content.filter(isPlainObject) : []).map((block) => ({ part: partOfBlock(block), text: block['type'] === 'text' ? block['text'] : undefined }));
+  const texts = blocks.flatMap(({ part, text }) => (typeof text === 'string' && isForModel(part) ? [text] : []));
   if (isError === true) return fail(failureText(texts.join('\n').trim() === '' && structuredContent !== undefined ? [JSON.stringify(structuredContent)] : texts));
-  if (structuredContent === undefined && texts.length === blocks.length) return ok(texts.length === 0 ? null : texts.join('\n'));
-  const shown = blocks.filter(({ type, text }) => structuredContent === undefined || type !== 'text' || !isJsonOf(structuredContent, text));
   const value = structuredContent ?? (texts.length === 0 ? null : texts.join('\n'));
-  return shown.length === 0 ? ok(value) : ok(value, { content: shown.slice(0, MOST_PARTS).map(partOfBlock) });
+  const isValue = (part: ContentPart, text: unknown) => (structuredContent === undefined ? typeof text === 'string' && part.audience === undefined : isJsonOf(structuredContent, text));
+  const parts = (blocks.every(({ part, text }) => isValue(part, text)) ? [] : blocks.filter(({ part, text }) => structuredContent === undefined || !isValue(part, text))).map(({ part }) => part);
+  if (parts.length === 0) return ok(value);
+  const more = parts.length - MOST_PARTS + 1;
+  return ok(value, { content: more <= 1 ? parts : [...parts.slice(0, MOST_PARTS - 1), textPart(`[${more} more parts, left out: a result has at most ${MOST_PARTS}]`)] });
 }
 
 function isJsonOf(value: Json, text: unknown): boolean {

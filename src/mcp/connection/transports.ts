@@ -103,9 +103,9 @@ const LEAST_SECRET = 8;
  * Listens to what the process of a transport writes to stderr.
  *
  * @returns a function that gives the last 4 KiB of it: whole lines, without credentials, absolute paths, hidden characters, and the
- * values of the variables that its settings give it.
+ * secrets that its settings give it.
  */
-export function listenToStderr(transport: Transport, settings: McpTransportSettings): () => string {
+export function listenToStderr(transport: Transport, settings: McpTransportSettings, inArguments: readonly string[]): () => string {
   let said = '';
   let isCut = false;
   const { stderr } = transport as { readonly stderr?: Readable | null };
@@ -113,7 +113,7 @@ export function listenToStderr(transport: Transport, settings: McpTransportSetti
     isCut ||= said.length + chunk.length > KEPT;
     said = (said + chunk).slice(-KEPT);
   });
-  const secrets = settings.kind === 'stdio' ? Object.values(settings.env).filter(({ length }) => length >= LEAST_SECRET) : [];
+  const secrets = [...(settings.kind === 'stdio' ? Object.values(settings.env) : []), ...inArguments].filter(({ length }) => length >= LEAST_SECRET);
   return () => {
     // The first line may be the end of one, which could be that of a secret.
     const lines = (isCut ? said.slice(said.indexOf('\n') + 1 || said.length) : said).split('\n').map((line) => line.trimEnd());

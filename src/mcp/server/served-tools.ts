@@ -105,8 +105,10 @@ export class ServedTools {
     const rest = this.#listed(found, persona)
       .filter(({ name }) => compareText(name, after) > 0)
       .sort((a, b) => compareText(a.name, b.name));
-    const tools = rest.slice(0, pageSize).map((entry) => this.#toTool(entry));
-    return rest.length <= pageSize ? { tools } : { tools, nextCursor: cursorOf(tools.at(-1)!.name) };
+    const shown = rest.slice(0, pageSize);
+    const tools = shown.map((entry) => this.#toTool(entry));
+    // The tools are in the order of their own names; those on the wire may have another.
+    return rest.length <= pageSize ? { tools } : { tools, nextCursor: cursorOf(shown.at(-1)!.name) };
   }
 
   /** The codec of all names: who asks and what is filtered change no name. `undefined` where names stay as they are. */

@@ -226,6 +226,21 @@ export function expandTransport(transport: McpTransportSettings, env: Environmen
   return Object.freeze({ ...transport, url, headers });
 }
 
+/** An option of a program whose value is a secret, with the value or before it. */
+const SECRET_OPTION = /^--?[\w-]*(?:key|token|secret|passw|auth|credential)[\w-]*(?:=(.*))?$/is;
+
+/** Returns what may be secret in the arguments of a program: the variables that were filled in, and the values of options such as `--api-key`. */
+export function secretsInArguments(transport: McpTransportSettings, env: Environment): readonly string[] {
+  if (transport.kind !== 'stdio') return [];
+  const { args } = transport;
+  const filledIn = args.flatMap((arg) => arg.match(REFERENCE) ?? []);
+  const values = args.flatMap((arg, at) => {
+    const option = SECRET_OPTION.exec(arg);
+    return option === null ? [] : [option[1] ?? args[at + 1] ?? ''];
+  });
+  return [...filledIn, ...values].map((text) => expandVariables(text, env));
+}
+
 /** Returns what was expected of an address, what came, and what to do; the address itself, which may hold a secret, is not repeated. */
 function addressFault(url: string, kind: Exclude<Kind, 'stdio'>): readonly [expected: string, got: string, advice?: string] | undefined {
   const allowed = PROTOCOLS[kind];
