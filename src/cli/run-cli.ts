@@ -25,7 +25,7 @@ const COMMANDS: readonly (readonly [usage: string, about: string, family: () => 
   ['export', 'the tools as JSON for a model API or for MCP', find],
   ['init', 'writes a first tool, its test and a configuration into a project; asks before it overwrites', async () => (await import('./commands/init.js')).INIT_COMMANDS],
   ['lint', 'what to fix in the metadata; exits with 1 when there is something', check],
-  ['audit', 'if tools do what they say, from their code; with --mcp <package, command or settings file> a server; exits with 1 when one does more', async () => (await import('./commands/audit.js')).AUDIT_COMMANDS],
+  ['audit', 'what tools do beside what they say, read from their code; with --mcp <package, command or settings file> those of a server; exits with 1 when one does more', async () => (await import('./commands/audit.js')).AUDIT_COMMANDS],
   ['validate <files...>', 'everything that is wrong in manifest files, or in folders of them; exits with 1 when there is an error', check],
   ['run <tool>', 'runs one tool, and asks before it changes something', run],
   ['plan <file>', 'which calls of a JSON list [{"name", "input"}] run together, which need approval, and why some wait; - reads standard input', run],

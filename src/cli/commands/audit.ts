@@ -162,6 +162,7 @@ function print(terminal: Terminal, { tools, shared, skipped, subject }: AuditRep
     }
     for (const reason of unknowns) indented(`not followed: ${reason}`, 2, 'yellow');
   }
+  if (rows.some(({ findings }) => all || liesIn(findings).length > 0)) terminal.out('');
   for (const effect of shared) indented(`shared by all tools, and counted for none: ${doingOf(effect)} ${effect.at}`, 0, 'dim');
   for (const { name, reason } of skipped) indented(`skipped ${name}: ${reason}`, 0, 'yellow');
   if (fix === true) for (const tool of tools) printFix(terminal, tool);

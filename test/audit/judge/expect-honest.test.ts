@@ -1,0 +1,60 @@
+import { AssertionError } from 'node:assert';
+import { describe, expect, it } from 'vitest';
+import { auditTools, expectHonest, type Effect } from '../../../src/audit.js';
+import { writeBaseline } from '../../../src/audit/judge/baseline.js';
+import { defineTool, ToolMetadataRegistry } from '../../../src/index.js';
+
+const registry = new ToolMetadataRegistry();
+const tool = (name: string, metadata: object) => registry.register(defineTool({ name, description: `Does ${name}`, inputSchema: {}, ...metadata, execute: () => name }));
+tool('look', { accessMode: 'readonly' });
+tool('note', { accessMode: 'readonly' });
+tool('keep', { accessMode: 'write' });
+registry.register(defineTool({ name: 'by_hand', description: 'Is done by hand', inputSchema: {}, accessMode: 'write', manual: true }));
+registry.register(defineTool({ name: 'elsewhere', description: 'Is done elsewhere', inputSchema: {}, accessMode: 'write', providers: [{ name: 'service' }] }));
+
+const written: Effect = { kind: 'fs-write', access: 'write', destructive: true, idempotent: true, call: 'fs.writeFile', certainty: 'does', at: 'src/store.ts:30', via: ['src/tools.ts:5', 'src/store.ts:12'] };
+const root = import.meta.dirname;
+const observed = new Map([['note', [written]], ['keep', [written]]]);
+
+describe('expectHonest', () => {
+  it('passes where no tool is found to do more than it declares', async () => {
+    await expect(expectHonest(registry, { root })).resolves.toBeUndefined();
+    await expect(expectHonest(registry, { root, observed: new Map([['keep', [written]]]) })).resolves.toBeUndefined();
+  });
+
+  it('fails with each lie and the way to the call that shows it', async () => {
+    const failure = await expectHonest(registry, { root, observed }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(AssertionError);
+    expect((failure as Error).message).toMatchInlineSnapshot(`
+      "Expected 3 tools that do what they declare, got 1 that does more.
+
+        note
+          declares accessMode: 'readonly', and changes files (fs.writeFile)
+            src/tools.ts:5 → src/store.ts:12 → src/store.ts:30
+
+      Declare what is true: tooldex audit --fix shows how."
+    `);
+  });
+
+  it('passes what its baseline knows', async () => {
+    const { tools } = await auditTools(registry, { root, observed });
+    await expect(expectHonest(registry, { root, observed, baseline: JSON.parse(writeBaseline(tools)) })).resolves.toBeUndefined();
+  });
+});
+
+describe('auditTools', () => {
+  it('leaves out tools whose work is done elsewhere, and says so', async () => {
+    const { subject, skipped, tools } = await auditTools(registry, { root });
+    expect(tools.map(({ name }) => name).sort()).toEqual(['keep', 'look', 'note']);
+    expect(skipped).toEqual([{ name: 'by_hand', reason: 'a user or another program does its work' }, { name: 'elsewhere', reason: 'its work is done by service' }]);
+    expect(subject).toEqual({ kind: 'tools', name: 'judge', folder: 'test/audit/judge' });
+  });
+
+  it.each([
+    ['a list of tools', [[]], 'Expected a ToolMetadataRegistry'],
+    ['a root that is no folder', [registry, { root: 'no/such/folder' }], 'Expected root as a folder that exists, got "no/such/folder"'],
+    ['an unknown option', [registry, { roots: '.' }], 'roots'],
+  ])('refuses %s', async (_, args, message) => {
+    await expect(auditTools(...(args as unknown as Parameters<typeof auditTools>))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) as string });
+  });
+});
