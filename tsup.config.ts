@@ -24,7 +24,7 @@ const writeSchema: NonNullable<Options['esbuildPlugins']>[number] = {
 };
 
 const ROOT_ENTRY = 'src/index.ts';
-const ENTRIES = { index: ROOT_ENTRY, tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts', load: 'src/load.ts', audit: 'src/audit.ts' };
+const ENTRIES = { index: ROOT_ENTRY, tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts', load: 'src/load.ts', audit: 'src/audit.ts', 'audit/observe': 'src/audit-observe.ts' };
 /**
  * Puts what the root entry point loads into one chunk, but for what the command line needs to show its help: reading 34 files took a quarter of the time of `import 'tooldex'`.
  *
@@ -34,7 +34,8 @@ const ENTRIES = { index: ROOT_ENTRY, tools: 'tools/index.ts', providers: 'src/pr
 const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'one-chunk-for-the-root',
   setup: (build) => {
-    const entries = Object.values(ENTRIES).filter((entry) => entry !== ROOT_ENTRY);
+    // What is preloaded comes before everything else.
+    const entries = Object.values(ENTRIES).filter((entry) => entry !== ROOT_ENTRY && entry !== ENTRIES['audit/observe']);
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const file = relative('.', path);
       if (!entries.includes(file) && !LOADED_ON_DEMAND.test(file)) return undefined;
@@ -42,7 +43,7 @@ const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
     });
   },
 };
-const LOADED_ON_DEMAND = /^src\/(?:cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
+const LOADED_ON_DEMAND = /^src\/(?:audit\/run\/child|cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
 
 const TYPES = 'dist/types';
 
@@ -76,8 +77,8 @@ const bundled = new Set<string>();
 const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'bundle-libraries',
   setup: (build) => {
-    // The program is an ES module; one of its libraries cannot be CommonJS.
-    if (build.initialOptions.format === 'cjs') delete (build.initialOptions.entryPoints as Record<string, string>)['cli'];
+    // The programs are ES modules; a library of the command line cannot be CommonJS.
+    if (build.initialOptions.format === 'cjs') for (const program of ['cli', 'audit/child']) delete (build.initialOptions.entryPoints as Record<string, string>)[program];
     // Commander is CommonJS, whose way to the modules of Node does not exist in an ES module.
     build.onLoad({ filter: /[\\/]node_modules[\\/]commander[\\/]lib[\\/]\w+\.js$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replace(/\brequire\(('node:[\w/]+')\)/g, 'globalThis.process.getBuiltinModule($1)'),
@@ -112,7 +113,7 @@ function writeLicences(): void {
 
 // `--no-dts` leaves the declarations out, for a build that is only run.
 export default defineConfig(({ dts }) => ({
-  entry: { ...ENTRIES, cli: 'src/cli/main.ts' },
+  entry: { ...ENTRIES, cli: 'src/cli/main.ts', 'audit/child': 'src/audit/run/child.ts' },
   format: ['esm', 'cjs'],
   target: 'node20',
   dts: false,

@@ -2,3 +2,4 @@ export { auditTools, expectHonest, type AuditOptions, type AuditReport, type Hon
 export { auditMcpServer, type McpAuditOptions } from './audit/judge/audit-mcp-server.js';
 export type { AuditFinding, ToolAudit } from './audit/judge/judge-tool.js';
 export type { Effect } from './audit/effect.js';
+export type { RunChoice, RunResult } from './audit/run/run-tools.js';

@@ -421,7 +421,17 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'Effect',
       'HonestOptions',
       'McpAuditOptions',
+      'RunChoice',
+      'RunResult',
       'ToolAudit',
+    ],
+  },
+  'tooldex/audit/observe': {
+    values: [
+      'observeCalls',
+    ],
+    types: [
+      'MetadataContradicted',
     ],
   },
 };

@@ -11,12 +11,12 @@ import { aFunction, checkOptions, text, type FieldsOf } from '../../core/options
 import { isPlainObject } from '../../core/plain-data.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
-import type { Effect } from '../effect.js';
-import { auditDeclared, packageOf, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
+import { runTools, type RunChoice, type RunOptions, type RunResult } from '../run/run-tools.js';
+import { auditDeclared, packageOf, runChoice, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
 import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 
 /** The options of `auditMcpServer`. */
-export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'onProgress'> {
+export interface McpAuditOptions extends Pick<AuditOptions, 'onProgress'> {
   /** The folder from which files and packages are looked for. @default process.cwd() */
   readonly cwd?: string;
   /** The server that is meant, of settings with several. @default the only one */
@@ -27,6 +27,8 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'onProg
   readonly env?: Readonly<Record<string, string>>;
   /** Installs a package that is not there into a folder of its own, without running its scripts. @default false */
   readonly install?: boolean;
+  /** Also calls the tools that say that they only read, on their examples; the server is then started for each, held, in a scratch folder. @default none is called */
+  readonly run?: Omit<RunChoice, 'files'>;
 }
 
 const optionsSchema = z.strictObject({
@@ -35,7 +37,7 @@ const optionsSchema = z.strictObject({
   listing: z.unknown().optional(),
   env: z.record(z.string(), z.string()).optional(),
   install: z.boolean().optional(),
-  observed: z.instanceof(Map<string, readonly Effect[]>).optional(),
+  run: runChoice.omit({ files: true }).optional(),
   onProgress: aFunction<(doing: string) => void>().optional(),
 } satisfies FieldsOf<McpAuditOptions>);
 
@@ -59,7 +61,7 @@ interface Installed {
 }
 
 /**
- * Compares what the tools of an MCP server declare with what its installed code does. No tool is called.
+ * Compares what the tools of an MCP server declare with what its installed code does. No tool is called, unless `run` says so.
  *
  * What is declared is read from `tools/list`: the server is started for that, without the variables of this process and
  * with an empty HOME, unless a `listing` is given. Nothing is installed unless `install` says so, also where the command is
@@ -70,7 +72,7 @@ interface Installed {
  * @throws ToolError `INVALID_ARGUMENT` for a server that is not found, is not made for Node or does not answer, and for a wrong listing.
  */
 export async function auditMcpServer(server: unknown, options: McpAuditOptions = {}): Promise<AuditReport> {
-  const { cwd = process.cwd(), env = {}, install = false, listing, name: wanted, observed, onProgress } = checkOptions(optionsSchema, options, 'options of auditMcpServer');
+  const { cwd = process.cwd(), env = {}, install = false, listing, name: wanted, run, onProgress } = checkOptions(optionsSchema, options, 'options of auditMcpServer');
   const asked = commandOf(server, wanted);
   const installed = await findInstalled(asked, cwd, install, onProgress);
   const { folder, entry } = installed;
@@ -82,7 +84,15 @@ export async function auditMcpServer(server: unknown, options: McpAuditOptions =
     if (isPlainObject(tool) && typeof tool['name'] === 'string' && !declared.has(tool['name'])) declared.set(tool['name'], factsOfAnnotations(tool['annotations']));
     else skipped.push({ name: isPlainObject(tool) ? String(tool['name']) : 'tools/list', reason: expectedGot('tools with a name of their own', 'another entry') });
   }
-  return auditDeclared({ kind: 'mcp-server', name: name ?? basename(folder), ...(version !== undefined && { version }), folder: relative(cwd, folder) || '.' }, folder, [entry], declared, { observed, onProgress, skipped });
+  const ran = run === undefined ? undefined : await runServer(installed, cwd, { ...installed.start.env, ...env }, { ...run, code: folder, onProgress });
+  return auditDeclared({ kind: 'mcp-server', name: name ?? basename(folder), ...(version !== undefined && { version }), folder: relative(cwd, folder) || '.' }, folder, [entry], declared, { ran, onProgress, skipped });
+}
+
+/** Calls the tools of a server. A folder among its arguments is copied for each call, and the server works in the copy. */
+async function runServer({ start: { command, args } }: Installed, cwd: string, env: Readonly<Record<string, string>>, options: RunOptions): Promise<RunResult> {
+  if (!/^node(?:\.exe)?$/.test(basename(command))) throw invalidArgument('a server that node runs', command, 'Give its compiled file.');
+  const root = args.slice(1).map((word) => resolve(cwd, word)).find((path) => existsSync(path) && statSync(path).isDirectory());
+  return runTools(undefined, { command, args: args.map((word, index) => (index > 0 && resolve(cwd, word) === root ? root : word)), env }, { ...options, root });
 }
 
 function toolsIn(listing: unknown): readonly unknown[] {

@@ -3,13 +3,15 @@ import { AssertionError } from 'node:assert';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
+import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
-import { aFunction, checkOptions, text, type FieldsOf } from '../../core/options.js';
+import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { isRegistry } from '../../registry/is-registry.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Effect, TracedTool } from '../effect.js';
+import { runTools, type RunChoice, type RunResult } from '../run/run-tools.js';
 import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
 import { factsOfEntry, type DeclaredFacts } from './declared-facts.js';
 import { judgeTool, type AuditFinding, type ToolAudit } from './judge-tool.js';
@@ -28,6 +30,8 @@ export interface AuditReport {
   readonly shared: readonly Effect[];
   /** The tools and files that were left out, and why. */
   readonly skipped: readonly Skipped[];
+  /** What was seen of tools that were run, and what held them. Missing when none was. */
+  readonly ran?: RunResult;
 }
 
 /** A tool or a file that was left out. */
@@ -48,9 +52,19 @@ export interface AuditOptions extends TraceOptions {
   readonly root?: string;
   /** The files in which tools are defined, relative to the root. @default every file of code below it that has the name of a tool in it */
   readonly entries?: readonly string[];
-  /** What tools were seen to do when they were run, by name; it counts beside what their code shows. @default nothing */
-  readonly observed?: ReadonlyMap<string, readonly Effect[]>;
+  /** Also runs the tools that `files` export, on their examples and in scratch copies of the root; what they are seen to do is proof. @default none is run */
+  readonly run?: RunChoice;
 }
+
+/** The choice to run tools, as an option. */
+export const runChoice = z.strictObject({
+  files: z.array(text()).optional(),
+  inputs: z.record(z.string(), z.array(z.unknown())).optional(),
+  generate: z.boolean().optional(),
+  unsafe: z.boolean().optional(),
+  allowSpawn: z.boolean().optional(),
+  timeoutMs: milliseconds().optional(),
+} satisfies FieldsOf<RunChoice>);
 
 /** The options of `expectHonest`. */
 export interface HonestOptions extends AuditOptions {
@@ -61,26 +75,28 @@ export interface HonestOptions extends AuditOptions {
 const shape = {
   root: text().optional(),
   entries: z.array(text()).optional(),
-  observed: z.instanceof(Map<string, readonly Effect[]>).optional(),
+  run: runChoice.optional(),
   onProgress: aFunction<(doing: string) => void>().optional(),
 } satisfies FieldsOf<AuditOptions>;
 
 /**
- * Compares what tools declare with what their code does. Nothing is run: the code is read, from the functions that handle
- * calls along everything that they call.
+ * Compares what tools declare with what their code does. The code is read, from the functions that handle calls along
+ * everything that they call; nothing is run, unless `run` says so.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `MISSING_PACKAGE` without oxc-parser and oxc-resolver.
  */
 export async function auditTools(registry: ToolMetadataRegistry, options: AuditOptions = {}): Promise<AuditReport> {
   if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry);
-  const { root: given = process.cwd(), entries, observed, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
+  const { root: given = process.cwd(), entries, run, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
   const root = resolve(given);
   if ((await stat(root).catch(() => undefined))?.isDirectory() !== true) throw invalidArgument('root as a folder that exists', given);
   const all: readonly ToolEntry[] = [...registry];
   const skipped = all.filter(({ definition }) => definition.execute === undefined).map((entry): Skipped => ({ name: entry.name, reason: whyWithoutCode(entry) }));
   const audited = all.filter(({ definition }) => definition.execute !== undefined);
   const declared = new Map(audited.map((entry) => [entry.name, factsOfEntry(entry)]));
-  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { observed, onProgress, skipped });
+  if (run !== undefined && run.files === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('the files of the tools that are run', 'none', "Give them: run: { files: ['src/tools'] }. Each process loads them anew."));
+  const ran = run === undefined ? undefined : await runTools(audited, { files: run.files! }, { ...run, root, onProgress });
+  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { ran, onProgress, skipped });
 }
 
 function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
@@ -90,26 +106,26 @@ function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
 }
 
 interface JudgeOptions {
-  readonly observed: AuditOptions['observed'] | undefined;
+  readonly ran: RunResult | undefined;
   readonly onProgress: AuditOptions['onProgress'] | undefined;
   readonly skipped: readonly Skipped[];
 }
 
 /** Reads the code behind tools, and judges each. */
-export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { observed, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
+export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { ran, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
   onProgress?.(`reading the code of ${declared.size} tools`);
   const traced = await traceTools({ root, entries, tools: [...declared.keys()].map((name) => ({ name })) });
   const tracedByName = new Map(traced.tools.map((tool) => [tool.name, tool]));
   const tools = [...declared].map(([name, facts]) => {
     const tool = tracedByName.get(name) ?? { name, handler: undefined, effects: [], unknowns: [] };
-    return judgeTool(facts, withObserved(tool, observed?.get(name)));
+    return judgeTool(facts, withSeen(tool, ran?.tools.find((each) => each.name === name)?.effects));
   });
-  return { subject, tools, shared: traced.shared, skipped: [...skipped, ...traced.skipped] };
+  return { subject, tools, shared: traced.shared, skipped: [...skipped, ...traced.skipped], ...(ran && { ran }) };
 }
 
 /** What was seen decides for the same call; code that was not found is still not read, whatever was seen. */
-function withObserved(tool: TracedTool, seen: readonly Effect[] = []): TracedTool {
-  if (seen.length === 0) return tool;
+function withSeen(tool: TracedTool, effects: readonly Effect[] = []): TracedTool {
+  const seen = effects.map((effect) => (effect.at === '' ? { ...effect, at: tool.handler ?? tool.name } : effect));
   const isSeen = ({ at, call }: Effect) => seen.some((each) => each.call === call && each.at === at);
   return { ...tool, effects: [...seen, ...tool.effects.filter((effect) => !isSeen(effect))] };
 }

@@ -23,11 +23,18 @@ interface AuditCommandOptions extends CommandOptions {
   readonly updateBaseline?: boolean;
   readonly fix?: boolean;
   readonly verbose?: boolean;
+  readonly run?: boolean;
+  readonly generate?: boolean;
+  readonly allowUnsafe?: boolean;
+  readonly allowSpawn?: boolean;
 }
 
 const AUDIT_EXIT_HELP = `
-A tool lies when it does more than it says. Its code is read and never run; --mcp starts a server to ask for its tools,
-without the variables of this process (--listing <file> starts none).
+A tool lies when it does more than it says. Its code is read, and run only with --run; --mcp starts a server to ask for its
+tools, without the variables of this process (--listing <file> starts none).
+
+--run calls each tool in a scratch copy of the folder, on the examples of its input schema: twice, and twice at the same time. The
+network is stood in for, programs are recorded and not started, and nothing outside of the copy is written.
 
 Exit codes:
   0    no tool lies, or the baseline knows it
@@ -45,6 +52,10 @@ export const AUDIT_COMMANDS: CommandFamily = {
         .option('--baseline <file>', 'the lies that are known, which do not count')
         .option('--update-baseline', 'with --baseline: write what is found now into it')
         .option('--fix', 'print the metadata that would be true')
+        .option('--run', 'also call the tools that run without approval, in scratch copies of the folder')
+        .option('--generate', 'with --run: call tools without examples on a minimal input')
+        .option('--allow-unsafe', 'with --run: call tools that need approval, too')
+        .option('--allow-spawn', 'with --run: start programs, where the operating system can hold them')
         .option('--verbose', 'every tool, with all effects and the way to each')
         .addHelpText('after', AUDIT_EXIT_HELP),
       ['audit --tools ./tools', 'audit --mcp .mcp.json:files', 'audit --mcp "npx -y @modelcontextprotocol/server-memory" --verbose', 'audit --tools ./tools --baseline audit.json --format github'],
@@ -60,6 +71,9 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
   const file = baseline === undefined ? undefined : resolve(cwd, baseline);
   const known = file === undefined || (updateBaseline && !existsSync(file)) ? [] : readBaseline(await readJsonFile(file, terminal, cwd));
 
+  for (const [name, value] of Object.entries({ generate: options.generate, 'allow-unsafe': options.allowUnsafe, 'allow-spawn': options.allowSpawn })) {
+    if (value !== undefined && options.run !== true) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --run`, 'it alone'));
+  }
   const report = options.mcp === undefined ? await auditOwn(host, options) : await auditServer(host, options, options.mcp);
   const chosen = chosenOf(report.tools, options.tool);
   if (file !== undefined && updateBaseline) {
@@ -78,8 +92,13 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
 
 const progressOf = ({ terminal }: CommandHost) => (doing: string) => terminal.err(paint(terminal, 'dim', plainLine(doing)));
 
-async function auditOwn(host: CommandHost, { tools: patterns, manifests, persona, listing, install }: AuditCommandOptions): Promise<AuditReport> {
+const choiceOf = ({ run, generate, allowUnsafe: unsafe, allowSpawn }: AuditCommandOptions) => (run === true ? { run: { generate, unsafe, allowSpawn } } : {});
+
+async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promise<AuditReport> {
   const { terminal, cwd, importOptions } = host;
+  const { tools: patterns, manifests, persona, listing, install } = options;
+  const { run } = choiceOf(options);
+  if (run !== undefined && patterns === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--run together with --tools or --mcp', 'neither', 'Name the files that export the tools.'));
   for (const [name, value] of Object.entries({ listing, install })) if (value !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --mcp`, 'it alone'));
   const { loadRegistry } = await import('../load/load-registry.js');
   const { registry, problems, fileOf } = await loadRegistry({ patterns, manifests, persona }, cwd, importOptions);
@@ -87,7 +106,7 @@ async function auditOwn(host: CommandHost, { tools: patterns, manifests, persona
   if (registry.size === 0) throw new ToolError('NOT_A_TOOL', expectedGot('tools to audit', 'none'));
   const root = patterns === undefined && manifests === undefined ? packageFolder() : cwd;
   const entries = root === cwd ? [...new Set(fileOf.values())] : ['tools/index.ts', 'dist/tools.js'].filter((each) => existsSync(join(root, each))).slice(0, 1);
-  return auditTools(registry, { root, entries, ...(terminal.interactive && { onProgress: progressOf(host) }) });
+  return auditTools(registry, { root, entries, ...(run && { run: { ...run, files: patterns } }), ...(terminal.interactive && { onProgress: progressOf(host) }) });
 }
 
 /** Returns the folder of this package, where the bundled tools are. */
@@ -100,14 +119,16 @@ function packageFolder(): string {
 /** A settings file, and the server of it that is meant. */
 const SETTINGS = /^(.+\.jsonc?)(?::([^/\\]*))?$/;
 
-async function auditServer(host: CommandHost, { listing, install, tools, manifests }: AuditCommandOptions, server: string): Promise<AuditReport> {
+async function auditServer(host: CommandHost, options: AuditCommandOptions, server: string): Promise<AuditReport> {
   const { terminal, cwd } = host;
+  const { listing, install, tools, manifests } = options;
   if (tools !== undefined || manifests !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--mcp, or --tools or --manifests', 'both'));
   const [, file, name] = SETTINGS.exec(server) ?? [];
   const settings = file !== undefined && existsSync(resolve(cwd, file)) ? await readJsonFile(file, terminal, cwd, parseJsonc) : undefined;
   return auditMcpServer(settings ?? server, {
     cwd,
     onProgress: progressOf(host),
+    ...choiceOf(options),
     ...(settings !== undefined && name !== undefined && { name }),
     ...(install !== undefined && { install }),
     ...(listing !== undefined && { listing: await readJsonFile(listing, terminal, cwd) }),
@@ -129,7 +150,7 @@ const VERDICTS = Object.keys(STYLES) as readonly Verdict[];
 /** Lies of one tool that are shown without --verbose. */
 const SHOWN = 3;
 
-function print(terminal: Terminal, { tools, shared, skipped, subject }: AuditReport, { fix, tool: named, verbose = false }: AuditCommandOptions): void {
+function print(terminal: Terminal, { tools, shared, skipped, subject, ran }: AuditReport, { fix, tool: named, verbose = false }: AuditCommandOptions): void {
   const all = verbose || named !== undefined;
   const rows = VERDICTS.flatMap((verdict) => tools.filter((tool) => tool.verdict === verdict)).filter(({ verdict }) => all || verdict !== 'agrees');
   const indented = (text: string, margin: number, style?: Style) => {
@@ -165,8 +186,30 @@ function print(terminal: Terminal, { tools, shared, skipped, subject }: AuditRep
   if (rows.some(({ findings }) => all || liesIn(findings).length > 0)) terminal.out('');
   for (const effect of shared) indented(`shared by all tools, and counted for none: ${doingOf(effect)} ${effect.at}`, 0, 'dim');
   for (const { name, reason } of skipped) indented(`skipped ${name}: ${reason}`, 0, 'yellow');
+  if (ran !== undefined) printRuns(terminal, ran, all, indented);
   if (fix === true) for (const tool of tools) printFix(terminal, tool);
   printSummary(terminal, tools, subject);
+}
+
+/** Prints what was seen of the tools that were run, and what held them. */
+function printRuns(terminal: Terminal, { tools, skipped, held }: NonNullable<AuditReport['ran']>, all: boolean, indented: (text: string, margin: number, style?: Style) => void): void {
+  terminal.out(paint(terminal, 'bold', `run: ${amountOf(tools.length, 'tool')}, held by ${held.by.join(' and ')}; programs were ${held.programs}`));
+  for (const { name, status, message, ms, files, programs, hosts, env, secondChanged, interfered, isRecordBroken } of tools) {
+    const seen = [
+      ...files.map(({ path, change, where }) => `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`),
+      ...programs.map((program) => `ran ${program}`),
+      ...hosts.map(({ host, methods }) => `asked ${host}${methods.length === 0 ? '' : ` (${methods.join(', ')})`}`),
+      ...(env.length === 0 ? [] : [`read the environment: ${env.join(', ')}`]),
+      ...(secondChanged === true ? ['the same call again changed more'] : []),
+      ...(interfered === true ? ['two calls at the same time interfered'] : []),
+      ...(isRecordBroken ? ['its record is broken: it may have done more'] : []),
+    ];
+    if (seen.length === 0 && status === 'ok' && !all) continue;
+    indented(`${name}: ${status}${message === undefined ? '' : ` (${message})`}, ${ms} ms`, 2, status === 'ok' ? undefined : 'yellow');
+    for (const each of seen) indented(each, 4, 'dim');
+  }
+  for (const { name, reason } of skipped) indented(`not run: ${name}: ${reason}`, 2, 'yellow');
+  for (const gap of held.gaps) indented(`not held: ${gap}`, 2, 'dim');
 }
 
 function printFix(terminal: Terminal, tool: ToolAudit): void {

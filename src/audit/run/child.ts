@@ -1,0 +1,20 @@
+import { loadTools } from '../../load/load-tools.js';
+import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { recordCall } from './recorder.js';
+import { callOnce, type RunRequest } from './session.js';
+
+// The process in which tools of files are run for an audit. It loads them, and makes the calls that it is told to; its end of
+// the channel is taken before a tool can put another in its place.
+const send = process.send!.bind(process);
+
+const { tools, problems } = await loadTools(JSON.parse(process.argv[2]!) as readonly string[]);
+const registry = new ToolMetadataRegistry();
+registry.registerAll(tools);
+
+process.on('message', (request: RunRequest) => {
+  void recordCall(request.id, () => undefined, () => callOnce(registry.require(request.name).definition, request)).then(
+    (answer) => send({ id: request.id, answer }),
+    (error: unknown) => send({ id: request.id, answer: { status: 'error', message: String(error), digest: '' } }),
+  );
+});
+send({ ready: true, problems: problems.map(({ file, reason }) => `${file}: ${reason}`) });

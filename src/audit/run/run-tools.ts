@@ -1,0 +1,309 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join, relative } from 'node:path';
+import { isDangerous } from '../../core/enum-order.js';
+import { isToolError } from '../../core/errors.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import { sampleOf } from '../../json-schema/sample-value.js';
+import { requiresApproval } from '../../registry/derived-sets.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { Effect } from '../effect.js';
+import { changesSince, makeScratch, snapshotOf, type Change, type Scratch } from './scratch.js';
+import { distinctEffects, effectsOfSeen, hostsIn, withoutSockets, type Seen, type SeenHost } from './seen-effects.js';
+import { findSandbox, GAPS_OF_A_PRELOAD, openSession, type Hold, type RunAnswer, type RunSubject, type Session } from './session.js';
+
+/** The options of running tools for an audit. */
+export interface RunOptions {
+  /** The folder of which each tool gets a copy, and to which places in code are relative. @default an empty one */
+  readonly root?: string | undefined;
+  /** Another folder whose code is the subject, such as the package of a server, which is not copied. @default none */
+  readonly code?: string | undefined;
+  /** The inputs of tools by name, beside those that their schemas give as `examples`. @default none */
+  readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;
+  /** Runs tools without an input of their own on a minimal one that fits their schema. @default false */
+  readonly generate?: boolean | undefined;
+  /** Runs tools too that need approval. @default false */
+  readonly unsafe?: boolean | undefined;
+  /** Starts programs where the operating system holds them. @default false: they are recorded and not started */
+  readonly allowSpawn?: boolean | undefined;
+  /** Milliseconds of one call. @default 10,000 */
+  readonly timeoutMs?: number | undefined;
+  /** Hears which tool is run. @default none */
+  readonly onProgress?: ((doing: string) => void) | undefined;
+}
+
+/** The choice to run tools as part of an audit. */
+export interface RunChoice extends Pick<RunOptions, 'inputs' | 'generate' | 'unsafe' | 'allowSpawn' | 'timeoutMs'> {
+  /** The files, folders or globs that export the tools, relative to the root: each process loads them. */
+  readonly files?: readonly string[] | undefined;
+}
+
+/** What one tool was seen to do when it was run. */
+export interface RunReport {
+  readonly name: string;
+  /** The end of its first call. Of a tool that failed not everything was seen. */
+  readonly status: RunAnswer['status'];
+  readonly message?: string;
+  /** Its effects; one without a single place in the code has an empty `at`. */
+  readonly effects: readonly Effect[];
+  readonly files: readonly { readonly path: string; readonly where: 'root' | 'outside'; readonly change: Change['change'] | 'refused' }[];
+  readonly programs: readonly string[];
+  readonly hosts: readonly SeenHost[];
+  /** The names of variables that were read; `*` for all. */
+  readonly env: readonly string[];
+  readonly ms: number;
+  /** True when a second identical call changed anything more: it is not idempotent. Null when that is not known. */
+  readonly secondChanged: boolean | null;
+  /** True when two calls at the same time ended otherwise than one after the other. Null when that is not known. */
+  readonly interfered: boolean | null;
+  /** True when the record of what it did was changed or broken off: more may have been done. */
+  readonly isRecordBroken: boolean;
+}
+
+/** What came of running tools, and what held them. */
+export interface RunResult {
+  readonly tools: readonly RunReport[];
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+  readonly held: { readonly by: readonly string[]; readonly programs: 'started' | 'recorded'; readonly gaps: readonly string[] };
+}
+
+/** Inputs of one tool that are run. */
+const MOST_INPUTS = 3;
+
+/**
+ * Runs tools to see what they do: each in processes of its own and in a scratch copy of the root, twice one after the other and twice
+ * at the same time, with the network and programs stood in for.
+ *
+ * @param tools those that are run; of a server all when missing.
+ * @throws ToolError for a server that does not start, or starts without the recorder.
+ */
+export async function runTools(tools: readonly ToolEntry[] | undefined, subject: RunSubject, options: RunOptions): Promise<RunResult> {
+  const sandbox = options.allowSpawn === true ? findSandbox() : undefined;
+  const reports: RunReport[] = [];
+  const skipped: { readonly name: string; readonly reason: string }[] = [];
+  const notes = new Set<string>();
+  const entries = tools ?? (await entriesOf(subject, options));
+  for (const entry of entries) {
+    const inputs = inputsOf(entry, options);
+    if (typeof inputs === 'string') {
+      skipped.push({ name: nameOf(entry), reason: inputs });
+      continue;
+    }
+    options.onProgress?.(`running ${nameOf(entry)}`);
+    try {
+      reports.push(await runOne(entry, inputs, subject, options, { sandbox, permission: true }, notes));
+    } catch (error) {
+      skipped.push({ name: nameOf(entry), reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  const by = [...(sandbox === undefined ? [] : [sandbox.name]), ...(notes.size === 0 ? ['Node’s permission model'] : []), 'the recorder'];
+  const refused = options.allowSpawn === true && sandbox === undefined ? ['programs are not started: neither bwrap, unshare nor sandbox-exec works here'] : [];
+  return { tools: reports, skipped, held: { by, programs: sandbox === undefined ? 'recorded' : 'started', gaps: [...(sandbox?.gaps ?? GAPS_OF_A_PRELOAD), ...refused, ...notes] } };
+}
+
+/** The name of a tool, at its server where it has one. */
+const nameOf = ({ name, providers }: ToolEntry) => (providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name);
+
+/** Asks a server for its tools, held as when they are called. */
+async function entriesOf(subject: RunSubject, options: RunOptions): Promise<readonly ToolEntry[]> {
+  return inScratch(subject, options, { sandbox: undefined, permission: false }, async ({ session: { entries = [] } }) => Promise.resolve(entries));
+}
+
+/** Returns the inputs on which a tool is run, or the reason why it is not. */
+function inputsOf(entry: ToolEntry, { inputs = {}, generate = false, unsafe = false }: RunOptions): readonly unknown[] | string {
+  if (entry.manual || (entry.definition.execute === undefined && entry.providers.length === 0)) return 'a user or another program does its work';
+  if (!unsafe && requiresApproval(entry)) return `its calls need approval: it ${entry.requiresConsent ? 'requires consent' : isDangerous(entry.dangerLevel) ? `declares or is given the danger ${entry.dangerLevel}` : `is declared ${entry.accessMode}`}`;
+  const examples = entry.inputJsonSchema['examples'];
+  const own = [...(Object.hasOwn(inputs, nameOf(entry)) ? inputs[nameOf(entry)]! : []), ...(Array.isArray(examples) ? examples.filter(isPlainObject) : [])].slice(0, MOST_INPUTS);
+  if (own.length > 0) return own;
+  return generate ? [sampleOf({ ...entry.inputJsonSchema, type: 'object' })] : 'its input schema has no examples';
+}
+
+/** What was seen of two calls in one process. */
+interface Phase {
+  readonly answers: readonly RunAnswer[];
+  /** What had changed after the first call, and after both; of calls at the same time only the latter. */
+  readonly first: readonly Change[];
+  readonly both: readonly Change[];
+  readonly records: readonly Seen[];
+  readonly isRecordBroken: boolean;
+  readonly ms: number;
+}
+
+async function runOne(entry: ToolEntry, inputs: readonly unknown[], subject: RunSubject, options: RunOptions, hold: Hold, notes: Set<string>): Promise<RunReport> {
+  const seen: Phase[] = [];
+  const effects: Effect[] = [];
+  let secondChanged: boolean | null = null;
+  let interfered: boolean | null = null;
+  for (const [index, input] of inputs.entries()) {
+    const run = async (way: 'twice' | 'together'): Promise<Phase> => {
+      const phase = await runPhase(entry, input, way, subject, options, hold, notes);
+      seen.push(phase.plain);
+      effects.push(...phase.effects);
+      return phase.plain;
+    };
+    const twice = await run('twice');
+    if (!hasEnded(twice.answers)) continue;
+    const more = stateOf(twice.first) !== stateOf(twice.both);
+    if (more || secondChanged === null) secondChanged = more;
+    if (index > 0) continue;
+    const together = await run('together');
+    const isOther = endOf(together) !== endOf(twice);
+    const [one, two] = twice.answers;
+    const answersDiffer = one!.status === 'ok' && two!.status === 'ok' && one!.digest !== two!.digest;
+    if (!isOther && !answersDiffer) {
+      interfered = false;
+      continue;
+    }
+    // What differs by chance or by the clock differs in a third run, too.
+    const again = await run('twice');
+    const isSteady = endOf(again) === endOf(twice) && again.answers[0]!.digest === one!.digest;
+    interfered = isOther ? (isSteady ? true : null) : false;
+    if (answersDiffer && isSteady && !more && twice.both.length === 0) {
+      secondChanged = true;
+      effects.push({ kind: 'memory-state', access: 'write', destructive: null, idempotent: false, call: 'state in memory, since the same call again answers otherwise', certainty: 'does', at: '', via: [] });
+    }
+  }
+  const { status, message } = seen[0]!.answers[0]!;
+  const records = seen.flatMap((phase) => phase.records);
+  const changes = seen.flatMap((phase) => [...phase.first, ...phase.both]);
+  const inPackage = (path: string) => (options.code !== undefined && path.startsWith(options.code) ? relative(options.code, path) : path);
+  const refused = records.flatMap((record) => (record.refused === true ? (record.targets ?? []).map((path) => ({ path: inPackage(path), where: 'outside' as const, change: 'refused' as const })) : []));
+  // What a refused write would have led to is not known.
+  if (refused.length > 0) [secondChanged, interfered] = [null, null];
+  const files = [...changes.map(({ path, change }) => ({ path, where: path.startsWith('../') ? ('outside' as const) : ('root' as const), change })), ...refused];
+  const programs = records.flatMap(({ module, args: [program, words] }) => (module === 'child_process' ? [[program, ...(Array.isArray(words) ? (words as readonly unknown[]) : [])].join(' ')] : []));
+  const env = records.flatMap(({ module, path }) => (module === 'process' && path[0] === 'env' ? [path[1]!] : []));
+  return {
+    name: nameOf(entry),
+    status,
+    ...(message !== undefined && { message }),
+    effects: distinctEffects(effects).map((effect) => (effect.kind === 'fs-write' && secondChanged !== null ? { ...effect, idempotent: !secondChanged } : effect)),
+    files: [...new Map(files.map((file) => [`${file.change} ${file.path}`, file])).values()],
+    programs: [...new Set(programs)],
+    hosts: hostsIn(records),
+    env: [...new Set(env)].sort(),
+    ms: seen[0]!.ms,
+    secondChanged,
+    interfered,
+    isRecordBroken: seen.some((phase) => phase.isRecordBroken),
+  };
+}
+
+const stateOf = (changes: readonly Change[]) => JSON.stringify(changes.map(({ path, content }) => [path, content]).sort());
+/** Returns the end of two calls as text, whichever of them ended first. */
+const endOf = ({ answers, both }: Phase) => JSON.stringify([answers.map(({ digest, status }) => `${status} ${digest}`).sort(), stateOf(both)]);
+
+interface Opened {
+  readonly session: Session;
+  readonly scratch: Scratch;
+  readonly key: string;
+  /** The requests that came to the sink. */
+  readonly asked: readonly Seen[];
+}
+
+/** Starts a process in a scratch folder of its own, with a sink for a network, and removes both after the work. */
+async function inScratch<T>(subject: RunSubject, { root }: RunOptions, hold: Hold, work: (opened: Opened) => Promise<T>): Promise<T> {
+  const scratch = makeScratch(root);
+  const asked: Seen[] = [];
+  const sink = createServer((request, response) => {
+    asked.push({ module: 'http', path: ['request'], args: [request.method, `http://${request.headers.host ?? 'unknown'}${request.url}`], frames: [] });
+    response.writeHead(200, { 'content-type': 'application/json', connection: 'close' }).end('{}');
+  });
+  sink.on('clientError', (_error, socket) => socket.destroy());
+  await new Promise<void>((done) => sink.listen(scratch.sink, done));
+  const key = randomBytes(32).toString('hex');
+  try {
+    const session = await openSession(subject, scratch, root, key, hold);
+    try {
+      return await work({ session, scratch, key, asked });
+    } finally {
+      await session.close();
+    }
+  } finally {
+    sink.closeAllConnections();
+    sink.close();
+    scratch.remove();
+  }
+}
+
+/** Makes two calls in a process of their own. */
+async function runPhase(entry: ToolEntry, input: unknown, way: 'twice' | 'together', subject: RunSubject, options: RunOptions, hold: Hold, notes: Set<string>): Promise<{ readonly plain: Phase; readonly effects: readonly Effect[] }> {
+  const { timeoutMs = 10_000 } = options;
+  const work = async ({ session, scratch, key, asked }: Opened) => {
+    const call = (id: string) => session.call({ id, name: nameOf(entry), input, timeoutMs, scratch: scratch.folder });
+    const before = snapshotOf(scratch);
+    const from = statSync(scratch.record).size;
+    const startedAt = performance.now();
+    const answers = way === 'twice' ? [await call('1')] : await Promise.all([call('1'), call('2')]);
+    const ms = Math.round(performance.now() - startedAt);
+    const first = way === 'twice' ? changesSince(scratch, before) : [];
+    if (way === 'twice' && hasEnded(answers)) answers.push(await call('2'));
+    await session.close();
+    const both = changesSince(scratch, before);
+    const { records, isBroken } = readRecord(scratch, key, from);
+    const plain: Phase = { answers, first, both, records: [...records, ...unseenRequests(asked, records)], isRecordBroken: isBroken, ms };
+    return { plain, effects: effectsIn(plain, scratch, options) };
+  };
+  return inScratch(subject, options, hold, work).catch((error: unknown) => {
+    if (!hold.permission || !isToolError(error)) throw error;
+    return inScratch(subject, options, { ...hold, permission: false }, work).finally(() => notes.add(`Node’s permission model is off for ${nameOf(entry)}: it does not start under it`));
+  });
+}
+
+const hasEnded = (answers: readonly RunAnswer[]) => answers.every(({ status }) => status !== 'timeout' && status !== 'crashed');
+
+/** Reads what a recorder wrote since a place of its file; lines that it did not sign, or that are missing, break the record. */
+function readRecord({ record }: Scratch, key: string, from: number): { readonly records: readonly Seen[]; readonly isBroken: boolean } {
+  const next = new Map<string, number>();
+  const records: Seen[] = [];
+  let isBroken = false;
+  const text = readFileSync(record);
+  let position = 0;
+  for (const row of text.toString('utf8').split('\n')) {
+    const at = position;
+    position += Buffer.byteLength(row) + 1;
+    if (row === '') continue;
+    const json = row.slice(65);
+    if (row.slice(0, 64) !== createHmac('sha256', key).update(json).digest('hex')) {
+      isBroken = true;
+      continue;
+    }
+    const { process: of, line, ...seen } = JSON.parse(json) as Seen & { readonly process: string; readonly line: number; readonly hello?: string };
+    if (line !== (next.get(of) ?? 0) + 1) isBroken = true;
+    next.set(of, line);
+    if (at >= from && seen.hello === undefined) records.push(seen);
+  }
+  return { records, isBroken: isBroken || next.size === 0 || text.length < from };
+}
+
+/** Returns the requests that came to the sink past the functions that are recorded. */
+function unseenRequests(asked: readonly Seen[], records: readonly Seen[]): readonly Seen[] {
+  const known = new Set(records.filter(({ module, path }) => module === 'http' || path[0] === 'fetch').map(({ args: [method, url] }) => `${String(method)} ${URL.canParse(String(url)) ? new URL(String(url)).host : ''}`));
+  return asked.filter(({ args: [method, url] }) => !known.has(`${String(method)} ${URL.canParse(String(url)) ? new URL(String(url)).host : ''}`));
+}
+
+/** Returns the effects of two calls. Of writes inside the scratch folder only those count of which something is left. */
+function effectsIn({ records, first, both }: Phase, scratch: Scratch, options: RunOptions): readonly Effect[] {
+  const subject = [scratch.root, ...(options.code === undefined ? [] : [options.code])];
+  // What the second call makes of a file that the first has made is overwritten, too.
+  const made = new Map(first.map(({ path, content }) => [path, content]));
+  const changes = [...first, ...both.map((each) => ({ ...each, change: each.change === 'created' && (made.get(each.path) ?? each.content) !== each.content ? ('changed' as const) : each.change }))].map((each) => ({ ...each, path: join(scratch.root, each.path) }));
+  const explained = new Set<string>();
+  const placed = new Set(records.filter(({ frames }) => frames.length > 0).flatMap(({ targets = [] }) => targets));
+  const effects = withoutSockets(records).flatMap((record) => {
+    const { targets = [], refused, frames } = record;
+    const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
+    for (const { path } of hit) explained.add(path);
+    if (targets.length > 0 && ((refused === undefined && hit.length === 0) || (frames.length === 0 && targets.every((target) => placed.has(target))))) return [];
+    return effectsOfSeen(record, subject).map((effect): Effect => {
+      if (effect.kind !== 'fs-write' || refused === true || effect.destructive === false) return effect;
+      return { ...effect, access: 'write', destructive: hit.some(({ change }) => change !== 'created') };
+    });
+  });
+  const unexplained = changes.filter(({ path }) => !explained.has(path));
+  if (unexplained.length === 0) return effects;
+  const destructive = unexplained.some(({ change }) => change !== 'created');
+  return [...effects, { kind: 'fs-write', access: 'write', destructive, idempotent: null, call: `a change of ${unexplained.length} files that no function of Node made`, certainty: 'does', at: '', via: [] }];
+}

@@ -1,0 +1,107 @@
+import { relative, sep } from 'node:path';
+import type { CallEffect, Effect, EffectKind } from '../effect.js';
+
+/** A value of a recorded call, as plain data; `undefined` for what is none. */
+export type Plain = string | number | boolean | null | undefined | readonly Plain[] | { readonly [key: string]: Plain };
+
+/** One call of a builtin that was seen, not yet judged. */
+export interface Seen {
+  /** The tool's call within which it happened; missing where one process serves one call at a time. */
+  readonly call?: string | undefined;
+  readonly module: string;
+  readonly path: readonly string[];
+  readonly args: readonly Plain[];
+  /** The real paths that a call of fs would write. */
+  readonly targets?: readonly string[];
+  /** True when it was not carried out, because it lies outside of what the tool may write. */
+  readonly refused?: true;
+  /** `file:line` of the functions on the stack, innermost first, without Node's own. */
+  readonly frames: readonly string[];
+}
+
+/** The settings of a recorder whose process runs tools for an audit. */
+export interface Confinement {
+  /** The file of the record, and the key that signs its lines. */
+  readonly record: string;
+  readonly key: string;
+  /** The only folder that may be written. */
+  readonly hold: string;
+  /** The socket of the sink that stands in for the network. */
+  readonly sink: string;
+  /** True when programs are started, because the operating system holds them. */
+  readonly spawn: boolean;
+  /** Arguments that preload the recorder into a worker. */
+  readonly preload: readonly string[];
+  /** The call of which a worker is part. */
+  readonly call?: string | undefined;
+  /** True when everything belongs to the tool, and not only what a call reaches. */
+  readonly all: boolean;
+}
+
+/** The variable that holds the `Confinement`; the recorder removes it. */
+export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
+
+/** The folders whose code is the subject of an audit: places in it are told relative to the first. */
+export type Subject = readonly string[];
+
+/** Returns what a recorded call does, in the words of an audit. What was seen was done: `does`. */
+export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
+  const place = placesIn(seen.frames, subject);
+  return callEffects(seen).map((effect) => ({ ...effect, certainty: 'does', ...place }));
+}
+
+/** Stands in for the tables of what is known of calls, until they are there. */
+function callEffects({ module, path, args: [first, second], targets }: Seen): readonly CallEffect[] {
+  const of = (kind: EffectKind, access: CallEffect['access'], call = [module, ...path].join('.')): readonly CallEffect[] => [{ kind, access, destructive: access === 'read' || path.at(-1)!.startsWith('append') ? false : null, idempotent: null, call }];
+  if (module === 'fs') return targets === undefined ? of('fs-read', 'read') : of('fs-write', 'write');
+  if (module === 'child_process') return of('process-spawn', 'unknown', [first, ...(Array.isArray(second) ? (second as readonly unknown[]) : [])].join(' '));
+  if (module === 'http' || path[0] === 'fetch') return ['GET', 'HEAD', 'OPTIONS'].includes(String(first)) ? of('net-read', 'read') : of('net-write', first === 'POST' ? 'unknown' : 'write');
+  if (module === 'process') return path[0] !== 'env' ? of('memory-state', 'unknown') : path[2] === 'set' ? of('memory-state', 'write') : of('env-read', 'read');
+  return module === 'worker_threads' || module === 'dns' ? [] : of('net-write', 'unknown');
+}
+
+/** Returns the innermost place in the subject's own code and the way to it; where there is none, that of the package that made the call. */
+function placesIn(frames: readonly string[], subject: Subject): Pick<Effect, 'at' | 'via'> {
+  const isOwn = (frame: string) => subject.some((folder) => frame.startsWith(folder + sep)) && !frame.includes(`${sep}node_modules${sep}`, subject[0]!.length);
+  const told = (frame: string) => {
+    const folder = subject.find((each) => frame.startsWith(each + sep));
+    return (folder === undefined ? frame.slice(frame.lastIndexOf('node_modules') === -1 ? frame.lastIndexOf(sep) + 1 : frame.lastIndexOf('node_modules')) : relative(folder, frame)).split(sep).join('/');
+  };
+  const own = frames.filter(isOwn).map(told).filter((place, index, all) => place !== all[index - 1]);
+  return { at: own[0] ?? told(frames[0] ?? 'unknown:0'), via: own.slice(1).reverse() };
+}
+
+/** A request over HTTP or another use of the network that was seen. */
+export interface SeenHost {
+  readonly host: string;
+  readonly methods: readonly string[];
+}
+
+/** Returns the hosts of records, each with the methods of its requests. */
+export function hostsIn(records: readonly Seen[]): readonly SeenHost[] {
+  const hosts = new Map<string, Set<string>>();
+  const add = (host: string, method?: string) => {
+    const methods = hosts.get(host) ?? new Set();
+    hosts.set(host, method === undefined ? methods : methods.add(method));
+  };
+  for (const { module, path, args: [first, second] } of records) {
+    if ((module === 'http' || path[0] === 'fetch') && URL.canParse(String(second))) add(new URL(String(second)).hostname, String(first));
+    else if (['net', 'tls', 'dgram', 'dns', 'http2', 'global'].includes(module) && typeof first === 'string') add(URL.canParse(first) && first.includes('//') ? new URL(first).hostname : first);
+  }
+  return [...hosts].map(([host, methods]) => ({ host, methods: [...methods].sort() }));
+}
+
+/** Returns records without sockets and DNS of hosts whose requests are told by themselves. */
+export function withoutSockets(records: readonly Seen[]): readonly Seen[] {
+  const asked = new Set(records.filter(({ module, path }) => module === 'http' || path[0] === 'fetch').flatMap(({ args }) => (URL.canParse(String(args[1])) ? [new URL(String(args[1])).hostname] : [])));
+  return records.filter(({ module, args }) => !['net', 'tls', 'dns'].includes(module) || !asked.has(String(args[0])));
+}
+
+/** Returns effects, each kind of change at each place once. */
+export function distinctEffects(effects: readonly Effect[]): readonly Effect[] {
+  const seen = new Set<string>();
+  return effects.filter(({ kind, access, call, at }) => {
+    const key = JSON.stringify([kind, access, call, at]);
+    return !seen.has(key) && seen.add(key);
+  });
+}

@@ -1,0 +1,71 @@
+import { build } from 'esbuild';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { RunOptions, RunReport, RunResult } from '../../../src/audit/run/run-tools.js';
+import type { ToolEntry } from '../../../src/tool/tool-definition.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+/** The modules of the package as they are shipped: in JavaScript, with the processes' own in a folder `audit`. */
+export interface Shipped {
+  readonly folder: string;
+  readonly runTools: (entries: readonly ToolEntry[], subject: { readonly files: readonly string[] } | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }, options: RunOptions) => Promise<RunResult>;
+  readonly toolsIn: (root: string) => Promise<readonly ToolEntry[]>;
+}
+
+/** Builds what runs tools, so that its processes start without a compiler. */
+export async function shipped(): Promise<Shipped> {
+  mkdirSync(join(ROOT, 'node_modules/.cache'), { recursive: true });
+  const folder = mkdtempSync(join(ROOT, 'node_modules/.cache/audit-'));
+  const source = (file: string) => join(ROOT, 'src', file);
+  const entryPoints = { index: source('index.ts'), load: source('load.ts'), run: source('audit/run/run-tools.ts'), 'audit/observe': source('audit-observe.ts'), 'audit/child': source('audit/run/child.ts') };
+  await build({ entryPoints, outdir: folder, bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', packages: 'external', logLevel: 'error' });
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const load = <T>(name: string) => import(/* @vite-ignore */ pathToFileURL(join(folder, `${name}.js`)).href) as Promise<T>;
+  const { runTools } = await load<Pick<Shipped, 'runTools'>>('run');
+  const { loadTools } = await load<typeof import('../../../src/load.js')>('load');
+  const { ToolMetadataRegistry } = await load<typeof import('../../../src/index.js')>('index');
+  const toolsIn = async (root: string) => {
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll((await loadTools('tools.mjs', { cwd: root })).tools);
+    return [...registry];
+  };
+  return { folder, runTools, toolsIn };
+}
+
+/** Writes a project with the code of tools: one function each, with the modules of Node in scope that it needs. */
+export function projectWith({ folder }: Pick<Shipped, 'folder'>, tools: Readonly<Record<string, string>>): string {
+  const root = mkdtempSync(join(tmpdir(), 'audit-run-'));
+  writeFileSync(join(root, 'package.json'), '{ "name": "subject", "type": "module" }');
+  mkdirSync(join(root, 'data'));
+  writeFileSync(join(root, 'data/old.txt'), 'old');
+  symlinkSync(folder, join(root, 'link'));
+  const definitions = Object.entries(tools).map(
+    ([name, code]) => `export const ${name} = defineTool({ name: '${name}', description: 'Does ${name}', accessMode: 'readonly', inputSchema: { type: 'object', properties: { path: { type: 'string' } }, examples: [{ path: 'data/old.txt' }] }, execute: ${code} });`,
+  );
+  writeFileSync(join(root, 'tools.mjs'), `import { defineTool } from ${JSON.stringify(pathToFileURL(join(folder, 'index.js')).href)};\n${HEAD}\n${definitions.join('\n')}\n`);
+  return root;
+}
+
+const HEAD = `import * as fs from 'node:fs';
+import { appendFile, open, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import dns from 'node:dns';
+import https from 'node:https';
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+const require = createRequire(import.meta.url);
+let count = 0;`;
+
+/** Runs the tools of a project, and returns the report of each by its name. */
+export async function runAll(package_: Shipped, tools: Readonly<Record<string, string>>, options: Partial<RunOptions> = {}): Promise<RunResult & { readonly of: Readonly<Record<string, RunReport>> }> {
+  const root = projectWith(package_, tools);
+  try {
+    const result = await package_.runTools(await package_.toolsIn(root), { files: ['tools.mjs'] }, { root, ...options });
+    return { ...result, of: Object.fromEntries(result.tools.map((report) => [report.name, report])) };
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}

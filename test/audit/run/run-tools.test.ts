@@ -1,0 +1,132 @@
+import { realpathSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runAll, shipped, type Shipped } from './fixture.js';
+
+let package_: Shipped;
+beforeAll(async () => {
+  package_ = await shipped();
+});
+afterAll(() => rmSync(package_.folder, { recursive: true, force: true }));
+
+const told = ({ kind, access, at }: { readonly kind: string; readonly access: string; readonly at: string }) => `${kind} ${access} ${at.replace(/:\d+$/, '')}`;
+
+describe('tools that are run', () => {
+  it('are seen writing, whichever way they take, and where in their code', async () => {
+    const { of, held } = await runAll(package_, {
+      reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
+      byStream: `() => new Promise((done) => fs.createWriteStream('a.txt').end('x', done))`,
+      byHandle: `async () => { const file = await open('a.txt', 'w'); await file.write('x'); await file.close(); }`,
+      byWorker: `() => new Promise((done, failed) => new Worker("require('fs').writeFileSync('a.txt', 'x')", { eval: true }).on('error', failed).on('exit', done))`,
+      byWrapper: `() => { const files = require('fs'); const { writeFileSync } = files; files.writeFileSync = () => undefined; writeFileSync('a.txt', 'x'); }`,
+    });
+    expect(held.programs).toBe('recorded');
+    expect(of['reads']!.effects.map(told)).toEqual(['fs-read read tools.mjs']);
+    expect(of['reads']).toMatchObject({ status: 'ok', files: [], secondChanged: false, interfered: false, isRecordBroken: false });
+    for (const name of ['byStream', 'byHandle', 'byWrapper']) expect(of[name]!.effects.map(told), name).toEqual(['fs-write write tools.mjs']);
+    expect(of['byWorker']!.effects.map(told)[0]).toMatch(/^fs-write write /);
+    for (const name of ['byStream', 'byHandle', 'byWrapper', 'byWorker']) expect(of[name]!.files, name).toEqual([{ path: 'a.txt', where: 'root', change: 'created' }]);
+  });
+
+  it('tell an overwriting from an adding, a repeat that changes more from one that does not, and leave no trace of what is gone again', async () => {
+    const { of } = await runAll(package_, {
+      overwrites: `({ path }) => writeFile(path, 'new')`,
+      appends: `({ path }) => appendFile(path, 'more')`,
+      tidies: `() => { const folder = fs.mkdtempSync('x-'); fs.writeFileSync(folder + '/y', ''); fs.rmSync(folder, { recursive: true }); }`,
+    });
+    expect(of['overwrites']).toMatchObject({ secondChanged: false, effects: [{ kind: 'fs-write', destructive: true, idempotent: true }], files: [{ path: 'data/old.txt', change: 'changed' }] });
+    expect(of['appends']).toMatchObject({ secondChanged: true, effects: [{ kind: 'fs-write', destructive: false, idempotent: false }] });
+    expect(of['tidies']).toMatchObject({ secondChanged: false, effects: [], files: [] });
+  });
+
+  it('are seen to keep state in memory, when the same call answers otherwise in the same way in every process; chance is no state', async () => {
+    const { of } = await runAll(package_, { counts: `() => ++count`, throwsDice: `() => Math.random()` });
+    expect(of['counts']).toMatchObject({ secondChanged: true, effects: [{ kind: 'memory-state', access: 'write', idempotent: false }] });
+    expect(of['throwsDice']).toMatchObject({ secondChanged: false, effects: [] });
+  });
+
+  it('are seen to interfere, when two calls at the same time end otherwise than one after the other', async () => {
+    const { of } = await runAll(package_, {
+      loses: `async () => { const before = fs.existsSync('n') ? Number(fs.readFileSync('n', 'utf8')) : 0; await new Promise(setImmediate); fs.writeFileSync('n', String(before + 1)); }`,
+    });
+    expect(of['loses']).toMatchObject({ interfered: true, secondChanged: true });
+  });
+
+  it('start no program, reach no network and find no variables, and are told of all three', async () => {
+    process.env['AUDIT_SECRET'] = 'not for tools';
+    try {
+      const { of } = await runAll(package_, {
+        spawns: `() => new Promise((done, failed) => execFile('touch', ['made-by-program'], (error, out) => (error ? failed(error) : done(out))))`,
+        spawnsAtOnce: `() => [execFileSync('touch', ['made'], { encoding: 'utf8' }), spawnSync('touch made', { shell: true }).status]`,
+        fetches: `async () => (await fetch('https://api.example.com/items', { method: 'DELETE' })).json()`,
+        gets: `() => new Promise((done, failed) => https.get('https://example.org/', (answer) => done(answer.statusCode)).on('error', failed))`,
+        asks: `() => new Promise((done) => dns.lookup('example.net', (_, address) => done(address)))`,
+        reads: `() => String(process.env.AUDIT_SECRET)`,
+      });
+      expect(Object.values(of).map(({ status, message }) => message ?? status)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok']);
+      expect(of['spawns']).toMatchObject({ programs: ['touch made-by-program'], files: [] });
+      expect(of['spawnsAtOnce']).toMatchObject({ programs: ['touch made', 'sh -c touch made'], files: [] });
+      expect(of['fetches']).toMatchObject({ hosts: [{ host: 'api.example.com', methods: ['DELETE'] }], effects: [{ kind: 'net-write', access: 'write' }] });
+      expect(of['gets']).toMatchObject({ hosts: [{ host: 'example.org', methods: ['GET'] }], effects: [{ kind: 'net-read', access: 'read' }] });
+      expect(of['asks']!.hosts).toEqual([{ host: 'example.net', methods: [] }]);
+      expect(of['reads']!.env).toEqual(['AUDIT_SECRET']);
+    } finally {
+      delete process.env['AUDIT_SECRET'];
+    }
+  });
+
+  it('cannot write outside of their copy, also through links, timers, bindings and paths in bytes; the attempt counts', async () => {
+    const outside = `${realpathSync(package_.folder)}/outside.txt`;
+    const { of } = await runAll(package_, {
+      plainly: `() => fs.writeFileSync(${JSON.stringify(outside)}, 'x')`,
+      inBytes: `() => fs.writeFileSync(Buffer.from(${JSON.stringify(outside)}), 'x')`,
+      byLink: `() => fs.writeFileSync('link/outside.txt', 'x')`,
+      later: `() => new Promise((done) => { setTimeout(fs.writeFile, 0, ${JSON.stringify(outside)}, 'x', done); })`,
+      byBinding: `() => process.binding('fs')`,
+    });
+    for (const name of ['plainly', 'inBytes', 'byLink']) {
+      expect(of[name], name).toMatchObject({ status: 'error', secondChanged: null });
+      expect(of[name]!.files, name).toContainEqual({ path: outside, where: 'outside', change: 'refused' });
+      expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
+    }
+    expect(of['later']!.files).toContainEqual({ path: outside, where: 'outside', change: 'refused' });
+    expect(of['byBinding']!.status).toBe('error');
+  });
+
+  it('that never end, hang or crash are ended, with all that they did before', async () => {
+    const { of } = await runAll(
+      package_,
+      {
+        neverEnds: `() => { fs.writeFileSync('a.txt', ''); for (;;); }`,
+        hangs: `() => new Promise(() => setInterval(() => undefined, 1000))`,
+        crashes: `() => { fs.writeFileSync('a.txt', ''); process.exit(3); }`,
+      },
+      { timeoutMs: 2_000 },
+    );
+    expect(of['neverEnds']).toMatchObject({ status: 'timeout', secondChanged: null, interfered: null });
+    expect(of['hangs']).toMatchObject({ status: 'timeout' });
+    expect(of['crashes']).toMatchObject({ status: 'crashed', message: 'the exit code 3' });
+    for (const name of ['neverEnds', 'crashes']) expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
+  });
+
+  it('that need approval, or have no example, are not run unless told to', async () => {
+    const tools = { plain: '() => 1' };
+    const entries = async (root: string) => (await package_.toolsIn(root)).map((entry) => ({ ...entry, inputJsonSchema: { type: 'object' } }));
+    const changed: Shipped = { ...package_, toolsIn: entries };
+    expect((await runAll(changed, tools)).skipped).toEqual([{ name: 'plain', reason: 'its input schema has no examples' }]);
+    expect((await runAll(changed, tools, { generate: true })).of['plain']!.status).toBe('ok');
+    const writing: Shipped = { ...package_, toolsIn: async (root) => (await entries(root)).map((entry) => ({ ...entry, accessMode: 'write' as const })) };
+    expect((await runAll(writing, tools, { generate: true })).skipped).toEqual([{ name: 'plain', reason: 'its calls need approval: it is declared write' }]);
+    expect((await runAll(writing, tools, { generate: true, unsafe: true })).of['plain']!.status).toBe('ok');
+  });
+
+  it('cannot forge or shorten the record unnoticed', async () => {
+    const record = `fs.readdirSync('../..').filter((name) => name === 'record').map((name) => '../../' + name)[0]`;
+    const { of } = await runAll(package_, {
+      cuts: `() => { fs.writeFileSync('a.txt', ''); fs.truncateSync(${record}); }`,
+      reads: `() => { fs.readFileSync(${record}, 'utf8'); }`,
+    });
+    expect(of['cuts']!.files.map(({ change }) => change)).toContain('refused');
+    expect(of['cuts']!.effects.map(told)).toContain('fs-write write tools.mjs');
+    expect(of['reads']).toMatchObject({ isRecordBroken: false });
+  });
+});
