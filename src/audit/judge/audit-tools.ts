@@ -52,6 +52,8 @@ export interface AuditOptions extends TraceOptions {
   readonly root?: string;
   /** The files in which tools are defined, relative to the root. @default every file of code below it that has the name of a tool in it */
   readonly entries?: readonly string[];
+  /** What tools were seen to do elsewhere, by name; it counts beside what their code shows. @default nothing */
+  readonly observed?: ReadonlyMap<string, readonly Effect[]>;
   /** Also runs the tools that `files` export, on their examples and in scratch copies of the root; what they are seen to do is proof. @default none is run */
   readonly run?: RunChoice;
 }
@@ -75,6 +77,7 @@ export interface HonestOptions extends AuditOptions {
 const shape = {
   root: text().optional(),
   entries: z.array(text()).optional(),
+  observed: z.instanceof(Map<string, readonly Effect[]>).optional(),
   run: runChoice.optional(),
   onProgress: aFunction<(doing: string) => void>().optional(),
 } satisfies FieldsOf<AuditOptions>;
@@ -87,7 +90,7 @@ const shape = {
  */
 export async function auditTools(registry: ToolMetadataRegistry, options: AuditOptions = {}): Promise<AuditReport> {
   if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry);
-  const { root: given = process.cwd(), entries, run, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
+  const { root: given = process.cwd(), entries, observed, run, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
   const root = resolve(given);
   if ((await stat(root).catch(() => undefined))?.isDirectory() !== true) throw invalidArgument('root as a folder that exists', given);
   const all: readonly ToolEntry[] = [...registry];
@@ -96,7 +99,7 @@ export async function auditTools(registry: ToolMetadataRegistry, options: AuditO
   const declared = new Map(audited.map((entry) => [entry.name, factsOfEntry(entry)]));
   if (run !== undefined && run.files === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('the files of the tools that are run', 'none', "Give them: run: { files: ['src/tools'] }. Each process loads them anew."));
   const ran = run === undefined ? undefined : await runTools(audited, { files: run.files! }, { ...run, root, onProgress });
-  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { ran, onProgress, skipped });
+  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { observed, ran, onProgress, skipped });
 }
 
 function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
@@ -106,25 +109,26 @@ function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
 }
 
 interface JudgeOptions {
+  readonly observed: AuditOptions['observed'] | undefined;
   readonly ran: RunResult | undefined;
   readonly onProgress: AuditOptions['onProgress'] | undefined;
   readonly skipped: readonly Skipped[];
 }
 
 /** Reads the code behind tools, and judges each. */
-export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { ran, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
+export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { observed, ran, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
   onProgress?.(`reading the code of ${declared.size} tools`);
   const traced = await traceTools({ root, entries, tools: [...declared.keys()].map((name) => ({ name })) });
   const tracedByName = new Map(traced.tools.map((tool) => [tool.name, tool]));
   const tools = [...declared].map(([name, facts]) => {
     const tool = tracedByName.get(name) ?? { name, handler: undefined, effects: [], unknowns: [] };
-    return judgeTool(facts, withSeen(tool, ran?.tools.find((each) => each.name === name)?.effects));
+    return judgeTool(facts, withSeen(tool, [...(observed?.get(name) ?? []), ...(ran?.tools.find((each) => each.name === name)?.effects ?? [])]));
   });
   return { subject, tools, shared: traced.shared, skipped: [...skipped, ...traced.skipped], ...(ran && { ran }) };
 }
 
 /** What was seen decides for the same call; code that was not found is still not read, whatever was seen. */
-function withSeen(tool: TracedTool, effects: readonly Effect[] = []): TracedTool {
+function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
   const seen = effects.map((effect) => (effect.at === '' ? { ...effect, at: tool.handler ?? tool.name } : effect));
   const isSeen = ({ at, call }: Effect) => seen.some((each) => each.call === call && each.at === at);
   return { ...tool, effects: [...seen, ...tool.effects.filter((effect) => !isSeen(effect))] };
