@@ -1,0 +1,111 @@
+import type { CallEffect } from '../effect.js';
+import { httpEffects } from './http.js';
+import { fieldOf, reads, undecided, wordsIn, writes, type KnownValue } from './known-value.js';
+import { programEffects } from './programs.js';
+import { sqlEffects } from './sql.js';
+
+const FS_READS = new Set(wordsIn('access exists fstat glob lstat openAsBlob opendir read readFile readLines readableWebStream readdir readlink readv realpath stat statfs createReadStream watch watchFile'));
+/** [destructive, idempotent] of the functions of fs that write, as Node documents them. */
+const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
+  appendFile: [false, false], chmod: [true, true], chown: [true, true], copyFile: [true, true], cp: [true, true], createWriteStream: [true, true],
+  fchmod: [true, true], fchown: [true, true], ftruncate: [true, true], futimes: [true, true], lchmod: [true, true], lchown: [true, true], link: [false, true],
+  lutimes: [true, true], mkdir: [false, true], mkdtemp: [false, false], mkdtempDisposable: [false, false], rename: [true, true], rm: [true, true], rmdir: [true, true],
+  symlink: [false, true], truncate: [true, true], unlink: [true, true], utimes: [true, true], write: [null, null], writeFile: [true, true], writev: [null, null],
+};
+
+/** Returns what a file opened with some flags may do. @see the file system flags of Node */
+function opening(flags: KnownValue, call: string): CallEffect {
+  if (flags === undefined || flags === null || typeof flags === 'number') return flags === null || flags === 0 ? reads('fs-read', call) : undecided('fs-write', call);
+  const text = String(flags);
+  if (/^(?:r|rs|sr)$/.test(text)) return reads('fs-read', call);
+  return text.startsWith('a') ? writes('fs-write', call, false, false) : text.includes('+') && text.startsWith('r') ? writes('fs-write', call) : writes('fs-write', call, !text.includes('x'), true);
+}
+
+function fileEffects(path: readonly string[], args: readonly KnownValue[]): readonly CallEffect[] {
+  const named = path.filter((part) => part !== 'promises' && part !== '()');
+  const name = (named.at(-1) ?? '').replace(/Sync$/, '');
+  const call = `fs.${named.join('.')}`;
+  const isStream = named[0] === 'createWriteStream' && named.length > 1;
+  if (isStream) return []; // Making the stream has opened the file.
+  if (name === 'open') return [opening(args.length < 2 ? 'r' : args[1], call)];
+  if (name === 'WriteStream') return [writes('fs-write', call, true, true)];
+  if (name === 'ReadStream') return [reads('fs-read', call)];
+  if (FS_READS.has(name)) return [reads('fs-read', call)];
+  if (!Object.hasOwn(FS_WRITES, name)) return [];
+  const flag = fieldOf(args.at(-1), 'flag') ?? fieldOf(args.at(-1), 'flags');
+  if (typeof flag === 'string') return [opening(flag, call)];
+  return [writes('fs-write', call, ...FS_WRITES[name]!)];
+}
+
+const PROGRAM_STARTS = new Set(wordsIn('exec execFile execFileSync execSync fork spawn spawnSync'));
+/** Modules without an effect outside the process that outlives a call. */
+const PURE = new Set(wordsIn('assert async_hooks buffer console constants crypto diagnostics_channel events module path perf_hooks punycode querystring readline stream string_decoder sys test timers tty url util zlib'));
+
+function childProcess(name: string, args: readonly KnownValue[]): readonly CallEffect[] {
+  if (!PROGRAM_STARTS.has(name)) return [];
+  const [program, list] = args;
+  const texts = Array.isArray(list) ? list.map((each: KnownValue) => (typeof each === 'string' ? each : undefined)) : [];
+  if (typeof program !== 'string') return [undecided('process-spawn', `child_process.${name}`)];
+  return /^exec(?:Sync)?$/.test(name) ? programEffects('sh', ['-c', program]) : programEffects(name === 'fork' ? 'node' : program, name === 'fork' ? [program, ...texts] : texts);
+}
+
+function processEffects(path: readonly string[], args: readonly KnownValue[]): readonly CallEffect[] {
+  const [name = ''] = path;
+  const call = `process.${name}`;
+  if (name === 'env') return [reads('env-read', `process.env.${path[1] ?? '*'}`)];
+  if (name === 'kill') return [args[1] === 0 ? reads('process-spawn', call) : writes('process-spawn', call, true, true)];
+  if (name === 'chdir' || name === 'umask') return args.length === 0 ? [] : [writes('memory-state', call, false, true)];
+  return /^(?:set(?:uid|gid|euid|egid|groups)|initgroups|dlopen)$/.test(name) ? [writes('process-spawn', call, true, true)] : [];
+}
+
+/** Returns the effects of calling what a built-in module of Node, or `global`, has at a path of names; `()` in the path stands for the result of a call. `undefined` for a module that is not known. */
+export function builtinEffects(module: string, path: readonly string[], args: readonly KnownValue[]): readonly CallEffect[] | undefined {
+  const base = module.replace(/^node:/, '');
+  const root = base.split('/')[0]!;
+  const name = path.filter((part) => part !== '()').at(-1) ?? '';
+  const call = `${root}.${path.filter((part) => part !== '()').join('.')}`;
+  switch (root) {
+    case 'fs':
+      return fileEffects(path, args);
+    case 'child_process':
+      return childProcess(name, args);
+    case 'process':
+      return processEffects(path, args);
+    case 'global':
+    case 'globalThis':
+      if (path[0] === 'process') return processEffects(path.slice(1), args);
+      if (path[0] === 'fetch') return httpEffects(String(fieldOf(args[1], 'method') ?? 'GET'), typeof args[0] === 'string' ? args[0] : undefined, fieldOf(args[1], 'body'));
+      return path[0] === 'WebSocket' || path[0] === 'EventSource' ? [undecided('net-read', path[0])] : [];
+    case 'http':
+    case 'https':
+      if (name === 'get') return [reads('net-read', call)];
+      if (name === 'listen') return [undecided('net-read', call)];
+      return name === 'request' ? httpEffects(textOr(fieldOf(args[0], 'method') ?? fieldOf(args[1], 'method'), args), typeof args[0] === 'string' ? args[0] : undefined) : [];
+    case 'dns':
+      return /^(?:lookup|resolve|reverse)/.test(name) ? [reads('net-read', call)] : /^set/.test(name) ? [writes('memory-state', call, false, true)] : [];
+    case 'net':
+    case 'tls':
+    case 'http2':
+    case 'dgram':
+      return /^(?:connect|createConnection|createSocket|listen|send|bind|Socket)$/.test(name) ? [undecided('net-write', call)] : [];
+    case 'worker_threads':
+    case 'cluster':
+      return name === 'Worker' || name === 'fork' ? [undecided('process-spawn', call)] : [];
+    case 'vm':
+    case 'inspector':
+    case 'wasi':
+    case 'repl':
+      return /^(?:run|open|start|compile)/.test(name) ? [undecided('memory-state', call)] : [];
+    case 'sqlite':
+      return /^(?:exec|prepare)$/.test(name) ? sqlEffects(typeof args[0] === 'string' ? args[0] : undefined) : [];
+    case 'os':
+      return name === 'setPriority' ? [writes('process-spawn', call, true, true)] : [];
+    case 'v8':
+      return name === 'writeHeapSnapshot' ? [writes('fs-write', call, false, false)] : [];
+    default:
+      return PURE.has(root) ? [] : undefined;
+  }
+}
+
+/** Without a method in the options a request is a GET; where the options are not known, neither is the method. */
+const textOr = (method: KnownValue, args: readonly KnownValue[]): string | undefined => (typeof method === 'string' ? method : args.some((arg) => typeof arg === 'object') || typeof args[0] === 'string' ? 'GET' : undefined);

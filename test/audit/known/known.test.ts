@@ -1,0 +1,205 @@
+import * as childProcess from 'node:child_process';
+import * as dns from 'node:dns';
+import * as fs from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { builtinEffects } from '../../../src/audit/known/builtins.js';
+import { clientEffects } from '../../../src/audit/known/clients.js';
+import { httpEffects } from '../../../src/audit/known/http.js';
+import { programEffects } from '../../../src/audit/known/programs.js';
+import { shellCommands } from '../../../src/audit/known/shell-text.js';
+import { sqlEffects } from '../../../src/audit/known/sql.js';
+import type { CallEffect } from '../../../src/audit/effect.js';
+
+/** The strongest access among effects, `none` without one, `?` where nothing is known. */
+function accessOf(effects: readonly CallEffect[] | undefined): string {
+  if (effects === undefined) return '?';
+  return (['write', 'unknown', 'read'] as const).find((access) => effects.some((effect) => effect.access === access)) ?? 'none';
+}
+
+const shell = (text: string) => accessOf(programEffects('sh', ['-c', text]));
+
+describe('a program', () => {
+  it.each([
+    ['git log --oneline -5', 'read'],
+    ['git -C /repo status', 'read'],
+    ['git branch', 'read'],
+    ['git branch --list', 'read'],
+    ['git branch new-name', 'write'],
+    ['git stash list', 'read'],
+    ['git stash', 'write'],
+    ['git config user.name', 'read'],
+    ['git config user.name x', 'write'],
+    ['git commit -m x', 'write'],
+    ['git some-extension', 'unknown'],
+    ['git --version', 'read'],
+    ['kubectl get pods -A', 'read'],
+    ['kubectl --context prod get pods', 'read'],
+    ['kubectl config current-context', 'read'],
+    ['kubectl config use-context prod', 'write'],
+    ['kubectl rollout status deploy/x', 'read'],
+    ['kubectl rollout restart deploy/x', 'write'],
+    ['docker compose ps', 'read'],
+    ['docker compose up -d', 'write'],
+    ['xcrun simctl list devices', 'read'],
+    ['xcrun simctl boot X', 'write'],
+    ['adb -s emulator-5554 shell getprop ro.build.version.sdk', 'read'],
+    ['adb shell input tap 1 2', 'write'],
+    ['npm ls', 'read'],
+    ['npm install x', 'write'],
+    ['aws s3api list-buckets', 'read'],
+    ['aws s3api delete-bucket --bucket x', 'write'],
+    ['psql -c "select 1"', 'read'],
+    ['psql -c "drop table t"', 'write'],
+    ['curl https://example.com', 'read'],
+    ['curl -X DELETE https://example.com/1', 'write'],
+    ['curl -o page.html https://example.com', 'write'],
+    ['rg needle src', 'read'],
+    ['sed -n 1,5p file', 'read'],
+    ['sed -i s/a/b/ file', 'write'],
+    ['find . -name x', 'read'],
+    ['find . -delete', 'write'],
+    ['find . -exec rm {} +', 'write'],
+    ['sudo rm -rf x', 'write'],
+    ['xargs rm', 'write'],
+    ['some-program --flag', 'unknown'],
+    ['some-program --version', 'read'],
+  ])('%s: %s', (line, access) => expect(shell(line)).toBe(access));
+
+  it('is undecided where the words that decide are not known', () => {
+    expect(accessOf(programEffects('git', [undefined]))).toBe('unknown');
+    expect(accessOf(programEffects('kubectl', ['config', undefined]))).not.toBe('read');
+    expect(accessOf(programEffects('sh', [undefined]))).toBe('unknown');
+  });
+
+  it('is what the operator says of it', () => {
+    expect(accessOf(programEffects('deployctl', ['up'], { programs: { deployctl: 'write' } }))).toBe('write');
+    expect(accessOf(programEffects('deployctl', ['state'], { programs: { 'deployctl state': 'read' } }))).toBe('read');
+  });
+
+  it('never reads by a subcommand that its table does not have', () => {
+    fc.assert(fc.property(fc.constantFrom('git', 'kubectl', 'docker', 'helm', 'gh', 'npm', 'terraform', 'aws'), fc.stringMatching(/^zz[a-z]{1,8}$/), (program, word) => {
+      expect(accessOf(programEffects(program, [word]))).not.toBe('read');
+    }));
+  });
+});
+
+describe('a shell\'s text', () => {
+  it.each([
+    ['ls | grep x', 'read'],
+    ['ls > out.txt', 'write'],
+    ['ls > /dev/null 2>&1', 'read'],
+    ['cat a >> b', 'write'],
+    ['echo "a > b; rm x"', 'read'],
+    ["echo 'rm x'", 'read'],
+    ['echo $(rm x)', 'write'],
+    ['echo "$(rm x)"', 'write'],
+    ['if true; then rm x; fi', 'write'],
+    ['NODE_ENV=test rm x', 'write'],
+    ['cd /tmp && git push', 'write'],
+    ['$EDITOR file', 'unknown'],
+    ['# rm x', 'none'],
+  ])('%s: %s', (text, access) => expect(shell(text)).toBe(access));
+
+  it('is read to its end, whatever it is', () => {
+    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('a', ' ', '$', '(', ')', '`', '"', "'", '\\', '>', '|', ';', '#', '\n', '&', '<', '{') , maxLength: 40 }), (text) => {
+      expect(Array.isArray(shellCommands(text))).toBe(true);
+    }));
+  });
+});
+
+describe('a statement in SQL', () => {
+  it.each([
+    ['SELECT * FROM t', 'read'],
+    ["SELECT 'delete from t'", 'read'],
+    ['WITH x AS (SELECT 1) SELECT * FROM x', 'read'],
+    ['WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x', 'write'],
+    ['-- note\nUPDATE t SET a = 1', 'write'],
+    ['EXPLAIN DELETE FROM t', 'read'],
+    ['EXPLAIN ANALYZE DELETE FROM t', 'write'],
+    ['PRAGMA table_info(t)', 'read'],
+    ['PRAGMA journal_mode = WAL', 'write'],
+    ['SELECT 1; DROP TABLE t', 'write'],
+    ['BEGIN', 'none'],
+    ['FROB t', 'unknown'],
+  ])('%s: %s', (text, access) => expect(accessOf(sqlEffects(text))).toBe(access));
+});
+
+describe('a request', () => {
+  it.each([
+    ['GET', 'https://x.example/a', undefined, 'read'],
+    ['PUT', 'https://x.example/a', undefined, 'write'],
+    ['POST', 'https://x.example/items', undefined, 'write'],
+    ['POST', 'https://x.example/items/_search', undefined, 'unknown'],
+    ['POST', 'https://x.example/graphql', { query: 'query { a }' }, 'read'],
+    ['POST', 'https://x.example/graphql', { query: 'mutation { a }' }, 'write'],
+    ['POST', 'https://x.example/graphql', undefined, 'unknown'],
+    [undefined, 'https://x.example/a', undefined, 'unknown'],
+  ])('%s %s with %o: %s', (method, url, body, access) => expect(accessOf(httpEffects(method, url, body))).toBe(access));
+});
+
+describe('a built-in module', () => {
+  it.each([
+    ['fs', ['writeFileSync'], ['a', 'b'], 'write'],
+    ['fs', ['promises', 'appendFile'], ['a', 'b'], 'write'],
+    ['fs/promises', ['readFile'], ['a'], 'read'],
+    ['fs', ['openSync'], ['a'], 'read'],
+    ['fs', ['openSync'], ['a', 'w'], 'write'],
+    ['fs', ['openSync'], ['a', undefined], 'unknown'],
+    ['fs', ['promises', 'open', '()', 'write'], ['x'], 'write'],
+    ['fs', ['createWriteStream'], ['a'], 'write'],
+    ['child_process', ['execSync'], ['git log'], 'read'],
+    ['child_process', ['spawn'], ['rm', ['x']], 'write'],
+    ['child_process', ['spawn'], [undefined], 'unknown'],
+    ['global', ['process', 'kill'], [1, 'SIGTERM'], 'write'],
+    ['global', ['process', 'kill'], [1, 0], 'read'],
+    ['global', ['fetch'], ['https://x.example', { method: 'POST' }], 'write'],
+    ['path', ['join'], ['a'], 'none'],
+    ['not-there', ['a'], [], '?'],
+  ] as const)('%s %j %j: %s', (module, path, args, access) => expect(accessOf(builtinEffects(module, path, args))).toBe(access));
+
+  it('has every function of fs that changes files', () => {
+    const pure = /^(?:close|fsync|fdatasync|_toUnixTimestamp|unwatchFile|Stats|Dirent|Dir|F_OK|R_OK|W_OK|X_OK|FileReadStream|FileWriteStream|default|Utf8Stream)/;
+    const unknown = Object.keys(fs).filter((name) => typeof fs[name as keyof typeof fs] === 'function' && !pure.test(name) && accessOf(builtinEffects('fs', [name], ['a', 'r'])) === 'none');
+    expect(unknown).toEqual([]);
+  });
+
+  it('has every function that starts a program or asks for a name', () => {
+    const started = Object.keys(childProcess).filter((name) => /^(?:exec|spawn|fork)/.test(name) && accessOf(builtinEffects('child_process', [name], [undefined])) !== 'unknown');
+    const asked = Object.keys(dns).filter((name) => /^(?:lookup|resolve|reverse)/.test(name) && accessOf(builtinEffects('dns', [name], [])) !== 'read');
+    expect([started, asked]).toEqual([[], []]);
+  });
+});
+
+describe('a client of a package', () => {
+  it.each([
+    ['@octokit/rest', ['Octokit', '()', 'issues', 'update'], 'write'],
+    ['@octokit/rest', ['Octokit', '()', 'issues', 'listForRepo'], 'read'],
+    ['mongodb', ['MongoClient', '()', 'db', '()', 'collection', '()', 'insertOne'], 'write'],
+    ['mongodb', ['MongoClient', '()', 'db', '()', 'collection', '()', 'find'], 'read'],
+    ['@aws-sdk/client-s3', ['PutObjectCommand'], 'write'],
+    ['@aws-sdk/client-s3', ['GetObjectCommand'], 'read'],
+    ['puppeteer', ['page', 'click'], 'write'],
+    ['puppeteer', ['page', 'content'], 'read'],
+    ['ioredis', ['Redis', '()', 'hset'], 'write'],
+    ['ioredis', ['Redis', '()', 'hget'], 'read'],
+    ['axios', ['post'], 'write'],
+    ['posthog-node', ['PostHog', '()', 'capture'], 'none'],
+    ['openai', ['OpenAI', '()', 'chat', 'completions', 'create'], 'read'],
+    [undefined, ['createIssue'], 'write'],
+    [undefined, ['delete'], '?'],
+    [undefined, ['createElement'], '?'],
+    [undefined, ['addEventListener'], '?'],
+    [undefined, ['frobnicate'], '?'],
+  ] as const)('%s %j: %s', (pkg, path, access) => expect(accessOf(clientEffects(pkg, path, [{}]))).toBe(access));
+
+  it('reads or writes by its statement, where it takes one', () => {
+    expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['SELECT 1']))).toBe('read');
+    expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['DELETE FROM t']))).toBe('write');
+    expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], [undefined]))).toBe('unknown');
+  });
+
+  it('is what the operator says of it', () => {
+    expect(accessOf(clientEffects('some-client', ['sync'], [], { calls: { 'some-client.sync': 'read' } }))).toBe('read');
+  });
+});
