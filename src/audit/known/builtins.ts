@@ -15,10 +15,10 @@ const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | nul
 
 /** Returns what a file opened with some flags may do. @see the file system flags of Node */
 function opening(flags: KnownValue, call: string): CallEffect {
-  if (flags === undefined || flags === null || typeof flags === 'number') return flags === null || flags === 0 ? reads('fs-read', call) : undecided('fs-write', call);
-  const text = String(flags);
-  if (/^(?:r|rs|sr)$/.test(text)) return reads('fs-read', call);
-  return text.startsWith('a') ? writes('fs-write', call, false, false) : text.includes('+') && text.startsWith('r') ? writes('fs-write', call) : writes('fs-write', call, !text.includes('x'), true);
+  if (flags === null || flags === 0) return reads('fs-read', call);
+  if (typeof flags !== 'string') return undecided('fs-write', call);
+  if (/^(?:r|rs|sr)$/.test(flags)) return reads('fs-read', call);
+  return flags.startsWith('a') ? writes('fs-write', call, false, false) : flags.includes('+') && flags.startsWith('r') ? writes('fs-write', call) : writes('fs-write', call, !flags.includes('x'), true);
 }
 
 function fileEffects(path: readonly string[], args: readonly KnownValue[]): readonly CallEffect[] {
@@ -74,7 +74,7 @@ export function builtinEffects(module: string, path: readonly string[], args: re
     case 'global':
     case 'globalThis':
       if (path[0] === 'process') return processEffects(path.slice(1), args);
-      if (path[0] === 'fetch') return httpEffects(String(fieldOf(args[1], 'method') ?? 'GET'), typeof args[0] === 'string' ? args[0] : undefined, fieldOf(args[1], 'body'));
+      if (path[0] === 'fetch') return httpEffects(textOr(fieldOf(args[1], 'method'), args), typeof args[0] === 'string' ? args[0] : undefined, fieldOf(args[1], 'body'));
       return path[0] === 'WebSocket' || path[0] === 'EventSource' ? [undecided('net-read', path[0])] : [];
     case 'http':
     case 'https':
