@@ -40,6 +40,7 @@ const GUIDES = {
     'reference/index.md': 'API',
     'search-and-scoring.md': 'Search and scoring',
     'benchmarks.md': 'Benchmarks',
+    'mcp-honesty.md': 'How honest are MCP annotations?',
   },
   Project: {
     'architecture.md': 'Architecture',

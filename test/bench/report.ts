@@ -5,10 +5,14 @@ import { resolve } from 'node:path';
 const FILE = resolve(import.meta.dirname, '../../docs/benchmarks.md');
 const INTRODUCTION = '# Benchmarks\n\nWritten by the benchmarks themselves: `npm run bench` and those beside it. Machines differ, so read the ratios first.\n';
 
+/** The machine and the day of a measurement. */
+export function machine(): string {
+  return `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
+}
+
 /** Prints one section of docs/benchmarks.md and replaces it there. */
 export function writeSection(title: string, body: string): void {
-  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
-  const section = `## ${title}\n\n${machine}\n\n${body.trim()}\n`;
+  const section = `## ${title}\n\n${machine()}\n\n${body.trim()}\n`;
   console.log(`\n${section}`);
   const written = existsSync(FILE) ? readFileSync(FILE, 'utf8') : INTRODUCTION;
   const sections = written.split(/^(?=## )/m);

@@ -1,0 +1,89 @@
+import type { LabelledTool } from './truth.js';
+
+/** What a judge says of one tool. `argued` is a write behind an argument that it names, `possible` one that it cannot decide. */
+export interface Judgement {
+  readonly writes: 'does' | 'argued' | 'possible' | 'no';
+  readonly destructive: boolean | null;
+  readonly idempotent: boolean | null;
+  readonly openWorld: boolean | null;
+  /** False when the code of the tool was not found. */
+  readonly isCovered: boolean;
+}
+
+export interface JudgedTool {
+  readonly server: string;
+  readonly label: LabelledTool;
+  readonly judgement: Judgement;
+}
+
+/** Counts of one axis: those that are so, those that were called so, and the mistakes both ways. */
+export interface Score {
+  readonly positives: number;
+  readonly hits: number;
+  readonly alarms: number;
+  readonly falseAlarms: number;
+}
+
+export const precisionOf = ({ alarms, falseAlarms }: Score) => (alarms === 0 ? null : (alarms - falseAlarms) / alarms);
+export const recallOf = ({ hits, positives }: Score) => (positives === 0 ? null : hits / positives);
+
+/** Whether what decides a label can only be a `may`: an argument or a mode. */
+const isConditional = ({ conditional, decidable }: LabelledTool) => conditional !== undefined || decidable === 'arg-dependent';
+
+/**
+ * Scores who writes. A label with a condition is hit by any `may`, every other by `does` alone. A write behind an argument
+ * that is named is an alarm; one that could not be decided is none, and counts for recall only.
+ */
+export function scoreWrites(tools: readonly JudgedTool[]): Score {
+  const score = { positives: 0, hits: 0, alarms: 0, falseAlarms: 0 };
+  for (const { label, judgement } of tools) {
+    if (typeof label.truth.readOnly !== 'boolean') continue;
+    const writes = !label.truth.readOnly;
+    const isAlarm = judgement.writes === 'does' || judgement.writes === 'argued';
+    if (writes) score.positives += 1;
+    if (writes && (judgement.writes === 'does' || (isConditional(label) && judgement.writes !== 'no'))) score.hits += 1;
+    if (isAlarm) score.alarms += 1;
+    if (isAlarm && !writes) score.falseAlarms += 1;
+  }
+  return score;
+}
+
+/** The other axes, each with the value that clients must not miss. */
+const FEARED = { destructive: true, idempotent: false, openWorld: true } as const;
+
+/** Scores an axis by the value that clients must not miss: destructive, not idempotent, open to the world. */
+export function scoreAxis(tools: readonly JudgedTool[], axis: keyof typeof FEARED): Score {
+  const score = { positives: 0, hits: 0, alarms: 0, falseAlarms: 0 };
+  for (const { label, judgement } of tools) {
+    const truth = label.truth[axis];
+    if (typeof truth !== 'boolean') continue;
+    const isSo = truth === FEARED[axis];
+    const isCalledSo = judgement[axis] === FEARED[axis];
+    if (isSo) score.positives += 1;
+    if (isCalledSo) score.alarms += 1;
+    if (isSo && isCalledSo) score.hits += 1;
+    if (!isSo && isCalledSo) score.falseAlarms += 1;
+  }
+  return score;
+}
+
+/** The mean over servers of what each server has a figure for. */
+export function meanOverServers(tools: readonly JudgedTool[], figure: (tools: readonly JudgedTool[]) => number | null): number | null {
+  const servers = new Map<string, JudgedTool[]>();
+  for (const tool of tools) servers.set(tool.server, [...(servers.get(tool.server) ?? []), tool]);
+  const figures = [...servers.values()].map(figure).filter((each) => each !== null);
+  return figures.length === 0 ? null : figures.reduce((sum, each) => sum + each, 0) / figures.length;
+}
+
+export const isDeclaredReader = ({ label }: JudgedTool) => label.declared?.['readOnlyHint'] === true;
+
+/** Verbs of changing, written down without a look at the data. */
+const CHANGES: ReadonlySet<string> = new Set(
+  'add append apply approve archive assign attach cancel change clear click close commit configure connect copy create delete deploy destroy disable drag drop edit enable execute fill fork grant hover import insert install invite kill launch lock merge modify move navigate open patch pause post press publish push put record register remove rename replace reply reset resize restart restore resume revoke rollback run save scale schedule send set share start stop submit switch tap terminate toggle trigger type uninstall unlock unset update upload upsert write'.split(' '),
+);
+
+/** The baseline: a tool writes when its name has a verb of changing in it. */
+export function judgeByName(name: string): Judgement {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/);
+  return { writes: words.some((word) => CHANGES.has(word)) ? 'does' : 'no', destructive: null, idempotent: null, openWorld: null, isCovered: true };
+}
