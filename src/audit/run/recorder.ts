@@ -13,7 +13,8 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import worker_threads from 'node:worker_threads';
-import { CONFINEMENT, type Confinement, type Plain, type Seen } from './seen-effects.js';
+import type { KnownValue } from '../known/known-value.js';
+import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 import { dnsStandIn, runNoProgram, socketStandIn, SYNC_STAND_INS, toSink } from './stand-ins.js';
 
 const calls = new AsyncLocalStorage<{ readonly id: string; readonly hear: (seen: Seen) => void }>();
@@ -125,7 +126,7 @@ function isBelow(file: string, folder: string): boolean {
 const LONGEST = 500;
 
 /** Returns what is plain in a value: nothing of it is called. */
-function plain(value: unknown, depth = 0): Plain {
+function plain(value: unknown, depth = 0): KnownValue {
   if (typeof value === 'string') return value.slice(0, LONGEST);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
   if (value instanceof URL) return value.protocol === 'file:' ? fileURLToPath(value) : value.href.slice(0, LONGEST);

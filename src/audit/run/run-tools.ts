@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { isDangerous } from '../../core/enum-order.js';
 import { isToolError } from '../../core/errors.js';
@@ -10,7 +11,7 @@ import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Effect } from '../effect.js';
 import { changesSince, makeScratch, snapshotOf, type Change, type Scratch } from './scratch.js';
-import { distinctEffects, effectsOfSeen, hostsIn, withoutSockets, type Seen, type SeenHost } from './seen-effects.js';
+import { distinctEffects, effectsOfSeen, hostsIn, placesIn, withoutSockets, type Seen, type SeenHost } from './seen-effects.js';
 import { findSandbox, GAPS_OF_A_PRELOAD, openSession, type Hold, type RunAnswer, type RunSubject, type Session } from './session.js';
 
 /** The options of running tools for an audit. */
@@ -70,6 +71,8 @@ export interface RunResult {
 
 /** Inputs of one tool that are run. */
 const MOST_INPUTS = 3;
+/** Tools that are run at the same time, each in its own processes. */
+const MOST_AT_ONCE = 4;
 
 /**
  * Runs tools to see what they do: each in processes of its own and in a scratch copy of the root, twice one after the other and twice
@@ -80,26 +83,31 @@ const MOST_INPUTS = 3;
  */
 export async function runTools(tools: readonly ToolEntry[] | undefined, subject: RunSubject, options: RunOptions): Promise<RunResult> {
   const sandbox = options.allowSpawn === true ? findSandbox() : undefined;
-  const reports: RunReport[] = [];
   const skipped: { readonly name: string; readonly reason: string }[] = [];
   const notes = new Set<string>();
   const entries = tools ?? (await entriesOf(subject, options));
-  for (const entry of entries) {
+  const reports = new Map<ToolEntry, RunReport>();
+  const left = entries.flatMap((entry) => {
     const inputs = inputsOf(entry, options);
-    if (typeof inputs === 'string') {
-      skipped.push({ name: nameOf(entry), reason: inputs });
-      continue;
+    if (typeof inputs !== 'string') return [{ entry, inputs }];
+    skipped.push({ name: nameOf(entry), reason: inputs });
+    return [];
+  });
+  const work = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const { entry, inputs } = next;
+      options.onProgress?.(`running ${nameOf(entry)}`);
+      try {
+        reports.set(entry, await runOne(entry, inputs, subject, options, { sandbox, permission: true }, notes));
+      } catch (error) {
+        skipped.push({ name: nameOf(entry), reason: error instanceof Error ? error.message : String(error) });
+      }
     }
-    options.onProgress?.(`running ${nameOf(entry)}`);
-    try {
-      reports.push(await runOne(entry, inputs, subject, options, { sandbox, permission: true }, notes));
-    } catch (error) {
-      skipped.push({ name: nameOf(entry), reason: error instanceof Error ? error.message : String(error) });
-    }
-  }
+  };
+  await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, availableParallelism()) }, work));
   const by = [...(sandbox === undefined ? [] : [sandbox.name]), ...(notes.size === 0 ? ['Node’s permission model'] : []), 'the recorder'];
   const refused = options.allowSpawn === true && sandbox === undefined ? ['programs are not started: neither bwrap, unshare nor sandbox-exec works here'] : [];
-  return { tools: reports, skipped, held: { by, programs: sandbox === undefined ? 'recorded' : 'started', gaps: [...(sandbox?.gaps ?? GAPS_OF_A_PRELOAD), ...refused, ...notes] } };
+  return { tools: entries.flatMap((entry) => reports.get(entry) ?? []), skipped, held: { by, programs: sandbox === undefined ? 'recorded' : 'started', gaps: [...(sandbox?.gaps ?? GAPS_OF_A_PRELOAD), ...refused, ...notes] } };
 }
 
 /** The name of a tool, at its server where it has one. */
@@ -296,7 +304,8 @@ function effectsIn({ records, first, both }: Phase, scratch: Scratch, options: R
     const { targets = [], refused, frames } = record;
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const { path } of hit) explained.add(path);
-    if (targets.length > 0 && ((refused === undefined && hit.length === 0) || (frames.length === 0 && targets.every((target) => placed.has(target))))) return [];
+    // What a worker does is recorded by itself.
+    if (record.module === 'worker_threads' || (targets.length > 0 && ((refused === undefined && hit.length === 0) || (frames.length === 0 && targets.every((target) => placed.has(target)))))) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {
       if (effect.kind !== 'fs-write' || refused === true || effect.destructive === false) return effect;
       return { ...effect, access: 'write', destructive: hit.some(({ change }) => change !== 'created') };
@@ -305,5 +314,7 @@ function effectsIn({ records, first, both }: Phase, scratch: Scratch, options: R
   const unexplained = changes.filter(({ path }) => !explained.has(path));
   if (unexplained.length === 0) return effects;
   const destructive = unexplained.some(({ change }) => change !== 'created');
-  return [...effects, { kind: 'fs-write', access: 'write', destructive, idempotent: null, call: `a change of ${unexplained.length} files that no function of Node made`, certainty: 'does', at: '', via: [] }];
+  const program = records.find(({ module }) => module === 'child_process');
+  const { at, via } = program === undefined ? { at: '', via: [] } : placesIn(program.frames, subject);
+  return [...effects, { kind: 'fs-write', access: 'write', destructive, idempotent: null, call: 'a change of files that no function of Node made', certainty: 'does', at, via }];
 }

@@ -1,8 +1,9 @@
 import { relative, sep } from 'node:path';
-import type { CallEffect, Effect, EffectKind } from '../effect.js';
-
-/** A value of a recorded call, as plain data; `undefined` for what is none. */
-export type Plain = string | number | boolean | null | undefined | readonly Plain[] | { readonly [key: string]: Plain };
+import type { CallEffect, Effect } from '../effect.js';
+import { builtinEffects } from '../known/builtins.js';
+import { httpEffects } from '../known/http.js';
+import type { KnownValue } from '../known/known-value.js';
+import { programEffects } from '../known/programs.js';
 
 /** One call of a builtin that was seen, not yet judged. */
 export interface Seen {
@@ -10,7 +11,8 @@ export interface Seen {
   readonly call?: string | undefined;
   readonly module: string;
   readonly path: readonly string[];
-  readonly args: readonly Plain[];
+  /** What is plain in its arguments. */
+  readonly args: readonly KnownValue[];
   /** The real paths that a call of fs would write. */
   readonly targets?: readonly string[];
   /** True when it was not carried out, because it lies outside of what the tool may write. */
@@ -50,18 +52,19 @@ export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
   return callEffects(seen).map((effect) => ({ ...effect, certainty: 'does', ...place }));
 }
 
-/** Stands in for the tables of what is known of calls, until they are there. */
-function callEffects({ module, path, args: [first, second], targets }: Seen): readonly CallEffect[] {
-  const of = (kind: EffectKind, access: CallEffect['access'], call = [module, ...path].join('.')): readonly CallEffect[] => [{ kind, access, destructive: access === 'read' || path.at(-1)!.startsWith('append') ? false : null, idempotent: null, call }];
-  if (module === 'fs') return targets === undefined ? of('fs-read', 'read') : of('fs-write', 'write');
-  if (module === 'child_process') return of('process-spawn', 'unknown', [first, ...(Array.isArray(second) ? (second as readonly unknown[]) : [])].join(' '));
-  if (module === 'http' || path[0] === 'fetch') return ['GET', 'HEAD', 'OPTIONS'].includes(String(first)) ? of('net-read', 'read') : of('net-write', first === 'POST' ? 'unknown' : 'write');
-  if (module === 'process') return path[0] !== 'env' ? of('memory-state', 'unknown') : path[2] === 'set' ? of('memory-state', 'write') : of('env-read', 'read');
-  return module === 'worker_threads' || module === 'dns' ? [] : of('net-write', 'unknown');
+function callEffects({ module, path, args, targets }: Seen): readonly CallEffect[] {
+  const [first, second, third] = args;
+  const text = (value: KnownValue) => (typeof value === 'string' ? value : undefined);
+  if (module === 'child_process') return programEffects(text(first) ?? '', Array.isArray(second) ? second.map(text) : []);
+  if (module === 'http' || path[0] === 'fetch') return httpEffects(text(first), text(second), third);
+  if (module === 'process' && path[2] === 'set') return [{ kind: 'memory-state', access: 'write', destructive: true, idempotent: true, call: `process.env.${path[1]!} =` }];
+  // Flags may be numbers: the recorder has read them.
+  if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!)) return builtinEffects(module, path, [first, targets === undefined ? 'r' : (text(second) ?? 'w')])!;
+  return builtinEffects(module, path, args) ?? [];
 }
 
 /** Returns the innermost place in the subject's own code and the way to it; where there is none, that of the package that made the call. */
-function placesIn(frames: readonly string[], subject: Subject): Pick<Effect, 'at' | 'via'> {
+export function placesIn(frames: readonly string[], subject: Subject): Pick<Effect, 'at' | 'via'> {
   const isOwn = (frame: string) => subject.some((folder) => frame.startsWith(folder + sep)) && !frame.includes(`${sep}node_modules${sep}`, subject[0]!.length);
   const told = (frame: string) => {
     const folder = subject.find((each) => frame.startsWith(each + sep));

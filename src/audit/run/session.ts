@@ -178,10 +178,11 @@ mount --make-rprivate /
 mount --bind "$1" "$1"
 while read -r _ _ _ _ point _; do
   point=$(printf '%b' "$point")
-  case "$point/" in "$1"/*|/proc/*|/dev/*|/sys/*) ;; *) mount -o remount,bind,ro "$point" 2>/dev/null || true ;; esac
+  case "$point/" in "$1"/*|/proc/*|/sys/*) ;; *) mount -o remount,bind,ro "$point" 2>/dev/null || true ;; esac
 done < /proc/self/mountinfo
 test ! -w / || { echo "the root is still writable" >&2; exit 125; }
 shift
+cd "$PWD"
 exec "$@"`;
 
 const SANDBOXES: readonly (Sandbox & { readonly probe: readonly string[] })[] = [
