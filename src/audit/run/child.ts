@@ -6,14 +6,24 @@ import { callOnce, type RunRequest } from './session.js';
 // The process in which tools of files are run for an audit. It loads them, and makes the calls that it is told to; its end of
 // the channel is taken before a tool can put another in its place.
 const send = process.send!.bind(process);
+const { setTimeout: after } = globalThis;
 
 const { tools, problems } = await loadTools(JSON.parse(process.argv[2]!) as readonly string[]);
 const registry = new ToolMetadataRegistry();
 registry.registerAll(tools);
 
+/** What keeps the process alive beside the calls. */
+const resources = process.getActiveResourcesInfo().length;
+/** Milliseconds for which work is waited for that a tool has begun and not waited for itself. */
+const MOST_MS = 300;
+
+async function untilIdle(): Promise<void> {
+  for (let ms = 0; ms < MOST_MS && process.getActiveResourcesInfo().length > resources; ms += 10) await new Promise((resolve) => after(resolve, 10));
+}
+
 process.on('message', (request: RunRequest) => {
   void recordCall(request.id, () => undefined, () => callOnce(registry.require(request.name).definition, request)).then(
-    (answer) => send({ id: request.id, answer }),
+    async (answer) => (await untilIdle(), send({ id: request.id, answer })),
     (error: unknown) => send({ id: request.id, answer: { status: 'error', message: String(error), digest: '' } }),
   );
 });

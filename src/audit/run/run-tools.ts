@@ -300,14 +300,20 @@ function effectsIn({ records, first, both }: Phase, scratch: Scratch, options: R
   const changes = [...first, ...both.map((each) => ({ ...each, change: each.change === 'created' && (made.get(each.path) ?? each.content) !== each.content ? ('changed' as const) : each.change }))].map((each) => ({ ...each, path: join(scratch.root, each.path) }));
   const explained = new Set<string>();
   const placed = new Set(records.filter(({ frames }) => frames.length > 0).flatMap(({ targets = [] }) => targets));
+  const written = new Set<string>();
   const effects = withoutSockets(records).flatMap((record) => {
-    const { targets = [], refused, frames } = record;
+    const { module, path: steps, targets = [], refused, frames } = record;
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const { path } of hit) explained.add(path);
+    // To delete what is not there is a write, too; to delete what the same calls have made is none.
+    const isDeletion = /^(?:rm|rmdir|unlink)(?:Sync)?$/.test(steps.at(-1)!) && !targets.some((target) => [...written].some((made) => target.startsWith(made)));
+    for (const target of targets) written.add(target);
+    const isWithoutTrace = targets.length > 0 && refused === undefined && hit.length === 0 && !isDeletion;
+    const isToldElsewhere = targets.length > 0 && frames.length === 0 && targets.every((target) => placed.has(target));
     // What a worker does is recorded by itself.
-    if (record.module === 'worker_threads' || (targets.length > 0 && ((refused === undefined && hit.length === 0) || (frames.length === 0 && targets.every((target) => placed.has(target)))))) return [];
+    if (module === 'worker_threads' || isWithoutTrace || isToldElsewhere) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {
-      if (effect.kind !== 'fs-write' || refused === true || effect.destructive === false) return effect;
+      if (effect.kind !== 'fs-write' || hit.length === 0 || effect.destructive === false) return effect;
       return { ...effect, access: 'write', destructive: hit.some(({ change }) => change !== 'created') };
     });
   });

@@ -31,10 +31,14 @@ describe('tools that are run', () => {
     const { of } = await runAll(package_, {
       overwrites: `({ path }) => writeFile(path, 'new')`,
       appends: `({ path }) => appendFile(path, 'more')`,
+      deletesNothing: `() => fs.rmSync('not-there', { force: true })`,
+      later: `() => { setTimeout(() => fs.writeFileSync('late.txt', ''), 50); }`,
       tidies: `() => { const folder = fs.mkdtempSync('x-'); fs.writeFileSync(folder + '/y', ''); fs.rmSync(folder, { recursive: true }); }`,
     });
     expect(of['overwrites']).toMatchObject({ secondChanged: false, effects: [{ kind: 'fs-write', destructive: true, idempotent: true }], files: [{ path: 'data/old.txt', change: 'changed' }] });
     expect(of['appends']).toMatchObject({ secondChanged: true, effects: [{ kind: 'fs-write', destructive: false, idempotent: false }] });
+    expect(of['deletesNothing']).toMatchObject({ files: [], effects: [{ kind: 'fs-write', access: 'write', destructive: true }] });
+    expect(of['later']!.files).toEqual([{ path: 'late.txt', where: 'root', change: 'created' }]);
     expect(of['tidies']).toMatchObject({ secondChanged: false, effects: [], files: [] });
   });
 
