@@ -86,6 +86,9 @@ function verdictOf({ readOnly }: DeclaredFacts, found: FoundFacts, findings: rea
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
 
+const DELETES = /\b(?:rm|rmdir|unlink|truncate)/i;
+const LOCAL_KINDS: ReadonlySet<EffectKind> = new Set(['fs-write', 'memory-state', 'process-spawn']);
+
 /** The words for facts: of annotations, and of this package's own metadata. */
 function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
   if (axes === undefined) return { readOnly: ['readOnlyHint', `readOnlyHint: ${readOnly}`], destructive: ['destructiveHint', `destructiveHint: ${destructive}`], idempotent: ['idempotentHint', 'idempotentHint: true'] } as const;
@@ -109,8 +112,11 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     for (const effect of writes) yield finding('lies', words.readOnly, `and ${doingOf(effect)}`, effect);
   } else if (found.readOnly === true && !runsPrograms) yield finding('over-cautious', words.readOnly, 'and only reads');
   if (readOnly !== true) {
-    if (destructive === false) for (const effect of writes) if (effect.destructive === true) yield finding('lies', words.destructive, `and ${doingOf(effect)}, which overwrites, deletes or stops something`, effect);
-    if (idempotent === true) for (const effect of writes) if (effect.idempotent === false && !(axes !== undefined && OUTSIDE.has(effect.kind))) yield finding('lies', words.idempotent, `and ${doingOf(effect)}, which changes more with each call`, effect);
+    const readsFiles = axes === undefined && found.effects.some(({ kind }) => kind === 'fs-read');
+    // A file that is read and written again may have only become longer: tools keep lists so.
+    if (destructive === false) for (const effect of writes) if (effect.destructive === true) yield readsFiles && effect.kind === 'fs-write' && !DELETES.test(effect.call) ? finding('note', words.destructive, `and ${doingOf(effect)}, which overwrites something, perhaps with all that was in it`, effect) : finding('lies', words.destructive, `and ${doingOf(effect)}, which overwrites, deletes or stops something`, effect);
+    // A service may know a request again, by its key or by the name of what it makes.
+    if (idempotent === true) for (const effect of writes) if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind)) yield finding('lies', words.idempotent, `and ${doingOf(effect)}, which changes more with each call`, effect);
     if (destructive === true && found.readOnly === false && found.destructive === false) yield finding('over-cautious', words.destructive, 'and only adds', writes[0]);
   }
   // Vendors disagree on what the world is: not a lie.
