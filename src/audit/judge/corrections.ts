@@ -1,7 +1,9 @@
 import { AccessMode, DangerLevel, SideEffect } from '../../core/enums.js';
-import type { Effect, EffectKind } from '../effect.js';
+import { strictest } from '../../tool/infer-metadata.js';
+import type { Effect } from '../effect.js';
 import { ASSUMED, HINTS, type DeclaredFacts, type Hint } from './declared-facts.js';
 import type { FoundFacts, ToolAudit } from './judge-tool.js';
+import { isProven, meaningOf } from './what-effects-mean.js';
 
 /** The metadata that would be true of a tool: the fields to replace, and what to put in their place. */
 export interface Correction {
@@ -42,20 +44,13 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   return { before: Object.fromEntries(HINTS.flatMap(([hint, fact]) => (declared[fact] === undefined ? [] : [[hint, declared[fact]]]))), after: Object.fromEntries(after), unsure };
 }
 
-/** The words of this package for the place that an effect changes or reads; what reads the machine has none. */
-const PLACE: Readonly<Partial<Record<EffectKind, SideEffect>>> = { 'fs-write': SideEffect.FILESYSTEM, 'net-read': SideEffect.READ_EXTERNAL_SERVICE, 'net-write': SideEffect.NETWORK, 'browser-action': SideEffect.NETWORK, 'db-read': SideEffect.DATABASE, 'db-write': SideEffect.DATABASE };
-
 /** The axes that decide if a call needs approval, from what was found; the others follow from them. */
 function axesOf({ axes = {} }: DeclaredFacts, found: FoundFacts, wrong: ReadonlySet<string>): Sides {
-  const relevant = found.effects.filter(({ access, certainty, argument }) => access !== 'read' || certainty === 'does' || argument !== undefined);
-  const changes = relevant.filter(({ access }) => access !== 'read');
-  const runs = changes.some(({ kind }) => kind === 'process-spawn');
-  const accessMode = found.readOnly === true ? AccessMode.READONLY : found.readOnly === null ? AccessMode.MIXED : !runs ? AccessMode.WRITE : changes.every(({ kind }) => kind === 'process-spawn') ? AccessMode.EXECUTE : AccessMode.MIXED;
-  const places = relevant.flatMap((effect) => PLACE[effect.kind] ?? (effect.kind === 'process-spawn' && effect.access !== 'read' ? SideEffect.SYSTEM : []));
-  const writes: readonly SideEffect[] = changes.length > 0 && !runs ? [SideEffect.WRITE] : [];
-  const sideEffects = [...new Set([...writes, ...places])];
+  const relevant = found.effects.filter((effect) => effect.access !== 'read' || isProven(effect)).map(meaningOf);
+  const accessMode = found.readOnly === null ? AccessMode.MIXED : relevant.reduce((mode, meaning) => strictest(mode, meaning.accessMode), AccessMode.READONLY as AccessMode);
+  const sideEffects = [...new Set(relevant.flatMap((meaning) => meaning.sideEffects))];
   const isMild = axes.dangerLevel === DangerLevel.SAFE || axes.dangerLevel === DangerLevel.LOW;
-  const dangerLevel = found.readOnly === true ? (isMild ? axes.dangerLevel : DangerLevel.LOW) : isMild || axes.dangerLevel === undefined ? (runs || accessMode === AccessMode.MIXED || deletes(changes) ? DangerLevel.HIGH : DangerLevel.MEDIUM) : axes.dangerLevel;
+  const dangerLevel = found.readOnly === true ? (isMild ? axes.dangerLevel : DangerLevel.LOW) : isMild || axes.dangerLevel === undefined ? (accessMode !== AccessMode.WRITE || deletes(found.effects) ? DangerLevel.HIGH : DangerLevel.MEDIUM) : axes.dangerLevel;
   const before: Fields = { ...axes };
   const isSame = found.readOnly !== true && axes.accessMode !== undefined && axes.accessMode !== AccessMode.READONLY;
   const after: Fields = {
@@ -70,7 +65,7 @@ function axesOf({ axes = {} }: DeclaredFacts, found: FoundFacts, wrong: Readonly
   return { before, after, unsure: found.readOnly === null ? ['accessMode', 'sideEffects'] : [] };
 }
 
-const deletes = (changes: readonly Effect[]) => changes.some(({ call, destructive }) => destructive === true && /\b(?:rm|unlink|rmdir|delete|drop|truncate|kill)/i.test(call));
+const deletes = (effects: readonly Effect[]) => effects.some(({ call, destructive }) => destructive === true && /\b(?:rm|unlink|rmdir|delete|drop|truncate|kill)/i.test(call));
 
 /** Returns corrections as a text like a patch. */
 export function correctionText({ tool, before, after, unsure }: Correction, at: string | undefined): string {

@@ -1,6 +1,7 @@
 import { ExecutionCategory, SideEffect } from '../../core/enums.js';
 import type { Effect, EffectKind, TracedTool } from '../effect.js';
 import type { DeclaredFacts } from './declared-facts.js';
+import { doingOf, isProven, MEANING } from './what-effects-mean.js';
 
 /** - `lies`: the tool does more than it says; `over-cautious`: less; `undeclared`: it does not say if it only reads; `unknown`: its code does not show enough. */
 export type Verdict = 'agrees' | 'lies' | 'over-cautious' | 'undeclared' | 'unknown';
@@ -42,12 +43,8 @@ export interface ToolAudit {
   readonly unknowns: readonly string[];
 }
 
-/** Returns true for an effect to which an accepted input leads: always, or when an argument says so. */
-const isProven = ({ certainty, argument }: Effect) => certainty === 'does' || argument !== undefined;
 const isWrite = ({ access }: Effect) => access === 'write';
-const OUTSIDE: ReadonlySet<EffectKind> = new Set(['net-read', 'net-write', 'browser-action']);
-/** The effects of which the kind alone does not say if they leave the machine. */
-const ANYWHERE: ReadonlySet<EffectKind> = new Set(['db-read', 'db-write', 'process-spawn']);
+const isOutside = ({ kind }: Effect) => MEANING[kind].outside === true;
 
 /** Returns what follows from the effects of a tool. Nothing that could not be followed counts as harmless. */
 function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
@@ -64,7 +61,7 @@ function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
     readOnly,
     destructive: over(true, ({ destructive }) => destructive),
     idempotent: over(false, ({ idempotent }) => idempotent),
-    openWorld: proven.some(({ kind }) => OUTSIDE.has(kind)) ? true : !isWhole || effects.some(({ kind }) => OUTSIDE.has(kind) || ANYWHERE.has(kind)) ? null : false,
+    openWorld: proven.some(isOutside) ? true : !isWhole || effects.some(({ kind }) => MEANING[kind].outside !== false) ? null : false,
     effects,
   };
 }
@@ -120,7 +117,7 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     if (destructive === true && found.readOnly === false && found.destructive === false) yield finding('over-cautious', words.destructive, 'and only adds', writes[0]);
   }
   // Vendors disagree on what the world is: not a lie.
-  const outside = found.effects.find((effect) => isProven(effect) && OUTSIDE.has(effect.kind));
+  const outside = found.effects.find((effect) => isProven(effect) && isOutside(effect));
   if (openWorld === false && outside !== undefined) yield { axis: 'openWorldHint', kind: 'note', message: `declares openWorldHint: false, and ${doingOf(outside)}`, effect: outside };
 }
 
@@ -133,7 +130,7 @@ function* findingsOfAxes({ axes, readOnly }: DeclaredFacts, { effects }: FoundFa
   const { cacheTtlMs, executionCategory, sideEffects = [] } = axes;
   const proven = effects.filter(isProven);
   const [write] = distinct(proven.filter(isWrite));
-  const [outside] = distinct(proven.filter(({ kind }) => OUTSIDE.has(kind)));
+  const [outside] = distinct(proven.filter(isOutside));
   const lies = (axis: string, said: string, effect: Effect, but = ''): AuditFinding => ({ axis, kind: 'lies', message: `declares ${axis}: ${said}, and ${doingOf(effect)}${but}`, effect });
 
   if (write !== undefined && cacheTtlMs !== undefined) yield lies('cacheTtlMs', String(cacheTtlMs), write, ': a call that is answered from the cache changes nothing');
@@ -146,25 +143,6 @@ function* findingsOfAxes({ axes, readOnly }: DeclaredFacts, { effects }: FoundFa
   const places = sideEffects.filter((each) => each !== SideEffect.WRITE);
   if (places.length > 0 && places.every((each) => LOCAL.has(each))) yield lies('sideEffects', listOf(sideEffects), outside);
   else if (executionCategory === ExecutionCategory.COMPUTE) yield lies('executionCategory', `'${executionCategory}'`, outside);
-}
-
-const DOING: Readonly<Record<EffectKind, readonly [reads: string, writes: string]>> = {
-  'fs-read': ['reads files', 'changes files'],
-  'fs-write': ['touches files', 'changes files'],
-  'net-read': ['reads from a service', 'changes something at a service'],
-  'net-write': ['sends to a service', 'changes something at a service'],
-  'process-spawn': ['runs a program', 'runs a program that changes something'],
-  'db-read': ['reads a database', 'changes a database'],
-  'db-write': ['uses a database', 'changes a database'],
-  'memory-state': ['reads memory', 'changes memory that later calls see'],
-  'browser-action': ['looks at a browser', 'acts in a browser'],
-  'env-read': ['reads the environment', 'changes the environment'],
-};
-
-/** Returns what an effect does, in words: `changes files (fs.writeFile) where "filename" says so`. */
-export function doingOf({ access, argument, call, certainty, kind }: Effect): string {
-  const may = certainty === 'may' && argument === undefined ? 'may: ' : '';
-  return `${may}${DOING[kind][access === 'write' ? 1 : 0]} (${call})${certainty === 'may' && argument !== undefined ? ` where "${argument}" says so` : ''}`;
 }
 
 /** Returns the effects that differ in kind or call, each with its surest and shortest way, the gravest first. */

@@ -5,7 +5,8 @@ import { auditMcpServer } from '../../audit/judge/audit-mcp-server.js';
 import { auditTools, wayOf, type AuditReport } from '../../audit/judge/audit-tools.js';
 import { applyBaseline, liesIn, newLies, readBaseline, writeBaseline, type KnownLie } from '../../audit/judge/baseline.js';
 import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
-import { doingOf, type ToolAudit, type Verdict } from '../../audit/judge/judge-tool.js';
+import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
+import { doingOf } from '../../audit/judge/what-effects-mean.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { formatOf, formatted, repeated, type CommandFamily, type CommandHost, type CommandOptions } from '../load/options.js';
@@ -240,7 +241,7 @@ function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): str
   if (handler === undefined) return 'its code is not found';
   const [effect] = [...found.effects].filter(({ access }) => access !== 'read');
   if (effect !== undefined) return doingOf(effect);
-  if (verdict === 'unknown' || found.readOnly === null) return unknowns[0] ?? 'its code does not show it';
+  if (verdict === 'unknown' || found.readOnly === null) return unknowns[0] === undefined ? 'its code does not show it' : `not followed: ${unknowns[0]}`;
   return found.effects.length === 0 ? 'computes' : 'reads';
 }
 
