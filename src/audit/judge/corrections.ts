@@ -1,9 +1,8 @@
 import { AccessMode, DangerLevel, SideEffect } from '../../core/enums.js';
 import { strictest } from '../../tool/infer-metadata.js';
-import type { Effect } from '../effect.js';
+import { isProven, meaningOf, type Effect } from '../effect.js';
 import { ASSUMED, HINTS, type DeclaredFacts, type Hint } from './declared-facts.js';
 import type { FoundFacts, ToolAudit } from './judge-tool.js';
-import { isProven, meaningOf } from './what-effects-mean.js';
 
 /** The metadata that would be true of a tool: the fields to replace, and what to put in their place. */
 export interface Correction {

@@ -1,7 +1,6 @@
 import { ExecutionCategory, SideEffect } from '../../core/enums.js';
-import type { Effect, EffectKind, TracedTool } from '../effect.js';
+import { doingOf, isProven, MEANING, type Effect, type EffectKind, type TracedTool } from '../effect.js';
 import type { DeclaredFacts } from './declared-facts.js';
-import { doingOf, isProven, MEANING } from './what-effects-mean.js';
 
 /** - `lies`: the tool does more than it says; `over-cautious`: less; `undeclared`: it does not say if it only reads; `unknown`: its code does not show enough. */
 export type Verdict = 'agrees' | 'lies' | 'over-cautious' | 'undeclared' | 'unknown';

@@ -6,7 +6,7 @@ import { auditTools, wayOf, type AuditReport } from '../../audit/judge/audit-too
 import { applyBaseline, liesIn, newLies, readBaseline, writeBaseline, type KnownLie } from '../../audit/judge/baseline.js';
 import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
 import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
-import { doingOf } from '../../audit/judge/what-effects-mean.js';
+import { doingOf } from '../../audit/effect.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { formatOf, formatted, repeated, type CommandFamily, type CommandHost, type CommandOptions } from '../load/options.js';
