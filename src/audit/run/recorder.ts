@@ -200,6 +200,9 @@ function record(owner: object, name: string, module: string, steps: readonly str
 
 const all = (args: readonly unknown[]) => args;
 
+/** The processes that were started here, or that a stand-in stands for: ending them is no effect. */
+const children = new Set<number | undefined>();
+
 function recordPrograms(): void {
   const isStarted = confinement === undefined || confinement.spawn;
   const text = (value: unknown) => (Array.isArray(value) ? value : []) as readonly unknown[];
@@ -208,7 +211,12 @@ function recordPrograms(): void {
     record(child_process, name, 'child_process', [name], told, isStarted ? undefined : standIn);
   }
   const options = (args: readonly unknown[]) => args[0] as { readonly file?: unknown; readonly args?: readonly unknown[] };
-  record(child_process.ChildProcess.prototype, 'spawn', 'child_process', ['spawn'], (args) => [options(args).file, (options(args).args ?? []).slice(1)], isStarted ? undefined : runNoProgram);
+  const spawn = isStarted ? (args: readonly unknown[], self: unknown, original: Work) => Reflect.apply(original, self, args) : runNoProgram;
+  record(child_process.ChildProcess.prototype, 'spawn', 'child_process', ['spawn'], (args) => [options(args).file, (options(args).args ?? []).slice(1)], (args, self, original) => {
+    const result = spawn(args, self, original);
+    children.add((self as child_process.ChildProcess).pid);
+    return result;
+  });
 }
 
 function hasShell(args: readonly unknown[]): boolean {
@@ -289,7 +297,13 @@ function fileWith(text: string, recordFile: string): string {
 function recordProcess(): void {
   record(process, 'chdir', 'process', ['chdir'], all);
   record(process, 'exit', 'process', ['exit'], all);
+  const { kill } = process;
   record(process, 'kill', 'process', ['kill'], all, (args, self, original) => (args[0] === process.pid || args[1] === 0 ? Reflect.apply(original, self, args) : true));
+  const { kill: recorded } = process;
+  process.kill = (pid, signal) => {
+    if (!children.has(Math.abs(pid))) return recorded(pid, signal);
+    return confinement?.spawn === false || kill(pid, signal);
+  };
   // The bindings of Node's own would go past all of this.
   if (confinement !== undefined) record(process, 'binding', 'process', ['binding'], all, () => { throw new Error('Expected code that needs no bindings of Node, got process.binding. It is not there in an audit.'); });
   let copied: string | symbol | undefined;

@@ -156,10 +156,11 @@ async function runOne(entry: ToolEntry, inputs: readonly unknown[], subject: Run
     const more = stateOf(twice.first) !== stateOf(twice.both);
     if (more || secondChanged === null) secondChanged = more;
     if (index > 0) continue;
-    const together = await run('together');
-    const isOther = endOf(together) !== endOf(twice);
     const [one, two] = twice.answers;
     const answersDiffer = one!.status === 'ok' && two!.status === 'ok' && one!.digest !== two!.digest;
+    // What changes nothing cannot disturb itself.
+    const changes = answersDiffer || twice.both.length > 0 || effects.some(({ access }) => access !== 'read');
+    const isOther = changes && endOf(await run('together')) !== endOf(twice);
     if (!isOther && !answersDiffer) {
       interfered = false;
       continue;
@@ -254,11 +255,17 @@ async function runPhase(entry: ToolEntry, input: unknown, way: 'twice' | 'togeth
     const plain: Phase = { answers, first, both, records: [...records, ...unseenRequests(asked, records)], isRecordBroken: isBroken, ms };
     return { plain, effects: effectsIn(plain, scratch, options) };
   };
-  return inScratch(subject, options, hold, work).catch((error: unknown) => {
-    if (!hold.permission || !isToolError(error)) throw error;
-    return inScratch(subject, options, { ...hold, permission: false }, work).finally(() => notes.add(`Node’s permission model is off for ${nameOf(entry)}: it does not start under it`));
+  if (!hold.permission) return inScratch(subject, options, hold, work);
+  const held = await inScratch(subject, options, hold, work).catch((error: unknown) => {
+    if (!isToolError(error)) throw error;
   });
+  if (held?.plain.answers.some(({ message }) => message !== undefined && RESTRICTED.test(message)) === false) return held;
+  notes.add(`Node’s permission model is off for ${nameOf(entry)}: it ${held === undefined ? 'does not start' : 'cannot do its work'} under it`);
+  return inScratch(subject, options, { ...hold, permission: false }, work);
 }
+
+/** The words in which Node's permission model refuses, also what lies within its bounds, as to change the mode of an open file. */
+const RESTRICTED = /Access to this API has been restricted|permission model is enabled/i;
 
 const hasEnded = (answers: readonly RunAnswer[]) => answers.every(({ status }) => status !== 'timeout' && status !== 'crashed');
 

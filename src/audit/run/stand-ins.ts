@@ -19,6 +19,9 @@ export const SYNC_STAND_INS: Readonly<Record<string, (args: Args) => unknown>> =
   spawnSync: (args) => ({ pid: 0, status: 0, signal: null, stdout: nothing(args), stderr: nothing(args), output: [null, nothing(args), nothing(args)] }),
 };
 
+/** Above those of real processes. */
+let lastPid = 2 ** 30;
+
 /** Makes a `ChildProcess` behave as that of a program which ends at once, with success and without a word. */
 export function runNoProgram(args: Args, self: unknown): number {
   const child = self as { -readonly [Key in keyof ChildProcess]: ChildProcess[Key] };
@@ -26,7 +29,7 @@ export function runNoProgram(args: Args, self: unknown): number {
   const kindOf = (index: number): unknown => (Array.isArray(stdio) ? (stdio as Args)[index] : stdio) ?? 'pipe';
   const readable = (index: number) => (['pipe', 'overlapped'].includes(String(kindOf(index))) ? new PassThrough().end() : null);
   const stdin = kindOf(0) === 'pipe' ? new Writable({ write: (_chunk, _encoding, done) => done() }) : null;
-  Object.assign(child, { pid: 0, stdin, stdout: readable(1), stderr: readable(2), connected: false, send: () => true, disconnect: () => undefined, kill: () => true });
+  Object.assign(child, { pid: ++lastPid, stdin, stdout: readable(1), stderr: readable(2), connected: false, send: () => true, disconnect: () => undefined, kill: () => true });
   Object.assign(child, { stdio: [child.stdin, child.stdout, child.stderr, null, null] });
   process.nextTick(() => child.emit('spawn'));
   setImmediate(() => {

@@ -112,6 +112,18 @@ describe('tools that are run', () => {
     for (const name of ['neverEnds', 'crashes']) expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
   });
 
+  it('may end the programs that they start, and change the mode of open files, which the permission model does not let them', async () => {
+    const { of, held } = await runAll(package_, {
+      stops: `() => { const child = execFile('sleep', ['9']); process.kill(-child.pid); child.kill(); }`,
+      kills: `() => process.kill(2 ** 22 + 1)`,
+      modes: `async () => { const file = await open('a.txt', 'w'); await file.chmod(0o600); await file.close(); }`,
+    });
+    expect(of['stops']!.effects.map(({ call }) => call)).toEqual(['sleep 9']);
+    expect(of['kills']!.effects).toMatchObject([{ kind: 'process-spawn', access: 'write', call: 'process.kill' }]);
+    expect(of['modes']).toMatchObject({ status: 'ok', effects: [{ kind: 'fs-write', access: 'write' }] });
+    expect(held.gaps.join()).toContain('permission model is off for modes');
+  });
+
   it('that need approval, or have no example, are not run unless told to', async () => {
     const tools = { plain: '() => 1' };
     const entries = async (root: string) => (await package_.toolsIn(root)).map((entry) => ({ ...entry, inputJsonSchema: { type: 'object' } }));
