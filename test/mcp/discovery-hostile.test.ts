@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callResult, readAllPages } from '../../src/mcp/connection/server-answers.js';
-import { fail } from '../../src/tool/outcome.js';
+import { fail, ok } from '../../src/tool/outcome.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { Demo, discover, hostile, namesOf } from './servers/start.js';
 
@@ -166,6 +166,12 @@ describe('whatever a server sends', () => {
     expect(callResult({ content: [mine] })).toMatchObject({ value: null, content: [{ text: 'for the user', audience: ['user'] }] });
     expect(callResult({ content: [mine, { type: 'image', mimeType: 'image/png', data: 'eA==' }] })).toMatchObject({ value: null });
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
+  });
+
+  it('a text that is the structured content as JSON, in any order of keys, is no part; every other text is one', () => {
+    const structuredContent = { a: 1, b: [2] };
+    expect(callResult({ structuredContent, content: [{ type: 'text', text: '{ "b": [2], "a": 1 }' }] })).toEqual(ok(structuredContent));
+    expect(callResult({ structuredContent, content: [{ type: 'text', text: '{"a":1,"b":[2]}' }, { type: 'text', text: '{"a":1}' }] })).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
   });
 
   it('the parts that a result cannot hold are counted in its last one', () => {

@@ -59,9 +59,10 @@ describe.each(SERVERS)('a server of $era that asks the user in the middle of a c
   });
 
   it('fires the signal of the question when the caller gives the call up', async () => {
-    const [asked, gone] = [signalled(), signalled()];
+    const asked = signalled();
+    let heard: AbortSignal | undefined;
     const { executor } = await asking(start(), (_server, _request, { signal }) => {
-      signal.addEventListener('abort', () => gone.fire());
+      heard = signal;
       asked.fire();
       return new Promise(() => undefined);
     });
@@ -70,7 +71,22 @@ describe.each(SERVERS)('a server of $era that asks the user in the middle of a c
     await asked.fired;
     caller.abort();
     expect(await call).toMatchObject({ status: 'error', code: 'ABORTED' });
-    await gone.fired;
+    expect(heard?.aborted).toBe(true);
+  });
+});
+
+describe('a server of 2026 that always asks again', () => {
+  it('is answered ten times, and then the call fails', async () => {
+    let questions = 0;
+    const onElicit: OnElicit = async () => {
+      questions += 1;
+      if (questions > 20) throw new Error('asked without end');
+      return { action: 'accept', content: { name: 'Ada' } };
+    };
+    const discovery = discover({ mcpServers: { asks: { ...new Demo('ask').start, ...reads } } }, { onElicit });
+    await discovery.refresh();
+    await expect(discovery.callTool('asks', 'ask', {}, { signal: new AbortController().signal })).rejects.toThrow();
+    expect(questions).toBe(10);
   });
 });
 

@@ -77,6 +77,9 @@ describe('approvals in the settings of other programs', () => {
     expect(await statusOf(registry, 'mcp.demo.other')).toBe('approval_required');
     const strict = await listed({ autoApprove: ['*'], access_mode: 'write' }, tools, { trustAutoApprove: true });
     expect(await statusOf(strict.registry, 'mcp.demo.read')).toBe('approval_required');
+    const single = await listed({ autoApprove: ['*'], tools: { read: { access: 'write', consent: true } } }, tools, { trustAutoApprove: true });
+    expect(await statusOf(single.registry, 'mcp.demo.read')).toBe('approval_required');
+    expect(await statusOf(single.registry, 'mcp.demo.other')).toBe('ok');
   });
 
   it('cannot be trusted by the file that has them', () => {
@@ -105,6 +108,13 @@ describe('what a server writes to stderr', () => {
     expect(status).toMatchObject({ reason: expect.stringContaining('the end of its stderr: ') as string });
     await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow('Error: API key [secret] was refused');
     expect(JSON.stringify([status, discovery.findings()])).not.toMatch(/geheim|abcdef123456|\/home\/me/);
+  });
+
+  it('begins with a whole line, since half of one may be half of a secret', async () => {
+    const script = 'process.stderr.write("x".repeat(9_000) + " half of geheim\\nthe last line\\n"); process.exit(3)';
+    const discovery = discover({ mcpServers: { bad: { command: process.execPath, args: ['-e', script] } } });
+    await discovery.refresh();
+    expect(discovery.status()).toMatchObject([{ stderr: 'the last line' }]);
   });
 
   it('holds no secret of its arguments: variables that were filled in, and values of options for keys', async () => {
