@@ -1,12 +1,11 @@
 import { build } from 'esbuild';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ROOT } from '../../programs.js';
 import type { RunOptions, RunReport, RunResult } from '../../../src/audit/run/run-tools.js';
 import type { ToolEntry } from '../../../src/tool/tool-definition.js';
-
-const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** The modules of the package as they are shipped: in JavaScript, with the processes' own in a folder `audit`. */
 export interface Shipped {
@@ -17,10 +16,10 @@ export interface Shipped {
 
 /** Builds what runs tools, so that its processes start without a compiler. */
 export async function shipped(): Promise<Shipped> {
-  mkdirSync(join(ROOT, 'node_modules/.cache'), { recursive: true });
-  const folder = mkdtempSync(join(ROOT, 'node_modules/.cache/audit-'));
+  const folder = mkdtempSync(join(tmpdir(), 'tooldex-audit-'));
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
   const source = (file: string) => join(ROOT, 'src', file);
-  const entryPoints = { index: source('index.ts'), load: source('load.ts'), run: source('audit/run/run-tools.ts'), 'audit/observe': source('audit-observe.ts'), 'audit/child': source('audit/run/child.ts') };
+  const entryPoints = { cli: source('cli/main.ts'), index: source('index.ts'), load: source('load.ts'), run: source('audit/run/run-tools.ts'), 'audit/observe': source('audit-observe.ts'), 'audit/child': source('audit/run/child.ts') };
   await build({ entryPoints, outdir: folder, bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', packages: 'external', logLevel: 'error' });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const load = <T>(name: string) => import(/* @vite-ignore */ pathToFileURL(join(folder, `${name}.js`)).href) as Promise<T>;
