@@ -88,7 +88,8 @@ const OWN = new Set([fileOf(import.meta.url)]);
 
 /** Returns the places of the user's code on the stack. */
 function framesHere(): { readonly frames: readonly string[]; readonly isLoading: boolean; readonly isInternal: boolean } {
-  const { prepareStackTrace, stackTraceLimit } = Error;
+  const { stackTraceLimit } = Error;
+  const prepareStackTrace: unknown = Reflect.get(Error, 'prepareStackTrace');
   Object.assign(Error, { prepareStackTrace: undefined, stackTraceLimit: 60 });
   const { stack = '' } = new Error();
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
@@ -225,7 +226,7 @@ function hasShell(args: readonly unknown[]): boolean {
 
 function recordNetwork(): void {
   const sink = confinement?.sink;
-  const { connect } = net.Socket.prototype;
+  const connect = Reflect.get(net.Socket.prototype, 'connect') as Work;
   const toTheSink = sink === undefined ? undefined : (args: readonly unknown[], self: unknown) => toSink(connect, sink, args, self);
   for (const [module, name] of [[http, 'http'], [https, 'https']] as const) {
     for (const method of ['request', 'get']) record(module, method, 'http', [method], (args) => requestOf(name, args));
@@ -235,7 +236,7 @@ function recordNetwork(): void {
   record(http2, 'connect', 'http2', ['connect'], (args) => [String(args[0])]);
   record(dgram.Socket.prototype, 'send', 'dgram', ['send'], (args) => [args.findLast((each) => typeof each === 'string')], (args) => {
     const done = args.at(-1);
-    if (typeof done === 'function') process.nextTick(done as () => void, null, 0);
+    if (typeof done === 'function') process.nextTick(done, null, 0);
   });
   for (const [owner, steps] of [[dns, []], [dns.promises, ['promises']], [dns.Resolver.prototype, ['Resolver']], [dns.promises.Resolver.prototype, ['promises', 'Resolver']]] as const) {
     for (const name of Object.getOwnPropertyNames(owner)) if (/^(?:lookup|resolve|reverse)/.test(name)) record(owner, name, 'dns', [...steps, name], all, dnsStandIn(name, steps[0] === 'promises'));
@@ -277,12 +278,12 @@ function recordWorkers(): void {
   const { Worker } = worker_threads;
   const construct = (target: typeof Worker, args: unknown[], newTarget: unknown): object =>
     through('worker_threads', ['Worker'], () => args.slice(0, 1), () => {
-      if (confinement === undefined) return Reflect.construct(target, args, newTarget as typeof Worker);
+      if (confinement === undefined) return Reflect.construct(target, args, newTarget as typeof Worker) as object;
       const options = (args[1] ?? {}) as worker_threads.WorkerOptions;
       const first = options.eval === true ? fileWith(String(args[0]), confinement.record) : args[0];
       const env = { ...(typeof options.env === 'object' ? options.env : environment), [CONFINEMENT]: JSON.stringify({ ...confinement, call: calls.getStore()?.id ?? confinement.call }) };
       const execArgv = options.execArgv && [...options.execArgv, ...confinement.preload];
-      return Reflect.construct(target, [first, { ...options, eval: false, env, ...(execArgv && { execArgv }) }], newTarget as typeof Worker);
+      return Reflect.construct(target, [first, { ...options, eval: false, env, ...(execArgv && { execArgv }) }], newTarget as typeof Worker) as object;
     });
   worker_threads.Worker = new Proxy(Worker, { construct });
 }
@@ -297,9 +298,9 @@ function fileWith(text: string, recordFile: string): string {
 function recordProcess(): void {
   record(process, 'chdir', 'process', ['chdir'], all);
   record(process, 'exit', 'process', ['exit'], all);
-  const { kill } = process;
+  const kill = process.kill.bind(process);
   record(process, 'kill', 'process', ['kill'], all, (args, self, original) => (args[0] === process.pid || args[1] === 0 ? Reflect.apply(original, self, args) : true));
-  const { kill: recorded } = process;
+  const recorded = process.kill.bind(process);
   process.kill = (pid, signal) => {
     if (!children.has(Math.abs(pid))) return recorded(pid, signal);
     return confinement?.spawn === false || kill(pid, signal);

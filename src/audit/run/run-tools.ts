@@ -11,7 +11,7 @@ import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Effect } from '../effect.js';
 import { changesSince, makeScratch, snapshotOf, type Change, type Scratch } from './scratch.js';
-import { distinctEffects, effectsOfSeen, hostsIn, placesIn, withoutSockets, type Seen, type SeenHost } from './seen-effects.js';
+import { distinctEffects, effectsOfSeen, hostsIn, placesIn, requestIn, withoutSockets, type Seen, type SeenHost } from './seen-effects.js';
 import { findSandbox, GAPS_OF_A_PRELOAD, openSession, type Hold, type RunAnswer, type RunSubject, type Session } from './session.js';
 
 /** The options of running tools for an audit. */
@@ -295,8 +295,8 @@ function readRecord({ record }: Scratch, key: string, from: number): { readonly 
 
 /** Returns the requests that came to the sink past the functions that are recorded. */
 function unseenRequests(asked: readonly Seen[], records: readonly Seen[]): readonly Seen[] {
-  const known = new Set(records.filter(({ module, path }) => module === 'http' || path[0] === 'fetch').map(({ args: [method, url] }) => `${String(method)} ${URL.canParse(String(url)) ? new URL(String(url)).host : ''}`));
-  return asked.filter(({ args: [method, url] }) => !known.has(`${String(method)} ${URL.canParse(String(url)) ? new URL(String(url)).host : ''}`));
+  const known = new Set(records.map((record) => JSON.stringify(requestIn(record))));
+  return asked.filter((request) => !known.has(JSON.stringify(requestIn(request))));
 }
 
 /** Returns the effects of two calls. Of writes inside the scratch folder only those count of which something is left. */

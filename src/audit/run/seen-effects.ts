@@ -80,24 +80,32 @@ export interface SeenHost {
   readonly methods: readonly string[];
 }
 
+/** Returns the request over HTTP that a record tells of; undefined for other records. */
+export function requestIn({ module, path, args: [method, address] }: Seen): { readonly method: string; readonly host: string } | undefined {
+  if ((module !== 'http' && path[0] !== 'fetch') || typeof method !== 'string') return undefined;
+  return { method, host: typeof address === 'string' && URL.canParse(address) ? new URL(address).hostname : 'unknown' };
+}
+
+const OTHERS: readonly string[] = ['net', 'tls', 'dgram', 'dns', 'http2', 'global'];
+
 /** Returns the hosts of records, each with the methods of its requests. */
 export function hostsIn(records: readonly Seen[]): readonly SeenHost[] {
   const hosts = new Map<string, Set<string>>();
-  const add = (host: string, method?: string) => {
+  for (const record of records) {
+    const { module, args: [place] } = record;
+    const request = requestIn(record);
+    const host = request?.host ?? (OTHERS.includes(module) && typeof place === 'string' ? (place.includes('//') && URL.canParse(place) ? new URL(place).hostname : place) : undefined);
+    if (host === undefined) continue;
     const methods = hosts.get(host) ?? new Set();
-    hosts.set(host, method === undefined ? methods : methods.add(method));
-  };
-  for (const { module, path, args: [first, second] } of records) {
-    if ((module === 'http' || path[0] === 'fetch') && URL.canParse(String(second))) add(new URL(String(second)).hostname, String(first));
-    else if (['net', 'tls', 'dgram', 'dns', 'http2', 'global'].includes(module) && typeof first === 'string') add(URL.canParse(first) && first.includes('//') ? new URL(first).hostname : first);
+    hosts.set(host, request === undefined ? methods : methods.add(request.method));
   }
   return [...hosts].map(([host, methods]) => ({ host, methods: [...methods].sort() }));
 }
 
 /** Returns records without sockets and DNS of hosts whose requests are told by themselves. */
 export function withoutSockets(records: readonly Seen[]): readonly Seen[] {
-  const asked = new Set(records.filter(({ module, path }) => module === 'http' || path[0] === 'fetch').flatMap(({ args }) => (URL.canParse(String(args[1])) ? [new URL(String(args[1])).hostname] : [])));
-  return records.filter(({ module, args }) => !['net', 'tls', 'dns'].includes(module) || !asked.has(String(args[0])));
+  const asked = new Set<unknown>(records.flatMap((record) => requestIn(record)?.host ?? []));
+  return records.filter(({ module, args }) => !['net', 'tls', 'dns'].includes(module) || !asked.has(args[0]));
 }
 
 /** Returns effects, each kind of change at each place once. */

@@ -5,7 +5,7 @@ import { PassThrough, Writable } from 'node:stream';
 /** Functions that stand in for programs and the network while tools are audited: their answers are empty, and nothing leaves. */
 
 type Args = readonly unknown[];
-type Connect = (...args: never[]) => unknown;
+type Connect = (this: unknown, ...args: Args) => unknown;
 
 /** Returns what a program that says nothing leaves, in the form that the options ask for. */
 function nothing(args: Args): string | Buffer {
@@ -71,7 +71,7 @@ export function dnsStandIn(name: string, isPromise: boolean): (args: Args) => un
   if (isPromise) return (args) => Promise.resolve(answer(args)[0]);
   return (args) => {
     const done = args.at(-1);
-    if (typeof done === 'function') process.nextTick(done as () => void, null, ...answer(args));
+    if (typeof done === 'function') process.nextTick(done, null, ...answer(args));
     return {};
   };
 }

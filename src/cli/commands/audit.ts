@@ -60,7 +60,7 @@ export const AUDIT_COMMANDS: CommandFamily = {
         .option('--verbose', 'every tool, with all effects and the way to each')
         .addHelpText('after', AUDIT_EXIT_HELP),
       ['audit --tools ./tools', 'audit --mcp .mcp.json:files', 'audit --mcp "npx -y @modelcontextprotocol/server-memory" --verbose', 'audit --tools ./tools --baseline audit.json --format github'],
-      (options) => audit(host, options as AuditCommandOptions),
+      (options) => audit(host, options),
     ),
 };
 

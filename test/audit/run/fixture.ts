@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type * as Index from '../../../src/index.js';
+import type * as Load from '../../../src/load.js';
 import { ROOT } from '../../programs.js';
 import type { RunOptions, RunReport, RunResult } from '../../../src/audit/run/run-tools.js';
 import type { ToolEntry } from '../../../src/tool/tool-definition.js';
@@ -24,8 +26,8 @@ export async function shipped(): Promise<Shipped> {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const load = <T>(name: string) => import(/* @vite-ignore */ pathToFileURL(join(folder, `${name}.js`)).href) as Promise<T>;
   const { runTools } = await load<Pick<Shipped, 'runTools'>>('run');
-  const { loadTools } = await load<typeof import('../../../src/load.js')>('load');
-  const { ToolMetadataRegistry } = await load<typeof import('../../../src/index.js')>('index');
+  const { loadTools } = await load<typeof Load>('load');
+  const { ToolMetadataRegistry } = await load<typeof Index>('index');
   const toolsIn = async (root: string) => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll((await loadTools('tools.mjs', { cwd: root })).tools);
