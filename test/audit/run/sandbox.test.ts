@@ -10,13 +10,14 @@ describe.skipIf(findSandbox() === undefined)('programs in a sandbox of the opera
   });
   afterAll(() => rmSync(package_.folder, { recursive: true, force: true }));
 
-  it('write in the copy, which is told, and nowhere else; and they have no network', async () => {
+  it('write in the copy, which is told, and nowhere else; they have no network, and a line that they add to the record breaks it', async () => {
     const outside = `${package_.folder}/made-by-program`;
     const { of, held } = await runAll(
       package_,
       {
         inside: `() => new Promise((done, failed) => execFile('touch', ['made-by-program'], (error) => (error ? failed(error) : done())))`,
         outside: `() => spawnSync('touch', [${JSON.stringify(outside)}]).status`,
+        forges: `() => spawnSync('sh', ['-c', 'echo forged >> ../../record']).status`,
         reaches: `() => { if (/^\\s*(?!lo:)\\w+:/m.test(spawnSync('cat', ['/proc/net/dev'], { encoding: 'utf8' }).stdout)) throw new Error('a network'); }`,
       },
       { allowSpawn: true },
@@ -26,6 +27,8 @@ describe.skipIf(findSandbox() === undefined)('programs in a sandbox of the opera
     expect(of['inside']).toMatchObject({ status: 'ok', programs: ['touch made-by-program'], files: [{ path: 'made-by-program', where: 'root', change: 'created' }] });
     expect(of['inside']!.effects).toContainEqual(expect.objectContaining({ kind: 'fs-write', access: 'write' }));
     expect(of['outside']).toMatchObject({ status: 'ok', files: [] });
+    expect(of['forges']!.isRecordBroken).toBe(true);
+    expect(of['inside']!.isRecordBroken).toBe(false);
     expect(existsSync(outside)).toBe(false);
     if (process.platform === 'linux') expect(of['reaches']!.message).toBeUndefined();
   });
