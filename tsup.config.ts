@@ -34,8 +34,7 @@ const ENTRIES = { index: ROOT_ENTRY, tools: 'tools/index.ts', providers: 'src/pr
 const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'one-chunk-for-the-root',
   setup: (build) => {
-    // What is preloaded comes before everything else.
-    const entries = Object.values(ENTRIES).filter((entry) => entry !== ROOT_ENTRY && entry !== ENTRIES['audit/observe']);
+    const entries = Object.values(ENTRIES).filter((entry) => entry !== ROOT_ENTRY);
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const file = relative('.', path);
       if (!entries.includes(file) && !LOADED_ON_DEMAND.test(file)) return undefined;

@@ -84,7 +84,6 @@ function through<T>(module: string, steps: readonly string[], args: () => readon
 }
 
 const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\d+\)?$/;
-const OWN = new Set([fileOf(import.meta.url)]);
 
 /** Returns the places of the user's code on the stack. */
 function framesHere(): { readonly frames: readonly string[]; readonly isLoading: boolean; readonly isInternal: boolean } {
@@ -93,10 +92,12 @@ function framesHere(): { readonly frames: readonly string[]; readonly isLoading:
   Object.assign(Error, { prepareStackTrace: undefined, stackTraceLimit: 60 });
   const { stack = '' } = new Error();
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
-  const places = stack.split('\n').flatMap((line) => {
+  const all = stack.split('\n').flatMap((line) => {
     const [, file, at] = FRAME.exec(line) ?? [];
-    return file === undefined || OWN.has(fileOf(file)) ? [] : [{ file: fileOf(file), at }];
+    return file === undefined ? [] : [{ file: fileOf(file), at }];
   });
+  const [own] = all;
+  const places = all.filter(({ file }) => file !== own!.file);
   const isOfNode = ({ file }: { readonly file: string }) => file.startsWith('node:');
   const first = places.find((place) => !isOfNode(place) || place.file.startsWith('node:internal/modules/'));
   return {

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { digestOf } from '../../core/plain-data.js';
+import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { runTool } from '../../testing/run-tool.js';
 import { entryOf, type ToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
@@ -78,7 +79,13 @@ export async function openSession(subject: RunSubject, scratch: Scratch, root: s
   return 'files' in subject ? openFiles(command!, args, scratch.root, env) : openServer(command!, args, scratch, env);
 }
 
-const HERE = import.meta.url ?? pathToFileURL(__filename).href;
+/** The address of this file, in ES modules and in CommonJS. */
+const HERE = addressIn(/\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '/');
+
+function addressIn(file: string): string {
+  return file.startsWith('file:') ? file : pathToFileURL(file).href;
+}
+
 /** True in the sources, which go through tsx. */
 const IS_SOURCE = HERE.endsWith('.ts');
 
@@ -143,7 +150,6 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 async function openServer(command: string, args: readonly string[], { root: cwd, record }: Scratch, env: Readonly<Record<string, string>>): Promise<Session> {
-  const { McpDiscovery } = await import('../../mcp/discovery/mcp-discovery.js');
   const discovery = new McpDiscovery({ enabled: true, servers: { audited: { command, args: [...args], env, cwd, trusted: true, max_tools: 10_000 } } }, { env: {} });
   await discovery.refresh();
   const [listing] = discovery.rawListings();
