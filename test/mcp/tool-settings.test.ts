@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { discoverMcpTools, readMcpSettings } from '../../src/mcp.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
@@ -130,6 +133,31 @@ describe('what a server writes to stderr', () => {
     const discovery = discover({ mcpServers: { old: hostile('old') } });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([{ state: 'ready', era: 'legacy', stderr: expect.stringMatching(/^started \d+$/) as string }]);
+  });
+});
+
+describe('a failure of a server', () => {
+  it('repeats no secret of its settings: variables in the address and values of headers', async () => {
+    const server = createServer((request, response) => {
+      const text = `key ${String(request.headers['x-key'])}, ${String(request.headers.authorization)} at ${request.url} is no good`;
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
+        const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { readonly id?: unknown; readonly method?: string; readonly params?: { readonly name?: string } };
+        const answer = (said: object) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
+        if (method === 'initialize') answer({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
+        else if (method === 'tools/list') answer({ result: { tools: ['fails', 'refuses'].map((name) => ({ name, inputSchema: { type: 'object' } })) } });
+        else if (params?.name === 'fails') answer({ result: { isError: true, content: [{ type: 'text', text }] } });
+        else if (method === 'tools/call') answer({ error: { code: -32000, message: text } });
+        else if (request.method === 'POST' && id !== undefined) answer({ error: { code: -32601, message: 'unknown' } });
+        else response.writeHead(request.method === 'POST' ? 202 : 405).end();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/?k=\${URL_KEY}`;
+    const discovery = discover({ mcpServers: { far: { url, headers: { 'X-Key': '${HEADER_KEY}', Authorization: 'Bearer plain-token-1' } } } }, { env: { URL_KEY: 'geheim-url-1', HEADER_KEY: 'geheim-header-2' } });
+    await discovery.refresh();
+    for (const tool of ['fails', 'refuses']) expect(await discovery.callTool('far', tool, {}, {})).toMatchObject({ status: 'error', message: expect.stringMatching(/key \[secret\], (?:Bearer )?\[secret\] at .*\[secret\] is no good/) as string });
   });
 });
 

@@ -7,7 +7,7 @@ import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import { expandTransport, secretsInArguments, type Environment } from '../settings/transport-settings.js';
+import { expandTransport, hidingSecrets, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { Ask } from './offered-answers.js';
 import { Elicitation, type OnElicit } from './elicitation.js';
@@ -100,6 +100,7 @@ export class McpConnection {
   #sessions = 0;
   #closing: Promise<unknown>[] = [];
   #stderr = (): string => '';
+  #hide = (text: string): string => text;
   /** True when the server is one of before 2026 that ended when it was asked which protocol it speaks. */
   #isOld = false;
 
@@ -168,6 +169,11 @@ export class McpConnection {
   /** The last that the process behind the connection has written to stderr, without secrets. */
   get stderr(): string {
     return this.#stderr();
+  }
+
+  /** Returns a server's text without the secrets of its settings: servers repeat what they were given. */
+  hideSecrets(text: string): string {
+    return this.#hide(text);
   }
 
   /** Ends the connection, and the process behind it, for good. */
@@ -269,7 +275,8 @@ export class McpConnection {
     const variables = { workspaceFolder: process.cwd(), userHome: homedir(), ...env };
     const settings = await withEnvFile(expandTransport(this.#server.transport, variables));
     const transport = await createTransport(settings, packages, () => this.#drop(session), this.#options);
-    this.#stderr = listenToStderr(transport, settings, secretsInArguments(this.#server.transport, variables));
+    this.#hide = hidingSecrets(this.#server.transport, settings, variables);
+    this.#stderr = listenToStderr(transport, this.#hide);
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {
       capabilities: onElicit === undefined ? {} : { elicitation: { form: {} } },

@@ -96,16 +96,14 @@ export async function withEnvFile(settings: McpTransportSettings): Promise<McpTr
 /** Characters of a server's stderr that are kept, and those that are shown. */
 const KEPT = 8_192;
 const SHOWN = 4_096;
-/** Characters of a variable's value that is taken for a secret. */
-const LEAST_SECRET = 8;
 
 /**
  * Listens to what the process of a transport writes to stderr.
  *
- * @returns a function that gives the last 4 KiB of it: whole lines, without credentials, absolute paths, hidden characters, and the
- * secrets that its settings give it.
+ * @param hide replaces the secrets of the server's settings.
+ * @returns a function that gives the last 4 KiB of it: whole lines, without credentials, absolute paths and hidden characters.
  */
-export function listenToStderr(transport: Transport, settings: McpTransportSettings, inArguments: readonly string[]): () => string {
+export function listenToStderr(transport: Transport, hide: (text: string) => string): () => string {
   let said = '';
   let isCut = false;
   const { stderr } = transport as { readonly stderr?: Readable | null };
@@ -113,11 +111,10 @@ export function listenToStderr(transport: Transport, settings: McpTransportSetti
     isCut ||= said.length + chunk.length > KEPT;
     said = (said + chunk).slice(-KEPT);
   });
-  const secrets = [...(settings.kind === 'stdio' ? Object.values(settings.env) : []), ...inArguments].filter(({ length }) => length >= LEAST_SECRET);
   return () => {
     // The first line may be the end of one, which could be that of a secret.
     const lines = (isCut ? said.slice(said.indexOf('\n') + 1 || said.length) : said).split('\n').map((line) => line.trimEnd());
-    const safe = lines.map((line) => (line === '' ? '' : publicMessage(secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line))));
+    const safe = lines.map((line) => (line === '' ? '' : publicMessage(hide(line))));
     return cleanText(safe.join('\n'), KEPT).text.slice(-SHOWN);
   };
 }

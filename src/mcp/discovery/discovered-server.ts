@@ -6,6 +6,7 @@ import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/tool-options.js';
+import { fail, type ToolResult } from '../../tool/outcome.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { McpConnection, type CallRequest, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
 import { callFailure, callResult, describeConnectionFailure, inAnySession, labelOf, unavailable } from '../connection/server-answers.js';
@@ -169,11 +170,15 @@ export class DiscoveredServer {
       return callResult(answer); // Its output schema is the definition's, which the executor holds answers to.
     };
     try {
-      return await inAnySession(attempt);
+      return this.#withoutSecrets(await inAnySession(attempt));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
-      return callFailure(error, this.server.name, sdk, this.#lastWords());
+      return this.#withoutSecrets(callFailure(error, this.server.name, sdk, this.#lastWords()));
     }
+  }
+
+  #withoutSecrets<T>(result: ToolResult<T>): ToolResult<T> {
+    return result.status === 'error' ? fail(this.#connection.hideSecrets(result.message), result.details) : result;
   }
 
   /**

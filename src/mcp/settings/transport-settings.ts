@@ -229,16 +229,26 @@ export function expandTransport(transport: McpTransportSettings, env: Environmen
 /** An option of a program whose value is a secret, with the value or before it. */
 const SECRET_OPTION = /^--?[\w-]*(?:key|token|secret|passw|auth|credential)[\w-]*(?:=(.*))?$/is;
 
-/** Returns what may be secret in the arguments of a program: the variables that were filled in, and the values of options such as `--api-key`. */
-export function secretsInArguments(transport: McpTransportSettings, env: Environment): readonly string[] {
-  if (transport.kind !== 'stdio') return [];
-  const { args } = transport;
-  const filledIn = args.flatMap((arg) => arg.match(REFERENCE) ?? []);
-  const values = args.flatMap((arg, at) => {
-    const option = SECRET_OPTION.exec(arg);
-    return option === null ? [] : [option[1] ?? args[at + 1] ?? ''];
-  });
-  return [...filledIn, ...values].map((text) => expandVariables(text, env));
+/** Characters of a text that is taken for a secret: shorter ones stand in too many words. */
+const LEAST_SECRET = 8;
+
+/**
+ * Makes a function that replaces what may be secret in settings: variables that were filled in, the values of a program's own
+ * variables and of options such as `--api-key`, and those of headers.
+ *
+ * @param given the settings as they are written.
+ * @param expanded the same with all their variables, and those of their file.
+ */
+export function hidingSecrets(given: McpTransportSettings, expanded: McpTransportSettings, env: Environment): (text: string) => string {
+  const filledIn = (texts: readonly string[]) => texts.flatMap((text) => text.match(REFERENCE) ?? []).map((reference) => expandVariables(reference, env));
+  const secrets = expanded.kind === 'stdio' ? [...Object.values(expanded.env), ...expanded.args.flatMap(valuesOfOptions)] : Object.values(expanded.headers).flatMap((value) => [value, ...value.split(/\s+/)]);
+  const all = [...secrets, ...filledIn(given.kind === 'stdio' ? given.args : [given.url])].filter(({ length }) => length >= LEAST_SECRET).sort((a, b) => b.length - a.length);
+  return (text) => all.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
+}
+
+function valuesOfOptions(arg: string, at: number, args: readonly string[]): readonly string[] {
+  const option = SECRET_OPTION.exec(arg);
+  return option === null ? [] : [option[1] ?? args[at + 1] ?? ''];
 }
 
 /** Returns what was expected of an address, what came, and what to do; the address itself, which may hold a secret, is not repeated. */
