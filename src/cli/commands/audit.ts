@@ -179,7 +179,7 @@ function print(terminal: Terminal, { tools, shared, skipped, subject, ran }: Aud
     if (told.length > SHOWN && !all) indented(`and ${told.length - SHOWN} more (--tool ${name} shows them)`, 2);
     if (!all) continue;
     for (const effect of found.effects.filter((each) => !told.some((finding) => finding.effect === each))) {
-      indented(`${effect.certainty} ${doingOf(effect)}`, 2);
+      indented(doingOf(effect), 2);
       indented(wayOf({ axis: '', kind: 'note', message: '', effect }), 4, 'dim');
     }
     for (const reason of unknowns) indented(`not followed: ${reason}`, 2, 'yellow');
