@@ -11,6 +11,7 @@ import { isRegistry } from '../../registry/is-registry.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Effect, TracedTool } from '../effect.js';
+import { traceTools } from '../trace/trace-tools.js';
 import { runTools, type RunChoice, type RunResult } from '../run/run-tools.js';
 import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
 import { factsOfEntry, type DeclaredFacts } from './declared-facts.js';
@@ -187,7 +188,3 @@ export async function expectHonest(registry: ToolMetadataRegistry, options: Hone
 export function wayOf({ effect }: AuditFinding, before = ''): string {
   return effect === undefined ? '' : `${before}${[...effect.via.filter((place) => place !== effect.at), effect.at].join(' → ')}`;
 }
-
-/** Stands in for the static half until it is there. */
-const traceTools = async ({ tools }: { readonly root: string; readonly entries: readonly string[]; readonly tools: readonly { readonly name: string }[] }): Promise<{ readonly tools: readonly TracedTool[]; readonly shared: readonly Effect[]; readonly skipped: readonly Skipped[] }> =>
-  Promise.resolve({ tools: tools.map(({ name }) => ({ name, handler: undefined, effects: [], unknowns: [] })), shared: [], skipped: [] });

@@ -6,7 +6,7 @@ const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]
 const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH)$/;
 
 /** Words of an address at which a POST asks a question. */
-const ASKS = /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|messages|generate|translate|token|oauth|login|auth|scrape|crawl|extract|map|preview|estimate)(?:$|[/?#:_.-])/i;
+const ASKS = /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|messages|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
 const GRAPHQL_WRITE = /(?:^|\n)\s*mutation\b/;
 

@@ -185,6 +185,7 @@ export function programEffects(program: string, args: readonly (string | undefin
     const at = args.findIndex((arg) => /^-(?:exec|ok)/.test(arg ?? ''));
     return inner(args.slice(at + 1));
   }
+  if (name === 'plutil' && args.some((arg, at) => arg === '-o' && args[at + 1] === '-')) return [reads('process-spawn', call)];
   if (READERS.has(name)) return [Object.hasOwn(WRITING_READERS, name) && args.some((arg) => arg !== undefined && arg !== '' && WRITING_READERS[name]!.test(arg)) ? writes('fs-write', call, true) : reads(/^(?:ping|traceroute|nslookup|dig|host|whois)$/.test(name) ? 'net-read' : 'process-spawn', call)];
   if (name === 'tar') return [/^-?-?[a-z]*t[a-z]*$|^--list$/.test(args[0] ?? '') ? reads('fs-read', call) : writes('fs-write', call, true)];
   if (name === 'unzip' && args[0] === '-l') return [reads('fs-read', call)];

@@ -1,0 +1,38 @@
+import type { Node } from './program.js';
+import { HOLE } from './values.js';
+
+export const VALIDATORS = new Set(['parse', 'parseAsync', 'safeParse', 'safeParseAsync', 'validate', 'validateSync', 'assert', 'cast', 'decode', 'check', 'create']);
+export const SQL = /^\s*(?:--.*\n\s*|\/\*[^]*?\*\/\s*)*(?:select|insert|update|delete|create|drop|alter|truncate|with|pragma|explain|replace|merge|grant|revoke|vacuum|call|show|begin|commit|rollback|set)\b/iu;
+export const SQL_CALLS = new Set(['query', 'exec', 'execute', 'run', 'all', 'get', 'prepare', 'raw', 'unsafe', 'each', 'sql', '$queryRawUnsafe', '$executeRawUnsafe', 'executeSql', 'queryRaw', 'one', 'many', 'none', 'any', 'oneOrNone']);
+export const MUTATORS = new Set(['push', 'unshift', 'pop', 'shift', 'splice', 'set', 'add', 'delete', 'clear', 'sort', 'reverse', 'fill']);
+/** Names that many classes have, so that a name alone does not tell whose method is called. */
+export const COMMON = new Set('get set has add delete clear push pop update create remove send write read close open start stop run call apply bind emit log info warn error debug trace then catch finally next parse render toString end destroy init reset connect disconnect execute handle process load save list find query fetch request'.split(' '));
+export const HTTP_PACKAGES = new Set(['axios', 'got', 'ky', 'node-fetch', 'undici', 'superagent', 'needle', 'cross-fetch', 'request', 'request-promise', 'phin', 'bent', 'ofetch', 'wretch', 'node-fetch-native', 'isomorphic-fetch', 'fetch-retry', 'axios-retry', '@actions/http-client', 'typed-rest-client']);
+export const DATABASES = /^(?:pg|pg-promise|postgres|mysql2?|mariadb|better-sqlite3|sqlite3?|libsql|@libsql\/client|duckdb|@duckdb\/.*|mssql|oracledb|knex|sequelize|typeorm|snowflake-sdk|@clickhouse\/client|@neondatabase\/serverless|@planetscale\/database|sql\.js)(?:\/|$)/u;
+/** Addresses that take in telemetry, by the documentation of those who offer it. */
+export const TELEMETRY = /^https?:\/\/(?:\w+\.i\.posthog\.com|(?:api|cdn)\.segment\.(?:io|com)|api\.mixpanel\.com|api2?\.amplitude\.com|(?:www\.)?google-analytics\.com|[\w.]+\.ingest\.(?:\w+\.)?sentry\.io|events\.statsigapi\.net)\//u;
+export const METHODS = new Set(['get', 'head', 'options', 'post', 'put', 'patch', 'delete', 'del']);
+/** Functions by which compilers and bundlers take a module of the other kind. */
+export const INTEROP = /^(?:__toESM|__toCommonJS|__importDefault|__importStar|_?interopRequire(?:Default|Wildcard)\w*|_interop_require_\w+|_interopNamespace\w*)\d*$/u;
+export const SPAWNERS = new Set(['exec', 'execSync', 'execFile', 'execFileSync', 'spawn', 'spawnSync', 'fork']);
+/** What these builtins return is used further: its methods have effects or take callbacks. */
+export const LIVE = new Set(['spawn', 'fork', 'exec', 'execFile', 'createWriteStream', 'createReadStream', 'request', 'get', 'connect', 'createConnection', 'createServer', 'createInterface', 'open', 'Socket', 'Worker', 'DatabaseSync', 'WebSocket', 'EventSource', 'EventEmitter']);
+
+export const BROWSER_THINGS = /^_?#?(?:tab|\w*(?:page|locator|frame|keyboard|mouse|touchscreen|dialog|tracing|screencast|browser|browserContext|fileChooser|elementHandle))\d*$/iu;
+/** Returns the name of what a method is called on, as it stands in the code. */
+export function receiverName(node: Node): string {
+  const callee = node['callee'] as Node | undefined;
+  let object = callee?.type === 'MemberExpression' ? (callee['object'] as Node) : undefined;
+  while (object !== undefined && (object.type === 'AwaitExpression' || object.type === 'CallExpression' || object.type === 'TSNonNullExpression')) object = (object['argument'] ?? object['callee'] ?? object['expression']) as Node;
+  return String((object?.type === 'MemberExpression' ? (object['property'] as Node)['name'] : object?.['name']) ?? '');
+}
+/** Returns true for a verb that things of a program have as services do, on a package that is not plainly a service's client. */
+export const isVague = (pkg: string, path: readonly string[]): boolean => {
+  const verb = path.at(-1) ?? '';
+  return /^[a-z]+$/u.test(verb) && !/(?:^|[-/])(?:client|sdk|api|octokit)(?:-|$)|client$/u.test(pkg) && (path.length < 3 || /^(?:destroy|close|clear|reset|release|dispose|end|add|set|remove|stop|start|abort)$/u.test(verb));
+};
+export const readable = (text: string): string | undefined => (text.includes(HOLE) ? undefined : text);
+/** Returns the name of a program of which only the folder is not known. */
+export const programName = (text: string): string => (/[\\/][\w.-]+$/u.exec(text)?.[0].slice(1)) ?? text;
+/** Writes what is not known of a shell's text as a variable, which the shell's words are then unknown by. */
+export const holesAsWords = (text: string): string => text.replaceAll(HOLE, '$unknown');

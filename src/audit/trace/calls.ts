@@ -1,0 +1,393 @@
+import type { CallEffect } from '../effect.js';
+import { builtinEffects } from '../known/builtins.js';
+import { clientEffects } from '../known/clients.js';
+import { httpEffects } from '../known/http.js';
+import type { AuditKnowledge } from '../known/known-value.js';
+import { programEffects } from '../known/programs.js';
+import { sqlEffects } from '../known/sql.js';
+import { BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, TELEMETRY, VALIDATORS, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
+import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
+import type { Machine, Place } from './machine.js';
+import { ELSEWHERE, HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, withTags, type ClassValue, type External, type Native, type Obj, type Plain, type Value } from './values.js';
+
+const LATER = { tags: [], special: false, kind: 'later' } as const;
+
+/** The call that registers handlers, seen while the program starts. Returns true when it was one, so that it is not followed. */
+export type CallListener = (callee: { readonly name: string; readonly own: boolean }, args: readonly Value[], place: Place, receiver: Value | undefined) => boolean;
+
+export class Calls {
+  onCall: CallListener | undefined;
+  readonly methods = new Map<string, Set<ClassValue>>();
+  readonly #provided = new Map<string, Value>();
+  readonly instances = new Map<ClassValue['node'], Obj>();
+  /** Loads what `require` names; set by the interpreter. */
+  require: (place: Place, specifier: string) => Value = () => UNKNOWN;
+  /** Runs a class's fields and constructor on an instance; set by the interpreter, as is `construct`. */
+  initialise: (cls: ClassValue, instance: Value, args: readonly Value[], place: Place) => void = () => undefined;
+  construct: (cls: ClassValue, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
+
+  /** True once the code opened a database for reading only. */
+  #readOnlyData = false;
+
+  constructor(private readonly m: Machine, private readonly known: AuditKnowledge | undefined) {}
+
+  call(callee: Value, self: Value, args: readonly Value[], place: Place, name: string): Value {
+    const { m } = this;
+    m.step();
+    const all = options(callee);
+    if (this.onCall?.({ name, own: all.some((one) => one.t === 'fn' || one.t === 'class') }, args, place, self) === true) return UNKNOWN;
+    if (INTEROP.test(name) && (args[0]?.t === 'native' || args[0]?.t === 'external')) return args[0];
+    const callable = all.filter((one) => one.t !== 'const' && one.t !== 'obj');
+    const results = callable.map((one) => m.under(callable.filter((other) => other.t !== 'unknown').length < 2 || one.t === 'unknown' ? undefined : { tags: tagsOf(callee), special: true, kind: tagsOf(callee).length > 0 ? 'test' : 'later' }, () => this.#callOne(one, self, args, place, name)));
+    return results.length === 0 ? UNKNOWN : join(...results);
+  }
+
+  #callOne(callee: Value, self: Value, args: readonly Value[], place: Place, name: string): Value {
+    switch (callee.t) {
+      case 'fn': return this.#validated(name, args) ?? this.m.invoke(callee, self, args, place);
+      case 'class': return this.construct(callee, args, place);
+      case 'host': return callee.call(args);
+      case 'native': return this.#native(callee, args, place);
+      case 'external': return this.#external(callee, args, place);
+      default: return this.#unknownMember(callee, name, args, place, true);
+    }
+  }
+
+  /** Calls the method `key` of a value. */
+  member(object: Value, key: string | undefined, args: readonly Value[], place: Place, read: (object: Value) => Value): Value {
+    const { m } = this;
+    m.step();
+    if (key === undefined) return this.call(read(object), object, args, place, '');
+    const all = options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null));
+    const provided = this.#injected(key, args, object, place);
+    if (provided !== undefined) return provided;
+    const own = all.some((one) => (one.t === 'obj' || one.t === 'class') && m.lookup(one, key) !== undefined);
+    if (this.onCall?.({ name: key, own }, args, place, object) === true) return UNKNOWN;
+    return join(...all.map((one) => this.#member(one, key, args, place)));
+  }
+
+  /** Follows a container of dependencies, which gives for a class or a token what was registered for it. */
+  #injected(key: string, [token, provider, ...more]: readonly Value[], container: Value, place: Place): Value | undefined {
+    const { m } = this;
+    const name = token === undefined ? undefined : token.t === 'class' ? `class ${token.id}` : keyOf(token);
+    if (name === undefined || more.length > 1) return undefined;
+    if (/^register(?:Singleton|Instance|Type)?$/u.test(key) && m.epoch === 0 && provider !== undefined && (provider.t === 'class' || (provider.t === 'obj' && [...provider.props.keys()].some((one) => /^use(?:Class|Value|Factory)$/u.test(one))))) {
+      this.#provided.set(name, provider);
+      return undefined;
+    }
+    if (!/^(?:resolve|get|inject)$/u.test(key) || provider !== undefined) return undefined;
+    const known = this.#provided.get(name) ?? (token?.t === 'class' ? token : undefined);
+    if (known === undefined) return undefined;
+    const use = known.t === 'obj' ? (known.props.get('useClass') ?? known.props.get('useValue') ?? known.props.get('useFactory')) : known;
+    if (use?.t === 'fn' && known.t === 'obj' && known.props.has('useFactory')) return m.invoke(use, UNDEFINED, [container], place);
+    return use?.t === 'class' ? this.instanceOf(use) : use;
+  }
+
+  #member(object: Value, key: string, args: readonly Value[], place: Place): Value {
+    const { m } = this;
+    if (object.t === 'obj' || object.t === 'class' || object.t === 'fn') {
+      const found = m.lookup(object, key);
+      if (found !== undefined) {
+        const value = m.read(object, key, place);
+        const validated = object.t === 'obj' && !isCallable(value) ? undefined : this.#validated(key, args);
+        return validated ?? this.call(value, object, args, place, key);
+      }
+      if (object.t === 'fn') {
+        if (key === 'call') return this.call(object, args[0] ?? UNDEFINED, args.slice(1), place, object.name);
+        if (key === 'apply') return this.call(object, args[0] ?? UNDEFINED, args[1]?.t === 'obj' ? args[1].items : args.slice(1), place, object.name);
+        if (key === 'bind') return { ...object, bound: { self: args[0] ?? UNDEFINED, args: args.slice(1) } };
+        return UNKNOWN;
+      }
+      if (object.t === 'class') return object.parent === undefined ? UNKNOWN : this.#member(object.parent, key, args, place);
+      const special = object.kind === 'array' ? arrayMethod(m, object, key, args, place) : object.kind === 'object' ? undefined : (mapMethod(m, object, key, args, place) ?? (key === 'size' ? UNKNOWN : undefined));
+      if (special !== undefined) return special;
+      const promised = promiseMethod(m, object, key, args, place);
+      if (promised !== undefined) return promised;
+      if (object.proto !== undefined && object.proto.t !== 'obj') return this.#member(object.proto, key, args, place);
+      if (object.rest !== undefined) return this.call(m.read(object, key, place), object, args, place, key);
+      return PURE.has(key) || key === 'toString' ? unknown(deepTags(object)) : runCallbacks(m, key, args, [UNKNOWN], place);
+    }
+    const promised = promiseMethod(m, object, key, args, place);
+    if (promised !== undefined) return promised;
+    switch (object.t) {
+      case 'const': return textMethod(m, object, key, args, place) ?? unknown(object.tags);
+      case 'native':
+        if (object.path.at(-1) === '()') return this.#nativeResult(object, key, args, place);
+        if (key === 'bind') return object;
+        if (key === 'call') return this.#native(object, args.slice(1), place);
+        return this.#native({ ...object, path: [...object.path, key] }, args, place);
+      case 'external': return this.#external({ ...object, path: [...object.path, key] }, args, place);
+      case 'host': return UNKNOWN;
+      default: return this.#unknownMember(object, key, args, place, false);
+    }
+  }
+
+  /** A validator returns what it was given: the tool's arguments stay what they are. */
+  #validated(name: string, args: readonly Value[], shape?: Obj): Value | undefined {
+    const given = args.find((arg) => arg.t === 'unknown' && arg.tags.some((tag) => tag.startsWith('arg:')));
+    const object = given ?? args.find((arg) => arg.t === 'obj' && arg.kind === 'object' && deepTags(arg).some((tag) => tag.startsWith('arg:')));
+    if (object === undefined || !VALIDATORS.has(name) || (given === undefined && !name.toLowerCase().includes('parse'))) return undefined;
+    const isRoot = object.t === 'unknown' && object.tags.includes('arg:');
+    const parsed = shape !== undefined && isRoot ? this.shaped(shape) : object;
+    return name.startsWith('safe') ? this.m.object('object', [], [['success', UNKNOWN], ['data', parsed], ['error', UNKNOWN]]) : name.startsWith('parse') || name === 'cast' || name === 'decode' ? parsed : undefined;
+  }
+
+  /** Returns the tool's arguments as a schema gives them: with its defaults, and knowing which are required. */
+  shaped(shape: Obj): Value {
+    const object = this.m.object();
+    object.rest = unknown(['arg:']);
+    for (const [key, field] of shape.props) {
+      const given = unknown([`arg:${key}`]);
+      const fallback = field.t === 'external' ? field.fallback : undefined;
+      if (field.t === 'external' && field.optional !== true) this.m.required.add(key);
+      object.props.set(key, fallback?.t === 'const' ? join(given, withTags(fallback, [`arg:${key}`])) : given);
+    }
+    return object;
+  }
+
+  #effects(effects: readonly CallEffect[] | undefined, what: string, place: Place, more: { temporary?: string } = {}): void {
+    if (effects === undefined && what !== '') this.m.unknownCall(`${what} is not known`);
+    else if (effects === undefined) return;
+    else for (const effect of effects) this.m.record(effect, place, more);
+  }
+
+  #native(native: Native, args: readonly Value[], place: Place): Value {
+    const { m } = this;
+    const { module, path } = native;
+    const name = path.at(-1) ?? '';
+    if (module === 'global') {
+      if (name === 'fetch') return this.#http(textOf(args[0] ?? UNDEFINED), args[1] ?? UNDEFINED, 'fetch', place, 'GET');
+      if (path[0] === 'Request' && args[1] !== undefined) return args[1];
+      const known = globalCall(m, path, args, place);
+      if (known !== undefined) return known;
+      runCallbacks(m, name, args, [UNKNOWN], place);
+      this.#effects(builtinEffects('global', path, args.map((arg) => toPlain(arg))), path.join('.'), place);
+      return LIVE.has(name) ? { t: 'native', module, path: [name, '()'], args } : unknown(mergeTags(...args.map(tagsOf)));
+    }
+    if (module === 'path' || module === 'path/posix') return pathCall(path, args) ?? UNKNOWN;
+    if (module === 'os' && name === 'platform') return unknown(['platform']);
+    if (module === 'os' && name === 'tmpdir') return constant('/tmp', ['tmp']);
+    if (module === 'util') return name === 'promisify' || name === 'callbackify' || name === 'deprecate' ? (args[0] ?? UNKNOWN) : unknown(mergeTags(...args.map(tagsOf)));
+    if (module === 'url' && /^(?:fileURLToPath|pathToFileURL|URL)$/u.test(name)) return args[0] ?? UNKNOWN;
+    if (module === 'module' && name === 'createRequire') return { t: 'native', module: 'module', path: ['require'], args: [] };
+    if (module === 'module' && name === 'require') return args[0]?.t === 'const' ? this.require(place, String(args[0].v)) : UNKNOWN;
+    const temporary = args.find((arg) => tagsOf(arg).includes('tmp'));
+    if (module === 'child_process' && SPAWNERS.has(name)) this.#program(name, args, place);
+    else if ((module === 'http' || module === 'https') && (name === 'request' || name === 'get')) {
+      const given = args.find((arg) => arg.t === 'obj');
+      this.#http(args[0]?.t === 'const' ? textOf(args[0]) : HOLE, name === 'get' || given === undefined ? UNDEFINED : given, `${module}.${name}`, place, 'GET');
+    } else this.#effects(builtinEffects(module, path, args.map((arg) => toPlain(arg))), `${module}.${path.join('.')}`, place, temporary === undefined ? {} : { temporary: textOf(temporary) });
+    runCallbacks(m, name, args, [UNKNOWN, UNKNOWN, UNKNOWN], place);
+    if (/^mkdtemp/u.test(name)) return constant(`/tmp/${HOLE}`, ['tmp']);
+    return LIVE.has(name) ? { t: 'native', module, path: [name, '()'], args } : UNKNOWN;
+  }
+
+  #nativeResult(object: Native, key: string, args: readonly Value[], place: Place): Value {
+    const [made = ''] = object.path;
+    if (object.path.length <= 2) this.#effects(builtinEffects(object.module, [made, key], args.map((arg) => toPlain(arg))) ?? [], '', place);
+    runCallbacks(this.m, key, args, [UNKNOWN, UNKNOWN], place);
+    return PURE.has(key) || !runsLater(key) ? UNKNOWN : object;
+  }
+
+  #program(name: string, args: readonly Value[], place: Place): void {
+    const [first = UNDEFINED, second = UNDEFINED, third] = args;
+    const lists = options(second).filter((one): one is Obj => one.t === 'obj' && one.kind === 'array');
+    if (lists.length > 1) return this.m.under(LATER, () => lists.forEach((one) => this.#program(name, [first, one, ...(third === undefined ? [] : [third])], place)));
+    const [list] = lists;
+    const given = list === undefined ? second : (third ?? UNDEFINED);
+    const shell = name.startsWith('exec') && !name.startsWith('execFile');
+    const inShell = given.t === 'obj' && given.props.has('shell') && truth(given.props.get('shell') as Value) !== false;
+    const words = (list?.items ?? []).map((item) => (item.t === 'const' && typeof item.v === 'string' ? readable(item.v) : undefined));
+    const rest = list === undefined && !shell && second.t !== 'obj' && second !== UNDEFINED ? [undefined] : words;
+    const programs = textsOf(first);
+    const effects = (program: string): readonly CallEffect[] =>
+      name === 'fork' ? programEffects('node', [readable(program), ...rest], this.known)
+      : shell || (inShell && list === undefined) ? programEffects('sh', ['-c', holesAsWords(program)], this.known)
+      : programEffects(programName(program), rest, this.known);
+    if (programs.length === 0) this.m.record({ kind: 'process-spawn', access: 'unknown', destructive: null, idempotent: null, call: `child_process.${name}` }, place);
+    const detached = given.t === 'obj' && given.props.has('detached') && truth(given.props.get('detached') as Value) !== false;
+    const choice = programs.some((program) => programName(program).startsWith(HOLE)) ? tagsOf(first) : !shell && rest.length > 0 && rest[0] === undefined ? tagsOf(list?.items[0] ?? UNDEFINED) : [];
+    for (const program of programs) {
+      for (const effect of effects(program)) {
+        const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
+        const more = temporary === undefined ? {} : { temporary: textOf(temporary) };
+        if (effect.access !== 'read' && detached) this.m.record({ ...effect, access: 'write', destructive: false, idempotent: false }, place);
+        else if (!this.#chosen(effect, choice, place)) this.m.under(programs.length > 1 ? LATER : undefined, () => this.m.record(effect, place, more));
+      }
+    }
+  }
+
+  /** Records what the tool's argument itself decides, as the text of a command: it may be anything. */
+  #chosen(effect: CallEffect, tags: readonly string[], place: Place): boolean {
+    const open = tags.filter((tag) => tag.startsWith('arg:') && tag.length > 4);
+    if (effect.access !== 'unknown' || open.length === 0 || this.m.conditions.some((condition) => condition.tags.some((tag) => open.includes(tag)))) return false;
+    this.m.under({ tags: open, special: true, kind: 'test' }, () => this.m.record({ ...effect, access: 'write' }, place));
+    return true;
+  }
+
+  #http(url: string, given: Value, call: string, place: Place, fallback: string): Value {
+    const { m } = this;
+    if (TELEMETRY.test(url)) return UNKNOWN;
+    const settings = options(given).filter((one): one is Obj => one.t === 'obj');
+    const methodValue = settings.length === 0 ? (given.t === 'unknown' ? UNKNOWN : constant(fallback)) : join(...settings.map((one) => one.props.get('method') ?? (one.rest === undefined && one.proto === undefined ? constant(fallback) : UNKNOWN)));
+    const body = settings[0]?.props.get('body') ?? settings[0]?.props.get('data') ?? settings[0]?.props.get('json');
+    const target = url === 'undefined' || url === '' ? undefined : url.includes(HOLE) && url.replaceAll(HOLE, '').length === 0 ? undefined : url.replaceAll(HOLE, 'x');
+    const address = target ?? (settings[0]?.props.get('url') === undefined ? undefined : textOf(settings[0].props.get('url') as Value).replaceAll(HOLE, 'x'));
+    const methods = options(methodValue);
+    for (const one of methods) {
+      const method = one.t === 'const' && typeof one.v === 'string' && !isPartial(one) ? one.v.toUpperCase() : one.t === 'const' && one.v === undefined ? fallback : undefined;
+      const tags = tagsOf(methodValue).filter((tag) => tag.startsWith('arg:'));
+      m.under(methods.length > 1 ? { tags, special: true, kind: tags.length > 0 ? 'test' : 'later' } : undefined, () => {
+        this.#effects(httpEffects(method, address, body === undefined ? undefined : toPlain(body)).map((effect) => ({ ...effect, call: effect.call === '' ? call : effect.call })), call, place);
+      });
+    }
+    return UNKNOWN;
+  }
+
+  #external(external: External, args: readonly Value[], place: Place): Value {
+    const { m } = this;
+    const { pkg, path } = external;
+    const name = path.at(-1) ?? 'default';
+    const [first] = args;
+    const shape = /^(?:strictO|looseO|o)bject$/u.test(name) && first?.t === 'obj' ? first : name === 'extend' && first?.t === 'obj' && external.shape !== undefined ? m.object('object', [], [...external.shape.props, ...first.props]) : external.shape;
+    const facts = { shape, fallback: name === 'default' || name === 'prefault' ? first : external.fallback, optional: external.optional === true || /^(?:optional|nullish|default|prefault|catch)$/u.test(name) };
+    const result: Value = { t: 'external', pkg, path: path.slice(-8), args, ...facts };
+    if (path.length > 1 && PURE.has(name) && !HTTP_PACKAGES.has(pkg)) {
+      const tags = mergeTags(...args.map(tagsOf));
+      runCallbacks(m, name, args, [UNKNOWN], place);
+      return unknown(tags);
+    }
+    const validated = this.#validated(name, args, external.shape);
+    if (validated !== undefined) return validated;
+    if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
+    const got = runCallbacks(m, name, args, [UNKNOWN, UNKNOWN], place);
+    if (DATABASES.test(pkg) && args.some((arg) => arg.t === 'obj' && [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true))) this.#readOnlyData = true;
+    if (this.#sql(name, args, place, DATABASES.test(pkg))) return result;
+    if (HTTP_PACKAGES.has(pkg)) {
+      const verb = METHODS.has(name) ? name : undefined;
+      if (verb !== undefined || path.length <= 1 || name === 'request' || name === 'fetch') {
+        if (name !== 'create' && name !== 'extend') {
+          const settings = verb === undefined ? (args.find((arg) => arg.t === 'obj') ?? UNDEFINED) : m.object('object', [], [['method', constant(verb === 'del' ? 'DELETE' : verb.toUpperCase())], ...(args[1] === undefined || verb === 'get' || verb === 'delete' ? [] : [['body', args[1]] as const])]);
+          this.#http(args[0]?.t === 'obj' ? HOLE : textOf(args[0] ?? UNDEFINED), settings, `${pkg}.${name}`, place, 'GET');
+          return UNKNOWN;
+        }
+      }
+      return result;
+    }
+    const plain: readonly Plain[] = args.map((arg) => toPlain(arg));
+    const calls = path.filter((part) => part !== '()' && part !== 'default');
+    const found = clientEffects(pkg, calls, plain, this.known);
+    this.#effects(isVague(pkg, calls) ? found?.map((effect) => (effect.kind === 'net-write' && effect.access === 'write' ? { ...effect, access: 'unknown' } : effect)) : found, `${pkg}: ${calls.join('.')}`, place);
+    return args.some(isCallable) && got.t !== 'unknown' ? join(got, result) : result;
+  }
+
+  #sql(name: string, args: readonly Value[], place: Place, database = false): boolean {
+    if (!SQL_CALLS.has(name)) return false;
+    const first = args[0]?.t === 'obj' ? (args[0].props.get('text') ?? args[0].props.get('sql') ?? args[0].props.get('query') ?? args[0]) : args[0];
+    const texts = first === undefined ? [] : textsOf(first).filter((text) => SQL.test(text));
+    for (const text of texts) for (const effect of sqlEffects(text.replaceAll(HOLE, '?'))) this.m.under(texts.length > 1 ? LATER : undefined, () => this.m.record(effect, place));
+    if (texts.some((text) => /read\s+only|query_only/iu.test(text))) this.#readOnlyData = true;
+    if (texts.length === 0 && database && first !== undefined && !this.#readOnlyData) for (const effect of sqlEffects(undefined)) if (!this.#chosen(effect, tagsOf(first), place)) this.m.record(effect, place);
+    return texts.length > 0 || database;
+  }
+
+  #unknownMember(object: Value, key: string, args: readonly Value[], place: Place, bare: boolean): Value {
+    const { m } = this;
+    const tags = mergeTags(tagsOf(object), ...args.map(tagsOf));
+    const state = tagsOf(object).filter((tag) => tag.startsWith('state:')).at(-1);
+    const validated = this.#validated(key, args);
+    if (validated !== undefined) return validated;
+    if (state !== undefined && MUTATORS.has(key) && !bare && m.epoch > 0) m.changed(`${state.slice(6)}[]`, place, { call: key, destructive: key === 'delete' || key === 'clear' ? true : key === 'push' || key === 'add' ? false : null, idempotent: key === 'push' ? false : null });
+    if (state !== undefined && key === 'kill') m.record({ kind: 'process-spawn', access: 'write', destructive: true, idempotent: true, call: 'kill' }, place);
+    if (PURE.has(key) || MUTATORS.has(key) || tagsOf(object).some((tag) => tag.startsWith('arg:'))) {
+      runCallbacks(m, key, args, [unknown(tagsOf(object)), UNKNOWN], place);
+      return unknown(tags);
+    }
+    if (this.#sql(key, args, place)) return UNKNOWN;
+    // A receiver that is named as the things of a browser are, with one of their documented methods.
+    const browsers = bare || !BROWSER_THINGS.test(receiverName(place.node)) ? [] : (clientEffects('playwright', [receiverName(place.node), key], args.map((arg) => toPlain(arg)), this.known) ?? []);
+    if (browsers.length > 0) {
+      this.#effects(browsers, key, place);
+      runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
+      return UNKNOWN;
+    }
+    const classes = bare || COMMON.has(key) ? [] : [...(this.methods.get(key) ?? [])];
+    if (classes.length > 0 && classes.length <= 3) {
+      return m.under(classes.length > 1 ? LATER : undefined, () => join(...classes.map((cls) => this.call(cls.methods.get(key) as Value, this.instanceOf(cls), args, place, key))));
+    }
+    const got = runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
+    if (!bare) m.under(LATER, () => this.#effects(clientEffects(undefined, [key], args.map((arg) => toPlain(arg)), this.known), '', place));
+    return got.t === 'unknown' ? unknown(tagsOf(object)) : join(got, UNKNOWN);
+  }
+
+  /** Returns an instance of a class that stands for all: one that the program made, or one of which nothing is known. */
+  instanceOf(cls: ClassValue): Obj {
+    const made = this.instances.get(cls.node);
+    if (made !== undefined) return made;
+    const { m } = this;
+    const object = m.object();
+    object.cls = cls;
+    object.rest = UNKNOWN;
+    this.instances.set(cls.node, object);
+    return object;
+  }
+
+  /** Reads a member of a value. Without a key, everything that it holds. */
+  get(object: Value, key: string | undefined, index: Value, place: Place): Value {
+    const { m } = this;
+    return join(
+      ...options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null)).map((one): Value => {
+        switch (one.t) {
+          case 'obj':
+            if (key === undefined) return contents(one).length === 0 ? m.readContents(one, unknown(tagsOf(index))) : withTags(join(...contents(one), UNKNOWN), tagsOf(index));
+            if (one.kind === 'array' && key === 'length') return m.readContents(one, one.rest === undefined ? constant(one.items.length) : UNKNOWN);
+            if (one.kind === 'array' && /^\d+$/u.test(key)) return m.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
+            if (one.kind !== 'object' && key === 'size') return m.readContents(one, m.epoch > one.born || one.rest !== undefined ? UNKNOWN : constant(one.props.size + one.items.length));
+            if (m.lookup(one, key) !== undefined) m.hit(key, place);
+            if (one.proto !== undefined && one.proto.t !== 'obj' && m.lookup(one, key) === undefined) return this.get(one.proto, key, index, place);
+            return m.read(one, key, place);
+          case 'class':
+            if (key === 'prototype') return { ...this.#prototype(one) };
+            if (key === 'name') return constant(String((one.node['id'] as { readonly name?: string } | undefined)?.name ?? ''));
+            return key === undefined ? UNKNOWN : one.parent !== undefined && one.parent.t !== 'class' && m.lookup(one, key) === undefined ? this.get(one.parent, key, index, place) : m.read(one, key, place);
+          case 'fn':
+            if (key === 'name') return constant(one.name);
+            if (key === 'prototype' && !one.props.has(key)) one.props.set(key, m.object());
+            return key === undefined ? UNKNOWN : m.read(one, key, place);
+          case 'native':
+            if (one.module === 'global' && one.path.length === 0 && key !== undefined && ELSEWHERE.has(key)) return UNDEFINED;
+            if (one.module === 'global' && one.path[0] === 'process') {
+              if (one.path[1] === 'env') return unknown([`env:${key ?? ''}`]);
+              if (key === 'execPath') return constant('node');
+              if (key === 'platform') return unknown(['platform']);
+              if (key !== undefined && /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u.test(key)) return UNKNOWN;
+              if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
+            }
+            if (one.path.at(-1) === '()') return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : UNKNOWN;
+            if (key === 'default' || (key === 'promises' && one.module !== 'fs')) return one;
+            return key === undefined ? UNKNOWN : { ...one, path: [...one.path, key] };
+          case 'external': return key === undefined ? UNKNOWN : key === 'default' ? one : { ...one, path: [...one.path, key].slice(-8) };
+          case 'unknown': {
+            const root = one.tags.length === 1 && one.tags[0] === 'arg:';
+            const [only] = one.tags;
+            if (root && key === 'length') return one;
+            if (root || (one.tags.length === 1 && only !== undefined && /^arg:(?:params|args|arguments|input|options)$/u.test(only))) return unknown([`arg:${key ?? only?.slice(4) ?? ''}`]);
+            const from = one.tags.filter((tag) => tag.startsWith('state:')).at(-1);
+            if (from === undefined || key === undefined || !m.assigned.has(key) || from.length > 60) return one;
+            if (m.quiet === 0 && m.epoch > 0) m.reads.add(`${from.slice(6)}.${key}`);
+            return withTags(one, [`${from}.${key}`]);
+          }
+          case 'const':
+            if (key === 'href') return one;
+            if (key === 'length' && typeof one.v === 'string') return isPartial(one) ? unknown(one.tags) : constant(one.v.length, one.tags);
+            return unknown(one.tags);
+          default: return UNKNOWN;
+        }
+      }),
+    );
+  }
+
+  #prototype(cls: ClassValue): Obj {
+    return { ...this.m.object(), props: cls.methods, cls };
+  }
+}

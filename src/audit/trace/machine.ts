@@ -1,0 +1,234 @@
+import type { CallEffect } from '../effect.js';
+import { placeOf, type Module, type Node, type Program } from './program.js';
+import { UNDEFINED, UNKNOWN, join, options, unknown, withTags, type Binding, type ClassValue, type Fn, type Frame, type Obj, type Scope, type Tags, type Value } from './values.js';
+
+/** Why a place is reached: a test on these sources, a `catch`, a callback that runs later. `special` is true where the test asks for an input of its own. */
+export interface Condition { readonly tags: Tags; readonly special: boolean; readonly kind: 'test' | 'catch' | 'later' }
+export interface Place { readonly module: Module; readonly node: Node }
+/** One effect as it was met, with the conditions and calls that led there. */
+export interface Entry {
+  readonly effect: CallEffect;
+  readonly place: Place;
+  readonly conditions: readonly Condition[];
+  readonly via: readonly Place[];
+  readonly names: readonly string[];
+  /** For a temporary path: the path, so that a file that is removed again is not counted. */
+  readonly temporary?: string;
+  /** For a change of memory: what is changed. */
+  readonly state?: string;
+}
+
+/** Thrown where a bound of steps is reached; the call that was given them is then unknown. */
+export const EXHAUSTED = new Error('more steps than are taken');
+export const OUT_OF_TIME = new Error('more time than is taken');
+
+/** The state of one run through the code: bounds, conditions, the way there, what was met, and the memory that the code made. */
+export class Machine {
+  /** 0 while the program starts; then 1 in a tool's call. What was made in an earlier epoch outlives the call. */
+  epoch = 0;
+  steps = 0;
+  limit = Infinity;
+  readonly conditions: Condition[] = [];
+  readonly via: Place[] = [];
+  readonly stack: { readonly node: Node; readonly name: string }[] = [];
+  entries: Entry[] = [];
+  reads = new Set<string>();
+  unknowns = new Set<string>();
+  /** Memory that is set because it was asked before: caches, and what is made when it is needed first. */
+  readonly once = new Set<string>();
+  /** The arguments that the tool's schema requires. */
+  required = new Set<string>();
+  quiet = 0;
+  /** The tool that is traced: texts equal to it count its uses as a key. */
+  toolName: string | undefined;
+  toolHits = 0;
+  firstHit: Place | undefined;
+  /** The functions that were run in the tool's call. */
+  visited = new Set<Node>();
+  /** Names of properties and variables that the code assigns after they are made. */
+  readonly assigned = new Set<string>();
+  readonly onObject: ((object: Obj | ClassValue, key: string, value: Value) => void)[] = [];
+  /** Runs a function; set by the interpreter. */
+  invoke: (fn: Value, self: Value, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
+  #trail: (() => void)[] = [];
+  #ids = 0;
+
+  constructor(readonly program: Program, readonly deadline: number, private readonly now: () => number) {}
+
+  step(): void {
+    if (++this.steps > this.limit) throw EXHAUSTED;
+    if (this.steps % 4096 === 0 && this.now() > this.deadline) throw OUT_OF_TIME;
+  }
+
+  id(): number {
+    return ++this.#ids;
+  }
+
+  // ── what the code makes ──
+  object(kind: Obj['kind'] = 'object', items: readonly Value[] = [], props: Iterable<readonly [string, Value]> = []): Obj {
+    return { t: 'obj', id: this.id(), kind, props: new Map(props), items: [...items], rest: undefined, cls: undefined, proto: undefined, born: this.epoch, depth: this.conditions.length };
+  }
+
+  declare(scope: Scope, name: string, value: Value | undefined, fixed = false): Binding {
+    const binding: Binding = { value, id: this.id(), name, born: this.epoch, depth: this.conditions.length, fixed };
+    scope.vars.set(name, binding);
+    return binding;
+  }
+
+  scope(parent: Scope | undefined, frame: Frame, module: Module): Scope {
+    return { vars: new Map(), parent, frame, module };
+  }
+
+  // ── variables ──
+  readBinding(binding: Binding): Value {
+    const value = binding.value === undefined ? UNKNOWN : binding.value.t === 'lazy' ? binding.value.read() : binding.value;
+    return this.epoch > binding.born && !binding.fixed && this.assigned.has(binding.name) ? this.#fromState(value, `v${binding.id}`) : value;
+  }
+
+  assignBinding(binding: Binding, value: Value, place: Place, lazily = false): void {
+    if (this.epoch > binding.born && !lazily) this.changed(`v${binding.id}`, place, { call: `${binding.name} =`, destructive: null, idempotent: true });
+    const old = binding.value;
+    const strong = old === undefined || (binding.depth >= this.conditions.length && binding.born === this.epoch);
+    this.#undoable(() => (binding.value = old));
+    binding.value = strong ? value : join(old, value);
+  }
+
+  // ── properties ──
+  read(object: Value, key: string, place: Place): Value {
+    if (object.t !== 'obj' && object.t !== 'fn' && object.t !== 'class') return UNKNOWN;
+    const found = this.lookup(object, key);
+    if (found === undefined) {
+      if (object.t !== 'obj') return UNDEFINED;
+      const open = object.rest !== undefined || object.proto?.t === 'external' || object.proto?.t === 'unknown';
+      const fallback = open ? join(object.rest ?? UNKNOWN, unknown()) : UNDEFINED;
+      return this.epoch > object.born && this.assigned.has(key) ? this.#fromState(fallback, `o${object.id}.${key}`) : fallback;
+    }
+    if (found.t === 'accessor') return found.get === undefined ? UNDEFINED : this.invoke(found.get, object, [], place);
+    const value = found.t === 'lazy' ? found.read() : found;
+    return object.t === 'obj' && this.epoch > object.born && this.assigned.has(key) && object.props.has(key) ? this.#fromState(value, `o${object.id}.${key}`) : value;
+  }
+
+  /** Returns the property as it is kept: own, of the class, or of what it extends. */
+  lookup(object: Obj | Fn | ClassValue, key: string): Value | undefined {
+    const own = object.props.get(key);
+    if (own !== undefined) return own;
+    if (object.t === 'class') return object.parent?.t === 'class' ? this.lookup(object.parent, key) : undefined;
+    if (object.t !== 'obj') return undefined;
+    for (let cls = object.cls, depth = 0; cls !== undefined && depth < 12; cls = cls.parent?.t === 'class' ? cls.parent : undefined, depth++) {
+      const method = cls.methods.get(key);
+      if (method !== undefined) return method;
+    }
+    return object.proto?.t === 'obj' && object.proto !== object ? this.lookup(object.proto, key) : undefined;
+  }
+
+  write(object: Value, key: string | undefined, value: Value, place: Place, how: { lazily?: boolean; making?: boolean } = {}): void {
+    for (const one of options(object)) {
+      if (one.t === 'unknown') {
+        const from = one.tags.find((tag) => tag.startsWith('state:'));
+        if (from !== undefined && key !== undefined && this.epoch > 0) this.changed(`${from.slice(6)}.${key}`, place, { call: `${key} =`, destructive: null, idempotent: true });
+      }
+      if (one.t !== 'obj' && one.t !== 'fn' && one.t !== 'class') continue;
+      if (key === undefined) {
+        if (one.t === 'obj') this.fill(one, value, place, '[…] =');
+        continue;
+      }
+      const old = one.props.get(key);
+      const setter = old ?? (one.t === 'obj' ? this.lookup(one, key) : undefined);
+      if (setter?.t === 'accessor' && value.t !== 'accessor') {
+        if (setter.set !== undefined) this.invoke(setter.set, one, [value], place);
+        continue;
+      }
+      if (one.t === 'obj' && this.epoch > one.born && how.lazily !== true && how.making !== true) this.changed(`o${one.id}.${key}`, place, { call: `${key} =`, destructive: null, idempotent: true });
+      const strong = one.t !== 'obj' || how.making === true || (one.born === this.epoch && one.depth >= this.conditions.length);
+      this.#undoable(() => (old === undefined ? one.props.delete(key) : one.props.set(key, old)));
+      one.props.set(key, strong || old === undefined ? value : join(old, value));
+      if (one.t !== 'fn') for (const listen of this.onObject) listen(one, key, value);
+    }
+  }
+
+  /** Adds a value under a key that is not known, or at an array's end. */
+  fill(object: Obj, value: Value, place: Place, call: string, idempotent: boolean | null = null): void {
+    if (this.epoch > object.born) this.changed(`o${object.id}[]`, place, { call, destructive: false, idempotent });
+    const { rest } = object;
+    this.#undoable(() => (object.rest = rest));
+    object.rest = rest === undefined ? value : join(rest, value);
+  }
+
+  push(array: Obj, values: readonly Value[], place: Place, call = 'push'): void {
+    if (this.epoch > array.born) this.changed(`o${array.id}[]`, place, { call, destructive: false, idempotent: false });
+    const { items } = array;
+    this.#undoable(() => (array.items = items));
+    array.items = call === 'unshift' ? [...values, ...items] : [...items, ...values].slice(0, 2_000);
+  }
+
+  /** Marks the read of what an array, Map or Set holds. */
+  readContents(object: Obj, value: Value): Value {
+    return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
+  }
+
+  #fromState(value: Value, place: string): Value {
+    if (this.quiet === 0) this.reads.add(place);
+    return withTags(value, [`state:${place}`]);
+  }
+
+  // ── effects ──
+  record(effect: CallEffect, place: Place, more: { readonly temporary?: string; readonly state?: string } = {}): void {
+    if (this.epoch === 0 || this.entries.length > 4_000) return;
+    this.entries.push({ effect, place, conditions: [...this.conditions], via: [...this.via], names: this.stack.map(({ name }) => name), ...more });
+  }
+
+  changed(state: string, place: Place, how: { readonly call: string; readonly destructive: boolean | null; readonly idempotent: boolean | null }): void {
+    if (this.epoch === 0) return;
+    const object = /^o\d+/u.exec(state)?.[0];
+    // A change that is made because the same memory was asked before is a cache, or something made when it is needed first.
+    const cached = this.conditions.some(({ tags }) => tags.some((tag) => tag === `state:${state}` || (object !== undefined && !state.includes('[].') && tag.startsWith(`state:${object}.`))));
+    if (cached) this.once.add(state);
+    else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
+  }
+
+  unknownCall(reason: string): void {
+    if (this.epoch > 0 && this.unknowns.size < 20) this.unknowns.add(reason);
+  }
+
+  // ── conditions ──
+  under<T>(condition: Condition | undefined, run: () => T): T {
+    if (condition === undefined) return run();
+    const before = this.conditions.length;
+    this.conditions.push(condition);
+    try {
+      return run();
+    } finally {
+      this.conditions.length = before;
+    }
+  }
+
+  /** Runs one tool's call and puts the memory back as it was. */
+  isolated<T>(run: () => T): T {
+    const { epoch, entries, reads, unknowns } = this;
+    const trail = this.#trail;
+    [this.toolHits, this.firstHit, this.visited, this.required] = [0, undefined, new Set(), new Set()];
+    [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [epoch + 1, [], new Set(), new Set(), []];
+    try {
+      return run();
+    } finally {
+      for (const undo of this.#trail.reverse()) undo();
+      [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [epoch, entries, reads, unknowns, trail];
+      this.conditions.length = this.via.length = this.stack.length = 0;
+    }
+  }
+
+  #undoable(undo: () => void): void {
+    if (this.epoch > 0) this.#trail.push(undo);
+  }
+
+  // ── the name of the tool, where the code uses it as a key ──
+  hit(text: unknown, place: Place): void {
+    if (text !== this.toolName || this.toolName === undefined) return;
+    this.toolHits++;
+    this.firstHit ??= place;
+  }
+
+  at(place: Place): string {
+    return placeOf(place.module, place.node.start);
+  }
+}

@@ -1,0 +1,289 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import { missingPackage } from '../../core/issues.js';
+
+/** A node of the syntax tree (ESTree, with the types of TypeScript). Its fields are those of its type. */
+export interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly [field: string]: any;
+}
+
+export interface Module {
+  readonly file: string;
+  /** Relative to the root, with `/`. */
+  readonly name: string;
+  readonly text: string;
+  readonly body: readonly Node[];
+  /** True for code of the subject itself. */
+  readonly own: boolean;
+}
+
+export type Resolved = { readonly file: string } | { readonly builtin: string } | { readonly pkg: string; readonly sub: string };
+/** A file that was not read, and why. */
+export interface Skipped { readonly name: string; readonly reason: string }
+
+const BUILTINS = new Set(builtinModules.map((name) => name.replace(/^node:/u, '')));
+const EXTENSIONS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx', '.jsx', '.json'];
+const MAX_FILE_BYTES = 12_000_000;
+const MAX_ALL_BYTES = 80_000_000;
+const MAX_FILES = 4_000;
+const MAX_DOUBTFUL = 12;
+
+/** Returns the package of a file below `node_modules`, undefined for others. */
+function packageOf(file: string): string | undefined {
+  const at = file.lastIndexOf('/node_modules/');
+  if (at < 0) return undefined;
+  const [first = '', second = ''] = file.slice(at + 14).split('/');
+  return first.startsWith('@') ? `${first}/${second}` : first;
+}
+
+const packageOfSpecifier = (specifier: string): { pkg: string; sub: string } => {
+  const parts = specifier.split('/');
+  const count = specifier.startsWith('@') ? 2 : 1;
+  return { pkg: parts.slice(0, count).join('/'), sub: parts.slice(count).join('/') };
+};
+
+/**
+ * Returns true for a text that may be nested more deeply than the parser's stack allows: it is native code, which ends the
+ * process then. Brackets are counted without reading strings, and so are the longest stretch without one and the branches.
+ */
+function isDoubtful(text: string): boolean {
+  let depth = 0;
+  let since = 0;
+  let branches = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 40 || code === 91 || code === 123) depth++;
+    else if (code === 41 || code === 93 || code === 125) depth = Math.max(0, depth - 1);
+    if (depth > 600) return true;
+    if (code === 59 || code === 123 || code === 125 || code === 10) since = at;
+    else if (at - since > 20_000) return true;
+    if (code === 101 && text.startsWith('else if', at) && ++branches > 3_000) return true;
+  }
+  return false;
+}
+
+interface Parser { parse(file: string, text: string): { readonly program: Node; readonly errors: readonly unknown[] } }
+
+/** The subject's code: modules parsed when they are asked for, within bounds. What is not read is named in `skipped`. */
+export class Program {
+  readonly skipped: Skipped[] = [];
+  /** Packages whose code is followed as the subject's own. */
+  readonly entered = new Set<string>();
+  readonly #modules = new Map<string, Module | undefined>();
+  readonly #resolutions = new Map<string, Resolved | undefined>();
+  #bytes = 0;
+  #doubtful = 0;
+
+  private constructor(
+    readonly root: string,
+    private readonly parser: Parser,
+    private readonly resolver: (file: string, specifier: string) => string | undefined,
+    private readonly parserPath: string,
+  ) {}
+
+  static async open(root: string): Promise<Program> {
+    const { parseSync } = await import('oxc-parser').catch(missingPackage('oxc-parser'));
+    const { ResolverFactory } = await import('oxc-resolver').catch(missingPackage('oxc-resolver'));
+    const factory = new ResolverFactory({
+      conditionNames: ['node', 'import', 'require', 'default'],
+      extensions: EXTENSIONS,
+      extensionAlias: { '.js': ['.ts', '.tsx', '.js'], '.mjs': ['.mts', '.mjs'], '.cjs': ['.cts', '.cjs'], '.jsx': ['.tsx', '.jsx'] },
+      mainFields: ['main', 'module'],
+      tsconfig: 'auto',
+    });
+    const parser: Parser = {
+      parse: (file, text) => {
+        const lang = /\.[cm]?ts$/u.test(file) ? 'ts' : file.endsWith('.tsx') ? 'tsx' : 'jsx';
+        const parsed = parseSync(file, text, { lang, preserveParens: false });
+        return { program: parsed.program, errors: parsed.errors.filter((error) => String(error.severity) === 'Error') };
+      },
+    };
+    // Modules are known by their real paths; a root behind a link would own none of them.
+    return new Program(existsSync(root) ? realpathSync.native(root) : path.resolve(root), parser, (file, specifier) => factory.resolveFileSync(file, specifier).path, import.meta.resolve?.('oxc-parser') ?? 'oxc-parser');
+  }
+
+  isOwn(file: string): boolean {
+    const pkg = packageOf(file);
+    const inside = file.startsWith(`${this.root}${path.sep}`) && !/\/(?:node_modules|third[_-]party|vendor)\//u.test(file.slice(this.root.length));
+    return inside || (pkg !== undefined && this.entered.has(pkg));
+  }
+
+  resolve(from: string, specifier: string): Resolved | undefined {
+    const key = `${path.dirname(from)}\n${specifier}`;
+    if (!this.#resolutions.has(key)) this.#resolutions.set(key, this.#resolve(from, specifier));
+    return this.#resolutions.get(key);
+  }
+
+  #resolve(from: string, specifier: string): Resolved | undefined {
+    const bare = specifier.replace(/^node:/u, '');
+    if (specifier.startsWith('node:') || BUILTINS.has(bare)) return { builtin: bare };
+    let file: string | undefined;
+    try {
+      file = this.resolver(from, specifier);
+    } catch {
+      file = undefined;
+    }
+    if (file !== undefined && this.isOwn(file)) return { file };
+    if (/^[./#]/u.test(specifier)) return file === undefined ? undefined : { pkg: packageOf(file) ?? '', sub: '' };
+    return packageOfSpecifier(specifier);
+  }
+
+  /** Returns the file that a package's entry is in, so that it can be entered. */
+  fileOf(from: string, specifier: string): string | undefined {
+    try {
+      return this.resolver(from, specifier);
+    } catch {
+      return undefined;
+    }
+  }
+
+  module(file: string): Module | undefined {
+    if (!this.#modules.has(file)) this.#modules.set(file, this.#load(file));
+    return this.#modules.get(file);
+  }
+
+  get modules(): readonly Module[] {
+    return [...this.#modules.values()].filter((module) => module !== undefined);
+  }
+
+  nameOf(file: string): string {
+    return path.relative(this.root, file).split(path.sep).join('/');
+  }
+
+  #load(file: string): Module | undefined {
+    const name = this.nameOf(file);
+    const skip = (reason: string): undefined => void this.skipped.push({ name, reason });
+    if (this.#modules.size >= MAX_FILES) return skip('more files than are read');
+    try {
+      const { size } = statSync(file);
+      if (size > MAX_FILE_BYTES) return skip('larger than is read');
+      if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('more code than is read');
+      const text = readFileSync(file, 'utf8');
+      if (file.endsWith('.json')) return { file, name, text, body: [{ type: 'Data', start: 0, end: 0, data: JSON.parse(text) as unknown }], own: this.isOwn(file) };
+      if (isDoubtful(text) && !this.#parsesElsewhere(file)) return skip('nested more deeply than is read');
+      const { program, errors } = this.parser.parse(file, text);
+      if (errors.length > 0 && (program['body'] as unknown[]).length === 0) return skip('not JavaScript or TypeScript that parses');
+      return { file, name, text, body: program['body'] as readonly Node[], own: this.isOwn(file) };
+    } catch {
+      return existsSync(file) ? skip('could not be parsed') : undefined;
+    }
+  }
+
+  /** Tries the parser in a process of its own, with half the stack. */
+  #parsesElsewhere(file: string): boolean {
+    if (++this.#doubtful > MAX_DOUBTFUL) return false;
+    const script = `import(process.argv[1]).then(({parseSync})=>{const t=require('fs').readFileSync(process.argv[2],'utf8');JSON.stringify(parseSync('a.tsx',t).program).length;parseSync('a.js',t).program})`;
+    return spawnSync(process.execPath, ['-e', script, this.parserPath, file], { timeout: 20_000, stdio: 'ignore' }).status === 0;
+  }
+}
+
+const starts = new WeakMap<Module, number[]>();
+
+/** Returns `file:line` of a place in a module. */
+export function placeOf(module: Module, offset: number): string {
+  let lines = starts.get(module);
+  if (lines === undefined) {
+    lines = [0];
+    for (let at = module.text.indexOf('\n'); at >= 0; at = module.text.indexOf('\n', at + 1)) lines.push(at + 1);
+    starts.set(module, lines);
+  }
+  let low = 0;
+  let high = lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((lines[middle] as number) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return `${module.name}:${low + 1}`;
+}
+
+const CODE = /\.(?:[cm]?[jt]s|[jt]sx)$/u;
+const NO_CODE = /\.d\.[cm]?ts$|(?:^|\/)(?:node_modules|test|tests|__tests__|[\w-]+-tests|benchmarks|fixtures|\.git|coverage|examples|docs)(?:\/|$)|\.(?:test|spec)\.[cm]?[jt]sx?$/u;
+
+/** Returns the files of code that stand for a tool: those that a manifest names beside it, or the one that is called like it. */
+export function filesFor(folder: string, name: string): readonly string[] {
+  const code = codeFiles(folder);
+  const bare = (file: string): string => file.replace(/\.[^./]+$/u, '');
+  const named = new Set<string>();
+  for (const file of codeFiles(folder, 2_000, /\.(?:ya?ml|json)$/u)) {
+    const text = statSync(file).size < 500_000 ? readFileSync(file, 'utf8') : '';
+    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+      const line = text.slice(text.lastIndexOf('\n', at) + 1, (text.indexOf('\n', at) + 1 || text.length + 1) - 1).trim();
+      if (!/^["']?(?:id|name|mcp|tool|toolName)["']?\s*:/u.test(line) || !/^[^:]*:\s*["']?([\w.-]+)["']?,?$/u.test(line) || !line.replace(/["',]/gu, '').endsWith(` ${name}`)) continue;
+      for (const [, target = ''] of text.slice(Math.max(0, at - 600), at + 600).matchAll(/["'\s]((?:\.{0,2}\/)?[\w-]+(?:\/[\w.-]+)+)/gu)) named.add(bare(target.replace(/^[./]+/u, '')));
+    }
+  }
+  const plain = name.replace(/[-_]/gu, '').toLowerCase();
+  const listed = code.filter((file) => [...named].some((target) => bare(file).endsWith(`/${target}`)));
+  return listed.length > 0 ? listed.slice(0, 3) : code.filter((file) => bare(path.basename(file)).replace(/[-_]/gu, '').toLowerCase() === plain).slice(0, 3);
+}
+
+/** Lists the files of code below a folder, without packages and tests. */
+export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly string[] {
+  const files: string[] = [];
+  const folders = [folder];
+  while (folders.length > 0 && files.length < most) {
+    const at = folders.pop() as string;
+    let entries;
+    try {
+      entries = readdirSync(at, { withFileTypes: true });
+    } catch {
+      continue;
+    }
+    for (const entry of entries) {
+      const full = path.join(at, entry.name);
+      if (NO_CODE.test(full.slice(folder.length))) continue;
+      if (entry.isDirectory()) folders.push(full);
+      else if (kind.test(entry.name) && statSync(full).size < 12_000_000) files.push(full);
+    }
+  }
+  return files;
+}
+
+/** Returns the files that a package's package.json names as its programs and exports. */
+export function entriesOf(root: string): readonly string[] {
+  const found: string[] = [];
+  const add = (value: unknown): void => {
+    if (typeof value === 'string' && !value.includes('*') && !value.endsWith('.json') && !/\.d\.[cm]?ts$/u.test(value)) found.push(value);
+    else if (typeof value === 'object' && value !== null) for (const [key, one] of Object.entries(value)) if (key !== 'types') add(one);
+  };
+  try {
+    const { bin, main, module, exports } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+    [bin, main, module, exports].forEach(add);
+  } catch {
+    // Without a package.json the usual names are tried.
+  }
+  const usual = ['index.js', 'index.ts', 'src/index.ts', 'dist/index.js', 'server.js', 'src/server.ts'];
+  const files = [...new Set([...found, ...usual].map((file) => path.resolve(root, file)))].flatMap((file) => [file, `${file}.js`, path.join(file, 'index.js')].filter((one) => /\.[cm]?[jt]sx?$/u.test(one) && existsSync(one)).slice(0, 1));
+  return files.length > 0 ? files.slice(0, 24) : codeFiles(root, 200);
+}
+
+export function folderOf(program: Program, files: readonly string[], pkg: string): string | undefined {
+  const file = files.map((from) => program.fileOf(from, `${pkg}/package.json`) ?? program.fileOf(from, pkg)).find((one) => one !== undefined);
+  const at = file?.lastIndexOf(`/node_modules/${pkg}/`) ?? -1;
+  return file === undefined || at < 0 ? undefined : file.slice(0, at + 14 + pkg.length);
+}
+
+/** Returns the dependency in whose code the names stand as texts. */
+export function packageWith(program: Program, files: readonly string[], names: readonly string[]): { readonly pkg: string } | undefined {
+  const wanted = names.slice(0, 8);
+  const specifiers = program.modules.flatMap(({ text }) => [...text.slice(0, 200_000).matchAll(/(?:from|require\(|import\()\s*["']([^"'.][^"']*)["']/gu)].map((match) => match[1] as string));
+  for (const specifier of new Set(specifiers)) {
+    const parts = specifier.split('/');
+    const pkg = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] as string);
+    if (specifier.startsWith('node:') || program.entered.has(pkg)) continue;
+    const file = program.modules.map((module) => program.fileOf(module.file, specifier)).find((one) => one !== undefined);
+    const folder = file === undefined || packageOf(file) === undefined ? undefined : folderOf(program, files, pkg);
+    if (folder === undefined) continue;
+    const texts = codeFiles(folder, 600).map((one) => readFileSync(one, 'utf8'));
+    const has = wanted.filter((name) => texts.some((code) => code.includes(`"${name}"`) || code.includes(`'${name}'`)));
+    if (wanted.length > 0 && has.length >= wanted.length * 0.8) return { pkg };
+  }
+  return undefined;
+}
