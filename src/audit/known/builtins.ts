@@ -30,23 +30,24 @@ function fileEffects(path: readonly string[], args: readonly KnownValue[]): read
   if (name === 'open') return [opening(args.length < 2 ? 'r' : args[1], call)];
   if (name === 'WriteStream') return [writes('fs-write', call, true, true)];
   if (name === 'ReadStream') return [reads('fs-read', call)];
-  if (FS_READS.has(name)) return [reads('fs-read', call)];
-  if (!Object.hasOwn(FS_WRITES, name)) return [];
   const flag = fieldOf(args.at(-1), 'flag') ?? fieldOf(args.at(-1), 'flags');
   if (typeof flag === 'string') return [opening(flag, call)];
+  if (FS_READS.has(name)) return [reads('fs-read', call)];
+  if (!Object.hasOwn(FS_WRITES, name)) return [];
   return [writes('fs-write', call, ...FS_WRITES[name]!)];
 }
 
 const PROGRAM_STARTS = new Set(wordsIn('exec execFile execFileSync execSync fork spawn spawnSync'));
 /** Modules without an effect outside the process that outlives a call. */
-const PURE = new Set(wordsIn('assert async_hooks buffer console constants crypto diagnostics_channel events module path perf_hooks punycode querystring readline stream string_decoder sys test timers tty url util zlib'));
+const PURE = new Set(wordsIn('assert async_hooks buffer console constants crypto diagnostics_channel domain events trace_events sea module path perf_hooks punycode querystring readline stream string_decoder sys test timers tty url util zlib'));
 
 function childProcess(name: string, args: readonly KnownValue[]): readonly CallEffect[] {
   if (!PROGRAM_STARTS.has(name)) return [];
   const [program, list] = args;
   const texts = Array.isArray(list) ? list.map((each: KnownValue) => (typeof each === 'string' ? each : undefined)) : [];
   if (typeof program !== 'string') return [undecided('process-spawn', `child_process.${name}`)];
-  return /^exec(?:Sync)?$/.test(name) ? programEffects('sh', ['-c', program]) : programEffects(name === 'fork' ? 'node' : program, name === 'fork' ? [program, ...texts] : texts);
+  if (/^exec(?:Sync)?$/.test(name) || (args.some((arg) => (fieldOf(arg, 'shell') ?? false) !== false) && texts.length === 0)) return programEffects('sh', ['-c', program]);
+  return programEffects(name === 'fork' ? 'node' : program, name === 'fork' ? [program, ...texts] : texts);
 }
 
 function processEffects(path: readonly string[], args: readonly KnownValue[]): readonly CallEffect[] {
@@ -55,6 +56,8 @@ function processEffects(path: readonly string[], args: readonly KnownValue[]): r
   if (name === 'env') return [reads('env-read', `process.env.${path[1] ?? '*'}`)];
   if (name === 'kill') return [args[1] === 0 ? reads('process-spawn', call) : writes('process-spawn', call, true, true)];
   if (name === 'chdir' || name === 'umask') return args.length === 0 ? [] : [writes('memory-state', call, false, true)];
+  if (name === 'report' && path[1] === 'writeReport') return [writes('fs-write', 'process.report.writeReport', false, false)];
+  if (name === 'loadEnvFile') return [reads('fs-read', call)];
   return /^(?:set(?:uid|gid|euid|egid|groups)|initgroups|dlopen)$/.test(name) ? [writes('process-spawn', call, true, true)] : [];
 }
 
@@ -74,8 +77,10 @@ export function builtinEffects(module: string, path: readonly string[], args: re
     case 'global':
     case 'globalThis':
       if (path[0] === 'process') return processEffects(path.slice(1), args);
-      if (path[0] === 'fetch') return httpEffects(textOr(fieldOf(args[1], 'method'), args), typeof args[0] === 'string' ? args[0] : undefined, fieldOf(args[1], 'body'));
-      return path[0] === 'WebSocket' || path[0] === 'EventSource' ? [undecided('net-read', path[0])] : [];
+      if (path[0] === 'fetch') return httpEffects(textOr(fieldOf(args[1], 'method') ?? fieldOf(args[0], 'method'), args), typeof args[0] === 'string' ? args[0] : undefined, fieldOf(args[1], 'body'));
+      if (path[0] === 'EventSource') return [reads('net-read', path[0])];
+      if (/Storage$/.test(path[0] ?? '')) return [/^(?:set|remove|clear)/.test(name) ? writes('memory-state', call, true, true) : reads('fs-read', call)];
+      return /^(?:WebSocket|XMLHttpRequest|eval|sendBeacon)$/.test(path[0] === 'navigator' ? name : (path[0] ?? '')) ? [undecided('net-write', path.join('.'))] : [];
     case 'http':
     case 'https':
       if (name === 'get') return [reads('net-read', call)];
@@ -87,7 +92,7 @@ export function builtinEffects(module: string, path: readonly string[], args: re
     case 'tls':
     case 'http2':
     case 'dgram':
-      return /^(?:connect|createConnection|createSocket|listen|send|bind|Socket)$/.test(name) ? [undecided('net-write', call)] : [];
+      return /^(?:connect|createConnection|createSocket|listen|send|bind|Socket)$/.test(name) || (root === 'http2' && name === 'request') ? [undecided('net-write', call)] : [];
     case 'worker_threads':
     case 'cluster':
       return name === 'Worker' || name === 'fork' ? [undecided('process-spawn', call)] : [];
@@ -108,4 +113,8 @@ export function builtinEffects(module: string, path: readonly string[], args: re
 }
 
 /** Without a method in the options a request is a GET; where the options are not known, neither is the method. */
-const textOr = (method: KnownValue, args: readonly KnownValue[]): string | undefined => (typeof method === 'string' ? method : args.some((arg) => typeof arg === 'object') || typeof args[0] === 'string' ? 'GET' : undefined);
+function textOr(method: KnownValue, args: readonly KnownValue[]): string | undefined {
+  if (typeof method === 'string') return method;
+  const isOpen = args.some((arg, at) => (arg === undefined ? at === 1 : typeof arg === 'object' && arg !== null && Object.hasOwn(arg, 'method')));
+  return !isOpen && args.some((arg) => typeof arg === 'object' || typeof arg === 'string') ? 'GET' : undefined;
+}

@@ -1,14 +1,14 @@
 import type { CallEffect } from '../effect.js';
-import { reads, undecided, writes, type KnownValue } from './known-value.js';
+import { fieldOf, reads, undecided, writes, type KnownValue } from './known-value.js';
 
 /** [destructive, idempotent] of the methods that write. @see RFC 9110, section 9.2 */
 const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = { PUT: [true, true], DELETE: [true, true], PATCH: [true, null], POST: [null, false] };
-const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH)$/;
+const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 
 /** Words of an address at which a POST asks a question. */
-const ASKS = /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|messages|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
+const ASKS = /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
-const GRAPHQL_WRITE = /(?:^|\n)\s*mutation\b/;
+const GRAPHQL_WRITE = /(?:^|[\n}])\s*mutation\b/;
 
 /** Returns the text of a body in which a GraphQL document may be. */
 function documentIn(body: KnownValue): string | undefined {
@@ -16,7 +16,7 @@ function documentIn(body: KnownValue): string | undefined {
     const query = /"query"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1];
     return query ?? body;
   }
-  const query = typeof body === 'object' && body !== null && 'query' in body ? (body as { readonly query: KnownValue }).query : undefined;
+  const query = fieldOf(body, 'query');
   return typeof query === 'string' ? query : undefined;
 }
 
@@ -29,13 +29,14 @@ function documentIn(body: KnownValue): string | undefined {
 export function httpEffects(method: string | undefined, url: string | undefined, body?: KnownValue): readonly CallEffect[] {
   const verb = method?.toUpperCase();
   const call = `${verb ?? 'HTTP'} ${url ?? ''}`.trim().slice(0, 120);
-  if (verb === undefined) return [undecided('net-write', call)];
+  if (verb === undefined || verb === '') return [undecided('net-write', call)];
   if (SAFE.test(verb)) return [reads('net-read', call)];
   if (verb === 'POST') {
     const document = documentIn(body);
     if (document !== undefined && GRAPHQL_WRITE.test(document)) return [writes('net-write', call)];
     if (document !== undefined && GRAPHQL_READ.test(document) && /graphql|gql/i.test(url ?? 'graphql')) return [reads('net-read', call)];
-    if (url !== undefined && ASKS.test(url)) return [undecided('net-write', call)];
+    // A remote procedure is named in the body; an address asks by its path, not by its host.
+    if (typeof fieldOf(body, 'jsonrpc') === 'string' || (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))) return [undecided('net-write', call)];
   }
   return [writes('net-write', call, ...(METHODS[verb] ?? [null, null]))];
 }

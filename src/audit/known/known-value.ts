@@ -27,3 +27,10 @@ export function wordsOfName(name: string): readonly string[] {
 export function fieldOf(value: KnownValue, key: string): KnownValue {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, key) ? (value as Readonly<Record<string, KnownValue>>)[key] : undefined;
 }
+
+/** Returns a test of package names against a list of names, `name*` for all that begin so. A path inside a package belongs to it. */
+export function packagesIn(list: string): (name: string) => boolean {
+  const exact = new Set(wordsIn(list));
+  const starts = [...exact].filter((each) => each.endsWith('*')).map((each) => each.slice(0, -1));
+  return (name) => exact.has(name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')) || starts.some((start) => name.startsWith(start));
+}

@@ -4,8 +4,9 @@ export interface ShellCommand {
   readonly writesTo: readonly (string | undefined)[];
 }
 
-const SEPARATORS = new Set([';', '|', '&', '\n', '(', ')', '{', '}']);
-const KEYWORDS = new Set(['if', 'then', 'else', 'elif', 'fi', 'for', 'while', 'until', 'do', 'done', 'case', 'esac', 'in', '!', 'time', 'command', 'builtin']);
+const SEPARATORS = new Set([';', '|', '&', '\n', '(', ')']);
+const KEYWORDS = new Set(['if', 'then', 'else', 'elif', 'fi', 'while', 'until', 'do', 'done', 'esac', 'in', '!', 'time', 'builtin']);
+const HEADS = new Set(['for', 'case', 'select', 'function']);
 const HARMLESS_TARGET = /^(?:\/dev\/(?:null|stdout|stderr|tty)|&?[0-9-])$/;
 /** Substitutions in substitutions that are read. */
 const DEEPEST = 5;
@@ -18,16 +19,21 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
   let word: string | undefined;
   let isOpen = false;
   let isTarget = false;
+  let isHead = false;
   const endWord = () => {
     if (word === undefined) return;
     const value = isOpen ? undefined : word;
     if (isTarget) {
       if (value === undefined || !HARMLESS_TARGET.test(value)) writesTo.push(value);
-    } else if (words.length > 0 || value === undefined || !(KEYWORDS.has(value) || /^[A-Za-z_]\w*=/.test(value))) words.push(value);
+    } else if (words.length === 0 && value !== undefined && HEADS.has(value)) isHead = true;
+    else if (words.length > 0 || value === undefined || !(KEYWORDS.has(value) || /^[A-Za-z_]\w*=/.test(value))) words.push(value);
     [word, isOpen, isTarget] = [undefined, false, false];
   };
   const endCommand = () => {
     endWord();
+    // The head of a loop or of a choice names words, not a program.
+    if (isHead) words = [];
+    isHead = false;
     if (words.length > 0 || writesTo.length > 0) commands.push({ words, writesTo });
     [words, writesTo] = [[], []];
   };
@@ -48,6 +54,7 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
       word ??= '';
       if (sign === '`') at = inner(at + 1, '`');
       else if (sign === '$' && text[at + 1] === '(') at = inner(at + 2, ')');
+      else if (sign === '$' && text[at + 1] === '{') at = Math.max(at, text.indexOf('}', at));
       if (sign !== '"') isOpen = true;
       else {
         let end = at + 1;
@@ -55,7 +62,7 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
           if (text[end] === '$' && text[end + 1] === '(') end = inner(end + 2, ')');
           if (text[end] === '$') isOpen = true;
         }
-        word += text.slice(at + 1, end);
+        word += text.slice(at + 1, end).replace(/\\(["\\$`])/g, '$1');
         at = end;
       }
     } else if (sign === '\\') word = (word ?? '') + (text[(at += 1)] ?? '');
@@ -71,7 +78,7 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
     } else if (sign === '#' && word === undefined) {
       const end = text.indexOf('\n', at);
       at = end === -1 ? text.length : end - 1;
-    } else if (SEPARATORS.has(sign)) endCommand();
+    } else if (SEPARATORS.has(sign) || (word === undefined && (sign === '{' ? /\s/.test(text[at + 1] ?? ' ') : sign === '}'))) endCommand();
     else if (/\s/.test(sign)) endWord();
     else if (sign === '<') endWord();
     else word = (word ?? '') + sign;

@@ -62,6 +62,66 @@ describe('a program', () => {
     ['find . -exec rm {} +', 'write'],
     ['sudo rm -rf x', 'write'],
     ['xargs rm', 'write'],
+    ['git diff --output x.txt', 'write'],
+    ['git remote -v', 'read'],
+    ['git remote prune origin', 'write'],
+    ['git clean -nd', 'read'],
+    ['git clean -fd', 'write'],
+    ['git add --dry-run .', 'read'],
+    ['git branch --unset-upstream', 'write'],
+    ['git config --remove-section x', 'write'],
+    ['git symbolic-ref -d HEAD', 'write'],
+    ['git commit -m --help', 'write'],
+    ['kubectl apply -f x --dry-run=client', 'read'],
+    ['kubectl apply -f x --dry-run=none', 'write'],
+    ['kubectl exec pod -- cat x', 'unknown'],
+    ['docker compose -f x.yml ps', 'read'],
+    ['docker container stop x', 'write'],
+    ['podman run list', 'write'],
+    ['npm audit fix', 'write'],
+    ['npm version', 'read'],
+    ['npm version patch', 'write'],
+    ['npm run build', 'unknown'],
+    ['yarn', 'write'],
+    ['gh api repos/x', 'read'],
+    ['gh api -X DELETE repos/x', 'write'],
+    ['gh api repos/x -f a=b', 'write'],
+    ['aws iam create-user --user-name list', 'write'],
+    ['gcloud container clusters get-credentials x', 'write'],
+    ['gcloud run services list', 'read'],
+    ['terraform plan -out=x', 'write'],
+    ['psql -tAc "delete from x"', 'write'],
+    ['mysql --execute="delete from x"', 'write'],
+    ['redis-cli GET x', 'read'],
+    ['redis-cli config set a b', 'write'],
+    ['curl -sX DELETE https://x.example', 'write'],
+    ['curl -sSLo f https://x.example', 'write'],
+    ['curl -G -d q=1 https://x.example', 'read'],
+    ['curl -o /dev/null https://x.example', 'read'],
+    ['wget -q -O - https://x.example', 'read'],
+    ['find . -type f -exec grep x {} \\;', 'read'],
+    ['awk "{print > \\"out\\"}" f', 'unknown'],
+    ['env -u FOO rm x', 'write'],
+    ['timeout -s KILL 5 rm x', 'write'],
+    ['sudo -u root rm x', 'write'],
+    ['command -v git', 'read'],
+    ['ssh host rm x', 'write'],
+    ['ssh host', 'unknown'],
+    ['systemctl status x', 'read'],
+    ['systemctl frobnicate x', 'unknown'],
+    ['service x status', 'read'],
+    ['crontab -r', 'write'],
+    ['hostname', 'read'],
+    ['hostname new-name', 'write'],
+    ['xcrun simctl ui booted appearance', 'read'],
+    ['xcrun simctl ui booted appearance dark', 'write'],
+    ['xcrun simctl io booted screenshot x.png', 'write'],
+    ['xcrun simctl frobnicate', 'unknown'],
+    ['adb shell wm size', 'read'],
+    ['adb shell wm size 100x100', 'write'],
+    ['adb shell dumpsys battery set level 5', 'write'],
+    ['adb shell', 'unknown'],
+    ['idb --udid x describe', 'read'],
     ['some-program --flag', 'unknown'],
     ['some-program --version', 'read'],
   ])('%s: %s', (line, access) => expect(shell(line)).toBe(access));
@@ -69,7 +129,18 @@ describe('a program', () => {
   it('is undecided where the words that decide are not known', () => {
     expect(accessOf(programEffects('git', [undefined]))).toBe('unknown');
     expect(accessOf(programEffects('kubectl', ['config', undefined]))).not.toBe('read');
+    expect(accessOf(programEffects('git', ['config', undefined]))).toBe('unknown');
+    expect(accessOf(programEffects('git', ['log', undefined]))).toBe('read');
+    expect(accessOf(programEffects('git', ['-C', undefined, 'status']))).toBe('read');
+    expect(accessOf(programEffects('hostname', [undefined]))).toBe('unknown');
     expect(accessOf(programEffects('sh', [undefined]))).toBe('unknown');
+  });
+
+  it('takes any words', () => {
+    const words = fc.array(fc.option(fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom('-X', '--', '-c', '-exec', ';', 'shell', 'run', '__proto__', 'constructor')), { nil: undefined }), { maxLength: 6 });
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.constantFrom('git', 'curl', 'find', 'adb', 'xcrun', 'ssh', 'docker', 'gh', 'aws', 'sh', 'env', 'timeout', 'trap', 'wget', 'psql', '__proto__')), words, (program, args) => {
+      expect(programEffects(program, args).every(({ access }) => ['read', 'write', 'unknown'].includes(access))).toBe(true);
+    }));
   });
 
   it('is what the operator says of it', () => {
@@ -78,7 +149,7 @@ describe('a program', () => {
   });
 
   it('never reads by a subcommand that its table does not have', () => {
-    fc.assert(fc.property(fc.constantFrom('git', 'kubectl', 'docker', 'helm', 'gh', 'npm', 'terraform', 'aws'), fc.stringMatching(/^zz[a-z]{1,8}$/), (program, word) => {
+    fc.assert(fc.property(fc.constantFrom('git', 'kubectl', 'docker', 'helm', 'gh', 'npm', 'pip', 'terraform', 'aws', 'gcloud', 'az', 'systemctl', 'simctl', 'adb', 'idb', 'redis-cli', 'brew', 'cargo'), fc.stringMatching(/^zz[a-z]{1,8}$/), (program, word) => {
       expect(accessOf(programEffects(program, [word]))).not.toBe('read');
     }));
   });
@@ -98,6 +169,15 @@ describe('a shell\'s text', () => {
     ['NODE_ENV=test rm x', 'write'],
     ['cd /tmp && git push', 'write'],
     ['$EDITOR file', 'unknown'],
+    ['for f in *; do cat $f; done', 'read'],
+    ['for f in *; do rm $f; done', 'write'],
+    ['case x in a) rm x;; esac', 'write'],
+    ['[[ -f x ]] && cat x', 'read'],
+    ['echo ${x} y', 'read'],
+    ['{ rm x; }', 'write'],
+    ['diff <(ls) <(rm x)', 'write'],
+    ['. ./x.sh', 'unknown'],
+    ['eval "rm x"', 'write'],
     ['# rm x', 'none'],
   ])('%s: %s', (text, access) => expect(shell(text)).toBe(access));
 
@@ -121,6 +201,17 @@ describe('a statement in SQL', () => {
     ['PRAGMA journal_mode = WAL', 'write'],
     ['SELECT 1; DROP TABLE t', 'write'],
     ['BEGIN', 'none'],
+    ['(SELECT 1) UNION (SELECT 2)', 'read'],
+    ['SELECT * INTO "My T" FROM t', 'write'],
+    ["SELECT setval('s', 1)", 'write'],
+    ['select "a" from `delete from t`', 'read'],
+    ['EXPLAIN (BUFFERS, ANALYZE) DELETE FROM t', 'write'],
+    ['EXPLAIN ANALYZE SELECT 1', 'read'],
+    ['PRAGMA wal_checkpoint(TRUNCATE)', 'write'],
+    ['SET GLOBAL x = 1', 'write'],
+    ['COPY t TO STDOUT', 'read'],
+    ['CALL p()', 'unknown'],
+    ['# note\nDELETE FROM t', 'write'],
     ['FROB t', 'unknown'],
   ])('%s: %s', (text, access) => expect(accessOf(sqlEffects(text))).toBe(access));
 });
@@ -134,6 +225,10 @@ describe('a request', () => {
     ['POST', 'https://x.example/graphql', { query: 'query { a }' }, 'read'],
     ['POST', 'https://x.example/graphql', { query: 'mutation { a }' }, 'write'],
     ['POST', 'https://x.example/graphql', undefined, 'unknown'],
+    ['POST', 'https://list.example.com/items', undefined, 'write'],
+    ['POST', 'https://x.example/channels/1/messages', undefined, 'write'],
+    ['POST', 'https://x.example/graphql', { query: 'fragment F on T { a } mutation A { a }' }, 'write'],
+    ['POST', 'https://x.example', { jsonrpc: '2.0', method: 'eth_getBalance' }, 'unknown'],
     [undefined, 'https://x.example/a', undefined, 'unknown'],
   ])('%s %s with %o: %s', (method, url, body, access) => expect(accessOf(httpEffects(method, url, body))).toBe(access));
 });
@@ -154,6 +249,10 @@ describe('a built-in module', () => {
     ['global', ['process', 'kill'], [1, 'SIGTERM'], 'write'],
     ['global', ['process', 'kill'], [1, 0], 'read'],
     ['global', ['fetch'], ['https://x.example', { method: 'POST' }], 'write'],
+    ['global', ['fetch'], ['https://x.example', { method: undefined }], 'unknown'],
+    ['http', ['request'], ['https://x.example', undefined], 'unknown'],
+    ['fs', ['readFile'], ['a', { flag: 'a+' }], 'write'],
+    ['child_process', ['spawn'], ['rm -rf x', { shell: true }], 'write'],
     ['path', ['join'], ['a'], 'none'],
     ['not-there', ['a'], [], '?'],
   ] as const)('%s %j %j: %s', (module, path, args, access) => expect(accessOf(builtinEffects(module, path, args))).toBe(access));
@@ -183,6 +282,32 @@ describe('a client of a package', () => {
     ['puppeteer', ['page', 'content'], 'read'],
     ['ioredis', ['Redis', '()', 'hset'], 'write'],
     ['ioredis', ['Redis', '()', 'hget'], 'read'],
+    ['mongodb', ['MongoClient', '()', 'db', '()', 'collection', '()', 'findOneAndUpdate'], 'write'],
+    ['@aws-sdk/client-dynamodb', ['TransactWriteItemsCommand'], 'write'],
+    ['@aws-sdk/client-s3', ['S3', '()', 'deleteObject'], 'write'],
+    ['@aws-sdk/client-lambda', ['InvokeCommand'], 'unknown'],
+    ['dockerode', ['default', '()', 'pruneContainers'], 'write'],
+    ['googleapis', ['google', 'auth', 'OAuth2', '()', 'setCredentials'], 'none'],
+    ['googleapis', ['google', 'calendar', '()', 'events', 'insert'], 'write'],
+    ['@slack/web-api', ['WebClient', '()', 'conversations', 'history'], 'read'],
+    ['@elastic/elasticsearch', ['Client', '()', 'index'], 'write'],
+    ['@pinecone-database/pinecone', ['Pinecone', '()', 'index'], '?'],
+    ['simple-git', ['simpleGit', '()', 'getRemotes'], 'read'],
+    ['simple-git', ['simpleGit', '()', 'deleteLocalBranch'], 'write'],
+    ['openai', ['OpenAI', '()', 'files', 'create'], 'write'],
+    ['redis', ['createClient', '()', 'configGet'], 'read'],
+    ['redis', ['createClient', '()', 'flushAll'], 'write'],
+    ['selenium-webdriver', ['WebDriver', '()', 'getTitle'], 'read'],
+    ['selenium-webdriver', ['WebDriver', '()', 'quit'], 'write'],
+    ['webdriverio', ['remote', '()', 'url'], 'write'],
+    ['playwright', ['page', 'url'], 'read'],
+    ['xlsx', ['readFile'], 'read'],
+    ['xlsx', ['writeFile'], 'write'],
+    ['sharp', ['default', '()', 'toFile'], 'write'],
+    ['ms-teams', ['Client', '()', 'sendMessage'], 'write'],
+    ['ms', ['default'], 'none'],
+    [undefined, ['findOneAndDelete'], 'write'],
+    [undefined, ['registerTool'], '?'],
     ['axios', ['post'], 'write'],
     ['posthog-node', ['PostHog', '()', 'capture'], 'none'],
     ['openai', ['OpenAI', '()', 'chat', 'completions', 'create'], 'read'],
@@ -196,7 +321,22 @@ describe('a client of a package', () => {
   it('reads or writes by its statement, where it takes one', () => {
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['SELECT 1']))).toBe('read');
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['DELETE FROM t']))).toBe('write');
+    expect(accessOf(clientEffects('mssql', ['ConnectionPool', '()', 'request', '()', 'query'], ['DROP TABLE t']))).toBe('write');
+    expect(accessOf(clientEffects('oracledb', ['getConnection', '()', 'execute'], ['SELECT 1']))).toBe('read');
+    expect(accessOf(clientEffects('better-sqlite3', ['default', '()', 'prepare', '()', 'run'], ['x']))).toBe('none');
+    expect(accessOf(clientEffects('neo4j-driver', ['driver', '()', 'session', '()', 'run'], ['MATCH (n) DETACH DELETE n']))).toBe('write');
+    expect(accessOf(clientEffects('mongodb', ['Db', '()', 'collection', '()', 'aggregate'], [[{ $match: {} }, { $out: 'x' }]]))).toBe('write');
+    expect(accessOf(clientEffects('graphql-request', ['GraphQLClient', '()', 'request'], ['mutation { a }']))).toBe('write');
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], [undefined]))).toBe('unknown');
+  });
+
+  it('takes any names', () => {
+    fc.assert(fc.property(fc.option(fc.oneof(fc.string(), fc.constantFrom('pg', 'redis', 'axios', 'playwright', 'simple-git', 'openai', 'tar', '__proto__')), { nil: undefined }), fc.array(fc.oneof(fc.string(), fc.constantFrom('()', 'default', '__proto__', 'query', 'create'))), fc.array(fc.option(fc.jsonValue(), { nil: undefined })), (pkg, path, args) => {
+      expect(() => clientEffects(pkg, path, args as never)).not.toThrow();
+      expect(() => builtinEffects(pkg ?? 'fs', path, args as never)).not.toThrow();
+      expect(() => httpEffects(path[0], path[1], args[0] as never)).not.toThrow();
+      expect(() => sqlEffects(path[0])).not.toThrow();
+    }));
   });
 
   it('is what the operator says of it', () => {
