@@ -244,7 +244,7 @@ export class Interpreter {
       if (decorators.length === 0) continue;
       const key = this.expressions.key(member, s);
       const method = key === undefined ? undefined : (cls.methods.get(key) ?? cls.props.get(key));
-      if (method?.t === 'fn') for (const decorator of decorators) run(decorator, { ...method, bound: { self: this.calls.instanceOf(cls), args: [] } });
+      if (method?.t === 'fn') for (const decorator of decorators) run(decorator, { ...method, bound: { self: this.calls.handlerOf(cls), args: [] } });
     }
   }
 
