@@ -1,0 +1,190 @@
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from '../../../src/cli/run-cli.js';
+import { program } from '../../programs.js';
+import { FakeTerminal, type FakeTerminalOptions } from '../fake-terminal.js';
+
+const TOOLS = `import { readFile } from 'node:fs/promises';
+import { defineTool } from '${program('src/index.ts')}';
+import { keep } from './store.ts';
+
+const inputSchema = { type: 'object', properties: { name: { type: 'string' }, save: { type: 'boolean' } } };
+export const look = defineTool({ name: 'look', description: 'Looks', inputSchema, accessMode: 'readonly', sideEffects: 'none', execute: ({ name }) => readFile(name, 'utf8') });
+export const peek = defineTool({
+  name: 'peek', description: 'Peeks', inputSchema, accessMode: 'readonly',
+  execute: ({ name, save }) => {
+    if (save) keep(name);
+    return name;
+  },
+});
+export const note = defineTool({ name: 'note', description: 'Notes', inputSchema, accessMode: 'readonly', execute: ({ name }) => keep(name) });
+export const add = defineTool({ name: 'add', description: 'Adds', inputSchema, accessMode: 'write', dangerLevel: 'medium', execute: ({ name }) => keep(name) });
+export const shy = defineTool({ name: 'shy', description: 'Is shy', inputSchema, accessMode: 'write', execute: ({ name }) => name.length });
+export const mute = defineTool({ name: 'mute', description: 'Says nothing', inputSchema, execute: ({ name }) => keep(name) });
+export const hand = defineTool({ name: 'hand', description: 'Is done by hand', inputSchema, accessMode: 'write', manual: true });
+`;
+const STORE = `import { writeFileSync } from 'node:fs';
+
+export function keep(text: string) {
+  writeFileSync('notes.txt', text);
+  return text;
+}
+`;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'audit-cli-'));
+  for (const [file, text] of Object.entries({ 'package.json': '{ "name": "notes", "type": "module" }', 'src/tools.ts': TOOLS, 'src/store.ts': STORE })) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+});
+
+async function audit(args: readonly string[], options: FakeTerminalOptions = {}) {
+  const terminal = new FakeTerminal({ columns: 80, ...options });
+  const code = await runCli(['audit', ...args], terminal, folder);
+  return { code, out: terminal.printed, err: terminal.told };
+}
+const OWN = ['--tools', 'src/tools.ts'];
+
+describe('tooldex audit of own tools', () => {
+  it('shows each tool that does not do what it says, and the way to the call that shows it', async () => {
+    expect(await audit(OWN)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "err": "",
+        "out": "VERDICT        TOOL  SAYS     DOES
+      lies           note  reads    changes files (fs.writeFileSync)
+      lies           peek  reads    changes files (fs.writeFileSync) where "save" says
+                                    so
+      undeclared     mute  nothing  changes files (fs.writeFileSync)
+      over-cautious  shy   write    computes
+
+      note
+        declares accessMode: 'readonly', and changes files (fs.writeFileSync)
+          src/tools.ts:14 → src/store.ts:4
+      peek
+        declares accessMode: 'readonly', and changes files (fs.writeFileSync) where
+        "save" says so
+          src/tools.ts:10 → src/store.ts:4
+
+      skipped hand: a user or another program does its work
+      ✗ notes: 6 tools, 2 lie, 1 undeclared, 1 over-cautious, 2 agree
+      ",
+      }
+    `);
+  });
+
+  it('proposes the metadata that would be true', async () => {
+    expect((await audit([...OWN, '--fix'])).out.split('\n').filter((line) => /^(?:@@|[-+] )/.test(line))).toMatchInlineSnapshot(`
+      [
+        "@@ mute src/tools.ts:17",
+        "+   accessMode: 'write',",
+        "+   dangerLevel: 'medium',",
+        "+   sideEffects: ['write', 'filesystem'],",
+        "@@ note src/tools.ts:14",
+        "-   accessMode: 'readonly',",
+        "+   accessMode: 'write',",
+        "+   dangerLevel: 'medium',",
+        "+   sideEffects: ['write', 'filesystem'],",
+        "@@ peek src/tools.ts:9",
+        "-   accessMode: 'readonly',",
+        "+   accessMode: 'write',",
+        "+   dangerLevel: 'medium',",
+        "+   sideEffects: ['write', 'filesystem'],",
+        "@@ shy src/tools.ts:16",
+        "-   accessMode: 'write',",
+        "+   accessMode: 'readonly',",
+        "+   dangerLevel: 'low',",
+        "+   sideEffects: ['none'],",
+      ]
+    `);
+  });
+
+  it('prints the report as JSON', async () => {
+    const { code, out } = await audit([...OWN, '--json']);
+    const { subject, tools, skipped } = JSON.parse(out) as { subject: unknown; tools: { name: string; verdict: string; declared: object; found: { effects: object[] } }[]; skipped: unknown };
+    expect([code, subject, skipped]).toEqual([1, { kind: 'tools', name: 'notes', folder: expect.any(String) as string }, [{ name: 'hand', reason: 'a user or another program does its work' }]]);
+    expect(Object.fromEntries(tools.map(({ name, verdict }) => [name, verdict]))).toEqual({ look: 'agrees', peek: 'lies', note: 'lies', add: 'agrees', shy: 'over-cautious', mute: 'undeclared' });
+    expect(tools.find(({ name }) => name === 'peek')).toMatchObject({
+      declared: { readOnly: true, axes: { accessMode: 'readonly' } },
+      found: { readOnly: false, destructive: true, idempotent: true, openWorld: false, effects: [{ kind: 'fs-write', certainty: 'may', argument: 'save', call: expect.stringContaining('writeFileSync') as string, at: 'src/store.ts:4' }] },
+    });
+  });
+
+  it('annotates the lines that decide for GitHub', async () => {
+    expect((await audit([...OWN, '--format', 'github', '--tool', 'note', '--tool', 'shy'])).out).toMatchInlineSnapshot(`
+      "::error file=src/store.ts,line=4,title=audit::note declares accessMode: 'readonly', and changes files (fs.writeFileSync)%0Asrc/tools.ts:14 → src/store.ts:4
+      ::warning file=src/tools.ts,line=16,title=audit::shy declares accessMode: 'write', and only reads
+      "
+    `);
+  });
+
+  it('exits with 1 for one that lies, and with 0 for one that does not', async () => {
+    expect((await audit([...OWN, '--tool', 'note'])).code).toBe(1);
+    expect((await audit([...OWN, '--tool', 'look', '--tool', 'shy'])).code).toBe(0);
+  });
+
+  it('colours verdicts and what is wrong', async () => {
+    const { out } = await audit([...OWN, '--tool', 'note'], { color: true });
+    expect(out).toMatch(/\u001b\[31mlies *\u001b\[0m/);
+    expect((await audit([...OWN, '--tool', 'look'], { color: true })).out).toContain('\u001b[32m✓\u001b[0m');
+  });
+});
+
+describe('a baseline of tooldex audit', () => {
+  const BASELINE = [...OWN, '--baseline', 'known.json'];
+
+  it('lets what was known pass, and only that', async () => {
+    expect(await audit([...BASELINE, '--update-baseline'])).toMatchObject({ code: 0, err: 'written known.json\n' });
+    expect((await audit(BASELINE)).code).toBe(0);
+    writeFileSync(join(folder, 'src/tools.ts'), TOOLS.replace('readFile(name,', 'keep(name,'));
+    const { code, out } = await audit(BASELINE);
+    expect([code, out]).toEqual([1, expect.stringContaining('look\n') as string]);
+  });
+
+  it('tells what is no longer found', async () => {
+    await audit([...BASELINE, '--update-baseline']);
+    writeFileSync(join(folder, 'src/tools.ts'), TOOLS.replace("=> keep(name) });\nexport const add", "=> name });\nexport const add"));
+    const { code, err } = await audit(BASELINE);
+    expect([code, err]).toEqual([0, expect.stringMatching(/^no longer found note accessMode \S+: take it out of the baseline with --update-baseline\n$/) as string]);
+    await audit([...BASELINE, '--update-baseline']);
+    expect(readFileSync(join(folder, 'known.json'), 'utf8')).not.toContain('"note"');
+  });
+});
+
+describe('tooldex audit of an MCP server', () => {
+  const SERVER = `import { appendFileSync } from 'node:fs';
+const server = { registerTool() {} };
+server.registerTool('log', { description: 'Logs', annotations: { readOnlyHint: true } }, async ({ text }) => appendFileSync('log.txt', text));
+server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint: true } }, async ({ text }) => ({ content: [{ type: 'text', text }] }));
+`;
+  const LISTING = { tools: [{ name: 'log', annotations: { readOnlyHint: true } }, { name: 'echo', annotations: { readOnlyHint: true } }] };
+
+  it('takes what is declared from a listing, and what is done from the code that a settings file names', async () => {
+    writeFileSync(join(folder, 'server.js'), SERVER);
+    writeFileSync(join(folder, 'listing.json'), JSON.stringify(LISTING));
+    writeFileSync(join(folder, '.mcp.json'), '{ "mcpServers": { /* mine */ "files": { "command": "node", "args": ["server.js"] }, "other": { "command": "x" } } }');
+    for (const server of ['.mcp.json:files', 'server.js', 'node server.js', '.']) {
+      if (server === '.') writeFileSync(join(folder, 'package.json'), '{ "name": "notes", "type": "module", "main": "server.js" }');
+      const { code, out } = await audit(['--mcp', server, '--listing', 'listing.json', '--format', 'github']);
+      expect([code, out.replace(/::.*::/, '')]).toEqual([1, expect.stringMatching(/^log declares readOnlyHint: true, and changes files \(.*appendFileSync\)%0A.*server\.js:3\n$/) as string]);
+    }
+  });
+});
+
+describe('tooldex audit refuses', () => {
+  it.each([
+    ['--update-baseline without a file', [...OWN, '--update-baseline'], /^error Expected --update-baseline together with --baseline <file>/],
+    ['--listing without --mcp', [...OWN, '--listing', 'x.json'], /^error Expected --listing together with --mcp/],
+    ['--mcp together with --tools', ['--mcp', 'x', ...OWN], /^error Expected --mcp, or --tools or --manifests, got both/],
+    ['a tool that is not there', [...OWN, '--tool', 'nothing'], /error Expected --tool as the name of a tool that is audited, got "nothing"/],
+    ['a baseline that is none', [...OWN, '--baseline', 'package.json'], /^error Expected a baseline as tooldex audit --update-baseline writes it/],
+    ['a package that is not installed', ['--mcp', 'no-such-server-here'], /^error Expected the package no-such-server-here to be installed/],
+  ])('%s', async (_, args, message) => {
+    const { code, err } = await audit(args);
+    expect([code, err]).toEqual([2, expect.stringMatching(message) as string]);
+  });
+});
