@@ -25,7 +25,7 @@ describe('the audit of honest tools', () => {
     let seen = 0;
     for (const file of globSync('**/*.ts', { cwd: folder, ignore: ['**/node_modules/**', '**/*.test.ts'] })) {
       const registry = new ToolMetadataRegistry();
-      for (const options of optionsIn(readFileSync(join(folder, file), 'utf8'))) registry.register(defineTool({ ...options, execute: () => null } as never));
+      for (const options of optionsIn(readFileSync(join(folder, file), 'utf8'))) registry.register(defineTool({ ...options, execute: () => null }));
       if (registry.size === 0) continue;
       const { tools } = await auditTools(registry, { root: folder, entries: [file] });
       seen += tools.filter(({ handler }) => handler !== undefined).length;

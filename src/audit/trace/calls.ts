@@ -338,8 +338,9 @@ export class Calls {
     const made = this.instances.get(cls.node);
     if (made !== undefined) return made;
     const { m } = this;
-    const params = ((cls.node['body'].body as Node[]).find((member) => member['kind'] === 'constructor')?.['value'].params ?? []) as Node[];
-    const args = params.map((param) => ((param['parameter'] ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN));
+    const { body } = cls.node['body'] as { readonly body: readonly Node[] };
+    const { params } = (body.find((member) => member['kind'] === 'constructor')?.['value'] ?? { params: [] }) as { readonly params: readonly Node[] };
+    const args = params.map((param) => (((param['parameter'] ?? param) as Node).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN));
     const met = m.entries;
     m.entries = [];
     const object = this.construct(cls, args, { module: cls.module, node: cls.node }) as Obj;
