@@ -8,7 +8,6 @@ import { sqlEffects } from '../known/sql.js';
 import { BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, TELEMETRY, VALIDATORS, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
-import type { Node } from './program.js';
 import { ELSEWHERE, HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, withTags, type ClassValue, type External, type Native, type Obj, type Plain, type Value } from './values.js';
 
 const LATER = { tags: [], special: false, kind: 'later' } as const;
@@ -329,23 +328,6 @@ export class Calls {
     const object = m.object();
     object.cls = cls;
     object.rest = UNKNOWN;
-    this.instances.set(cls.node, object);
-    return object;
-  }
-
-  /** Returns the instance of a class that handles calls, as its constructor makes it with the defaults that it has. What that does is not the call's. */
-  handlerOf(cls: ClassValue): Obj {
-    const made = this.instances.get(cls.node);
-    if (made !== undefined) return made;
-    const { m } = this;
-    const { body } = cls.node['body'] as { readonly body: readonly Node[] };
-    const { params } = (body.find((member) => member['kind'] === 'constructor')?.['value'] ?? { params: [] }) as { readonly params: readonly Node[] };
-    const args = params.map((param) => (((param['parameter'] ?? param) as Node).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN));
-    const met = m.entries;
-    m.entries = [];
-    const object = this.construct(cls, args, { module: cls.module, node: cls.node }) as Obj;
-    m.entries = met;
-    object.rest ??= UNKNOWN;
     this.instances.set(cls.node, object);
     return object;
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isNode } from './declarations.js';
+import { instanceThatHandles, isNode } from './declarations.js';
 import { runsLater } from './intrinsics.js';
 import type { Interpreter } from './interpret.js';
 import { EXHAUSTED, type Machine, type Place } from './machine.js';
@@ -53,7 +53,7 @@ export class Handlers {
   /** Returns the function by which an object handles calls. */
   handlerIn(value: Value): { fn: Value; self: Value; usual?: boolean } | undefined {
     if (value.t === 'lazy') return this.handlerIn(value.read());
-    const object = value.t === 'class' ? this.interpreter.calls.handlerOf(value) : value;
+    const object = value.t === 'class' ? instanceThatHandles(this.m, this.interpreter.calls, value) : value;
     if (isCallable(value)) return { fn: value, self: UNKNOWN };
     if (object.t !== 'obj') return undefined;
     for (const key of HANDLERS) {
@@ -203,7 +203,7 @@ export class Handlers {
       if (/Function/u.test(node.type) && node['body']) {
         const text = module.text.slice(node.start, node.end);
         const here = [...names].filter((name) => text.includes(`'${name}'`) || text.includes(`"${name}"`) || text.includes(`\`${name}\``));
-        if (here.length > 0) all.push({ fn: this.interpreter.expressions.fn(node, inside?.scope ?? scope, '', inside), self: inside === undefined ? UNKNOWN : this.interpreter.calls.handlerOf(inside), names: here });
+        if (here.length > 0) all.push({ fn: this.interpreter.expressions.fn(node, inside?.scope ?? scope, '', inside), self: inside === undefined ? UNKNOWN : instanceThatHandles(this.m, this.interpreter.calls, inside), names: here });
         continue;
       }
       for (const key in node) if (key !== 'type' && typeof node[key] === 'object') stack.push({ node: node[key], cls: inside });

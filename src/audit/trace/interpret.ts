@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-member-access -- the syntax tree is untyped */
 import type { AuditKnowledge } from '../known/known-value.js';
 import { Calls } from './calls.js';
-import { declaredNames, hoist } from './declarations.js';
+import { declaredNames, hoist, instanceThatHandles } from './declarations.js';
 import { Expressions } from './expressions.js';
 import { iterate } from './intrinsics.js';
 import { EXHAUSTED, type Condition, type Entry, type Machine, type Place } from './machine.js';
@@ -244,7 +244,7 @@ export class Interpreter {
       if (decorators.length === 0) continue;
       const key = this.expressions.key(member, s);
       const method = key === undefined ? undefined : (cls.methods.get(key) ?? cls.props.get(key));
-      if (method?.t === 'fn') for (const decorator of decorators) run(decorator, { ...method, bound: { self: this.calls.handlerOf(cls), args: [] } });
+      if (method?.t === 'fn') for (const decorator of decorators) run(decorator, { ...method, bound: { self: instanceThatHandles(this.m, this.calls, cls), args: [] } });
     }
   }
 
