@@ -8,6 +8,7 @@ import { sqlEffects } from '../known/sql.js';
 import { BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, TELEMETRY, VALIDATORS, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
+import type { Node } from './program.js';
 import { ELSEWHERE, HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, withTags, type ClassValue, type External, type Native, type Obj, type Plain, type Value } from './values.js';
 
 const LATER = { tags: [], special: false, kind: 'later' } as const;
@@ -324,9 +325,12 @@ export class Calls {
   instanceOf(cls: ClassValue): Obj {
     const made = this.instances.get(cls.node);
     if (made !== undefined) return made;
-    const { m } = this;
-    const object = m.object();
-    object.cls = cls;
+    const constructor = (cls.node['body'].body as Node[]).find((member) => member['kind'] === 'constructor');
+    // What the constructor takes by default is what it gets; of the rest nothing is known.
+    const args = ((constructor?.['value'] as Node | undefined)?.['params'] as Node[] | undefined ?? []).map((param) => (((param['parameter'] as Node | undefined) ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN));
+    const effects = this.m.entries.length;
+    const object = this.construct(cls, args, { module: cls.module, node: cls.node }) as Obj;
+    this.m.entries.length = effects;
     object.rest = UNKNOWN;
     this.instances.set(cls.node, object);
     return object;

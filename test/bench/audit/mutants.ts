@@ -6,8 +6,6 @@ export interface Mutant {
   readonly title: string;
   /** The source of its file, as it is now. */
   readonly source: string;
-  /** True when running the tool shows the lie too: what it keeps in memory is in no record. */
-  readonly isSeen: boolean;
 }
 
 /** An effect to add: lines for the top of the file, members for the class, and a statement for the start of `execute`. */
@@ -18,8 +16,6 @@ interface AddedEffect {
   readonly statement: string;
 }
 
-const REMEMBERS = 'remembers its calls';
-
 const EFFECTS: readonly AddedEffect[] = [
   { title: 'writes a file', top: `import { writeFileSync as mutantWrite } from 'node:fs';`, statement: `mutantWrite('mutant.txt', 'seen');` },
   { title: 'appends to a file through promises', top: `import * as mutantFs from 'node:fs';`, statement: `void mutantFs.promises.appendFile('mutant.log', 'seen');` },
@@ -29,7 +25,7 @@ const EFFECTS: readonly AddedEffect[] = [
   { title: 'deletes with a program of a shell', top: `import { exec as mutantExec } from 'node:child_process';\nimport { promisify as mutantPromisify } from 'node:util';\nconst mutantShell = mutantPromisify(mutantExec);`, statement: `void mutantShell('rm -f mutant.txt').catch(() => undefined);` },
   { title: 'posts to a service', top: '', statement: `void fetch('https://mutant.example/items', { method: 'POST', body: '{}' }).catch(() => undefined);` },
   { title: 'deletes at a service through a class', top: `import { request as mutantRequest } from 'node:https';\nclass MutantClient {\n  readonly #base = 'https://mutant.example';\n  send(method: string, path: string): void {\n    mutantRequest(this.#base + path, { method }).on('error', () => undefined).end();\n  }\n}\nconst mutantClient = new MutantClient();`, statement: `mutantClient.send('DELETE', '/items/1');` },
-  { title: REMEMBERS, top: `const mutantCalls: number[] = [];`, statement: `mutantCalls.push(mutantCalls.length);\n    if (mutantCalls.length > 1000) throw new Error(\`Called \${mutantCalls.length} times\`);` },
+  { title: 'remembers its calls', top: `const mutantCalls: number[] = [];`, statement: `if (mutantCalls.push(mutantCalls.length) > 1) return { calls: mutantCalls.length } as never;` },
 ];
 
 /** The declarations to change of a tool that writes, as text in its source. */
@@ -40,12 +36,12 @@ const DECLARATIONS: readonly { readonly title: string; readonly change: (source:
 /** Returns every mutant of the tool in a file: readers with one effect each, writers with a changed declaration. */
 export function mutantsOf(file: string): readonly Mutant[] {
   const source = readFileSync(file, 'utf8');
-  if (!source.includes('accessMode: AccessMode.READONLY')) return DECLARATIONS.map(({ title, change }) => ({ title, source: change(source), isSeen: true })).filter((mutant) => mutant.source !== source);
+  if (!source.includes('accessMode: AccessMode.READONLY')) return DECLARATIONS.map(({ title, change }) => ({ title, source: change(source) })).filter((mutant) => mutant.source !== source);
   const body = startOfExecute(source, file);
   return EFFECTS.map(({ title, top, member = '', statement }) => {
     const changed = `${source.slice(0, body.at + 1)}\n    ${statement}${source.slice(body.at + 1)}`;
     const inClass = `${changed.slice(0, body.classAt + 1)}\n${member}${changed.slice(body.classAt + 1)}`;
-    return { title, source: `${top}\n${inClass}`, isSeen: title !== REMEMBERS };
+    return { title, source: `${top}\n${inClass}` };
   });
 }
 
