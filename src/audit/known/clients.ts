@@ -83,6 +83,8 @@ const OF_CLIENT = /^set(?:Api|Access|Auth|Credentials|Token|Headers?$|Timeout|Ba
 /** Things that clients make in the program, whoever they belong to. */
 const MADE_HERE = new Set(wordsIn('client connection transport context instance reader writer buffer builder element interface socket logger parser url agent pool hash'));
 
+const DOES_AS_TOLD = new Set(wordsIn('run execute exec invoke call command perform dispatch'));
+
 /** Reads the access of a method off its name. `isOwn` is true for a receiver that is known to be a client of a package. */
 function byName(name: string, call: string, read: EffectKind, write: EffectKind, isOwn: boolean, isBare: boolean): readonly CallEffect[] | undefined {
   const words = wordsOfName(name);
@@ -91,6 +93,8 @@ function byName(name: string, call: string, read: EffectKind, write: EffectKind,
   if (AND_WRITES.test(name)) return isOwn || verb === 'find' ? [writes(write, call, /Create|Insert/.test(name) ? false : null, null)] : undefined;
   if (isOwn && (OF_CLIENT.test(name) || (verb === 'create' && words.at(-1) === 'stream'))) return /ReadStream$/.test(name) ? [reads(read, call)] : /WriteStream$/.test(name) ? [writes(write, call)] : [];
   if (READ_VERBS.has(verb) && !(isOwn && name === 'untrash')) return isOwn || !one ? [reads(read, call)] : undefined;
+  // What is run says its argument, as in runCommand({ dbStats: 1 }).
+  if (DOES_AS_TOLD.has(verb)) return isOwn || !one ? [undecided(write, call)] : undefined;
   const how = WRITE_VERBS.get(verb) ?? (!one && /^(?:batch|bulk|async|do|force|soft|hard|multi|unsafe|mass|try|transact)$/.test(verb) ? WRITE_VERBS.get(next!) : undefined);
   if (how === undefined) {
     if (!isOwn) return undefined;
