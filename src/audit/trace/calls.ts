@@ -325,7 +325,7 @@ export class Calls {
   instanceOf(cls: ClassValue): Obj {
     const made = this.instances.get(cls.node);
     if (made !== undefined) return made;
-    const constructor = (cls.node['body'].body as Node[]).find((member) => member['kind'] === 'constructor');
+    const constructor = ((cls.node['body'] as { readonly body: readonly Node[] }).body).find((member) => member['kind'] === 'constructor');
     // What the constructor takes by default is what it gets; of the rest nothing is known.
     const args = ((constructor?.['value'] as Node | undefined)?.['params'] as Node[] | undefined ?? []).map((param) => (((param['parameter'] as Node | undefined) ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN));
     const effects = this.m.entries.length;
