@@ -3,3 +3,4 @@ export { auditMcpServer, type McpAuditOptions } from './audit/judge/audit-mcp-se
 export type { AuditFinding, ToolAudit } from './audit/judge/judge-tool.js';
 export type { Effect } from './audit/effect.js';
 export type { RunChoice, RunResult } from './audit/run/run-tools.js';
+export type { AuditKnowledge } from './audit/known/known-value.js';

@@ -416,6 +416,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
     types: [
       'AuditFinding',
+      'AuditKnowledge',
       'AuditOptions',
       'AuditReport',
       'Effect',

@@ -13,11 +13,11 @@ import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { Effect } from '../effect.js';
 import { runTools, type RunChoice, type RunOptions, type RunResult } from '../run/run-tools.js';
-import { auditDeclared, packageOf, runChoice, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
+import { auditDeclared, knowledge, packageOf, runChoice, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
 import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 
 /** The options of `auditMcpServer`. */
-export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'onProgress'> {
+export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known' | 'onProgress'> {
   /** The folder from which files and packages are looked for. @default process.cwd() */
   readonly cwd?: string;
   /** The server that is meant, of settings with several. @default the only one */
@@ -35,6 +35,7 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'onProg
 const optionsSchema = z.strictObject({
   cwd: text().optional(),
   name: z.string().optional(),
+  known: knowledge.optional(),
   listing: z.unknown().optional(),
   env: z.record(z.string(), z.string()).optional(),
   install: z.boolean().optional(),
@@ -74,7 +75,7 @@ interface Installed {
  * @throws ToolError `INVALID_ARGUMENT` for a server that is not found, is not made for Node or does not answer, and for a wrong listing.
  */
 export async function auditMcpServer(server: unknown, options: McpAuditOptions = {}): Promise<AuditReport> {
-  const { cwd = process.cwd(), env = {}, install = false, listing, name: wanted, observed, run, onProgress } = checkOptions(optionsSchema, options, 'options of auditMcpServer');
+  const { cwd = process.cwd(), env = {}, install = false, known, listing, name: wanted, observed, run, onProgress } = checkOptions(optionsSchema, options, 'options of auditMcpServer');
   const asked = commandOf(server, wanted);
   const installed = await findInstalled(asked, cwd, install, onProgress);
   const { folder, entry } = installed;
@@ -87,7 +88,7 @@ export async function auditMcpServer(server: unknown, options: McpAuditOptions =
     else skipped.push({ name: isPlainObject(tool) ? String(tool['name']) : 'tools/list', reason: expectedGot('tools with a name of their own', 'another entry') });
   }
   const ran = run === undefined ? undefined : await runServer(installed, cwd, { ...installed.start.env, ...env }, { ...run, code: folder, onProgress });
-  return auditDeclared({ kind: 'mcp-server', name: name ?? basename(folder), ...(version !== undefined && { version }), folder: relative(cwd, folder) || '.' }, folder, [entry], declared, { observed, ran, onProgress, skipped });
+  return auditDeclared({ kind: 'mcp-server', name: name ?? basename(folder), ...(version !== undefined && { version }), folder: relative(cwd, folder) || '.' }, folder, [entry], declared, { known, observed, ran, onProgress, skipped });
 }
 
 /** Calls the tools of a server. A folder among its arguments is copied for each call, and the server works in the copy. */

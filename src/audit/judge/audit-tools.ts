@@ -11,6 +11,7 @@ import { isRegistry } from '../../registry/is-registry.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Effect, TracedTool } from '../effect.js';
+import type { AuditKnowledge } from '../known/known-value.js';
 import { traceTools } from '../trace/trace-tools.js';
 import { runTools, type RunChoice, type RunResult } from '../run/run-tools.js';
 import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
@@ -43,6 +44,8 @@ export interface Skipped {
 
 /** The options that all audits share. */
 export interface TraceOptions {
+  /** What calls and programs do that the tables do not have; it goes before them. @default none */
+  readonly known?: AuditKnowledge;
   /** Hears what is being done, as a sentence, for work that takes a while. @default none */
   readonly onProgress?: (doing: string) => void;
 }
@@ -69,6 +72,12 @@ export const runChoice = z.strictObject({
   timeoutMs: milliseconds().optional(),
 } satisfies FieldsOf<RunChoice>);
 
+/** The knowledge of users, as an option. */
+export const knowledge = z.strictObject({
+  calls: z.record(z.string(), z.enum(['read', 'write', 'none'])).optional(),
+  programs: z.record(z.string(), z.enum(['read', 'write', 'unknown'])).optional(),
+} satisfies FieldsOf<AuditKnowledge>);
+
 /** The options of `expectHonest`. */
 export interface HonestOptions extends AuditOptions {
   /** The parsed JSON of a baseline file: the lies that are known. @default none */
@@ -80,6 +89,7 @@ const shape = {
   entries: z.array(text()).optional(),
   observed: z.instanceof(Map<string, readonly Effect[]>).optional(),
   run: runChoice.optional(),
+  known: knowledge.optional(),
   onProgress: aFunction<(doing: string) => void>().optional(),
 } satisfies FieldsOf<AuditOptions>;
 
@@ -91,7 +101,7 @@ const shape = {
  */
 export async function auditTools(registry: ToolMetadataRegistry, options: AuditOptions = {}): Promise<AuditReport> {
   if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry);
-  const { root: given = process.cwd(), entries, observed, run, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
+  const { root: given = process.cwd(), entries, known, observed, run, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
   const root = resolve(given);
   if ((await stat(root).catch(() => undefined))?.isDirectory() !== true) throw invalidArgument('root as a folder that exists', given);
   const all: readonly ToolEntry[] = [...registry];
@@ -100,7 +110,7 @@ export async function auditTools(registry: ToolMetadataRegistry, options: AuditO
   const declared = new Map(audited.map((entry) => [entry.name, factsOfEntry(entry)]));
   if (run !== undefined && run.files === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('the files of the tools that are run', 'none', "Give them: run: { files: ['src/tools'] }. Each process loads them anew."));
   const ran = run === undefined ? undefined : await runTools(audited, { files: run.files! }, { ...run, root, onProgress });
-  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { observed, ran, onProgress, skipped });
+  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { known, observed, ran, onProgress, skipped });
 }
 
 function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
@@ -110,6 +120,7 @@ function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
 }
 
 interface JudgeOptions {
+  readonly known: AuditKnowledge | undefined;
   readonly observed: AuditOptions['observed'] | undefined;
   readonly ran: RunResult | undefined;
   readonly onProgress: AuditOptions['onProgress'] | undefined;
@@ -117,9 +128,9 @@ interface JudgeOptions {
 }
 
 /** Reads the code behind tools, and judges each. */
-export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { observed, ran, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
+export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { known, observed, ran, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
   onProgress?.(`reading the code of ${declared.size} tools`);
-  const traced = await traceTools({ root, entries, tools: [...declared.keys()].map((name) => ({ name })) });
+  const traced = await traceTools({ root, entries, tools: [...declared.keys()].map((name) => ({ name })) }, { known });
   const tracedByName = new Map(traced.tools.map((tool) => [tool.name, tool]));
   const tools = [...declared].map(([name, facts]) => {
     const tool = tracedByName.get(name) ?? { name, handler: undefined, effects: [], unknowns: [] };

@@ -6,9 +6,9 @@ export type KnownValue = string | number | boolean | null | undefined | readonly
 /** Calls and programs that the tables do not have, in the words of users: `{calls: {'some-client.sync': 'write'}, programs: {deployctl: 'unknown'}}`. */
 export interface AuditKnowledge {
   /** The access of calls, by package and method, or by the method alone. @default none */
-  readonly calls?: Readonly<Record<string, 'read' | 'write' | 'none'>>;
+  readonly calls?: Readonly<Record<string, 'read' | 'write' | 'none'>> | undefined;
   /** The access of programs, by name, or by name and subcommand. @default none */
-  readonly programs?: Readonly<Record<string, 'read' | 'write' | 'unknown'>>;
+  readonly programs?: Readonly<Record<string, 'read' | 'write' | 'unknown'>> | undefined;
 }
 
 export const reads = (kind: EffectKind, call: string): CallEffect => ({ kind, access: 'read', destructive: false, idempotent: true, call });

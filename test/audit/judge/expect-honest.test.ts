@@ -1,6 +1,9 @@
 import { AssertionError } from 'node:assert';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { auditTools, expectHonest, type Effect } from '../../../src/audit.js';
+import { auditTools, expectHonest, type AuditOptions, type Effect } from '../../../src/audit.js';
 import { writeBaseline } from '../../../src/audit/judge/baseline.js';
 import { defineTool, ToolMetadataRegistry } from '../../../src/index.js';
 
@@ -43,6 +46,20 @@ describe('expectHonest', () => {
 });
 
 describe('auditTools', () => {
+  it('takes the word of users for calls and programs that it does not know', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'audit-known-'));
+    writeFileSync(join(folder, 'tools.js'), `import { execFile } from 'node:child_process';
+import { ledger } from 'ledger-client';
+import { defineTool } from 'tooldex';
+export const note = defineTool({ name: 'note', execute: () => ledger.sync() });
+export const look = defineTool({ name: 'look', execute: () => execFile('deployctl', ['status']) });
+`);
+    const verdicts = async (options: AuditOptions) => Object.fromEntries((await auditTools(registry, { root: folder, ...options })).tools.map(({ name, verdict }) => [name, verdict]));
+    expect(await verdicts({})).toMatchObject({ note: 'unknown', look: 'unknown' });
+    expect(await verdicts({ known: { calls: { 'ledger-client.sync': 'write' }, programs: { 'deployctl status': 'read' } } })).toMatchObject({ note: 'lies', look: 'agrees' });
+    await expect(verdicts({ known: { calls: { sync: 'writes' } } as never })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
   it('leaves out tools whose work is done elsewhere, and says so', async () => {
     const { subject, skipped, tools } = await auditTools(registry, { root });
     expect(tools.map(({ name }) => name).sort()).toEqual(['keep', 'look', 'note']);
