@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { builtinModules, createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { missingPackage } from '../../core/issues.js';
 
 /** A node of the syntax tree (ESTree, with the types of TypeScript). Its fields are those of its type. */
@@ -68,6 +69,12 @@ function isDoubtful(text: string): boolean {
   return false;
 }
 
+/** Returns the address of the parser, for another process. Only the stack tells in ES modules and in CommonJS alike where this file is. */
+function parserAddress(): string {
+  const [, here] = /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/mu.exec(new Error().stack ?? '') ?? [];
+  return here === undefined ? 'oxc-parser' : pathToFileURL(createRequire(here).resolve('oxc-parser')).href;
+}
+
 interface Parser { parse(file: string, text: string): { readonly program: Node; readonly errors: readonly unknown[] } }
 
 /** The subject's code: modules parsed when they are asked for, within bounds. What is not read is named in `skipped`. */
@@ -105,7 +112,7 @@ export class Program {
       },
     };
     // Modules are known by their real paths; a root behind a link would own none of them.
-    return new Program(existsSync(root) ? realpathSync.native(root) : path.resolve(root), parser, (file, specifier) => factory.resolveFileSync(file, specifier).path, import.meta.resolve?.('oxc-parser') ?? 'oxc-parser');
+    return new Program(existsSync(root) ? realpathSync.native(root) : path.resolve(root), parser, (file, specifier) => factory.resolveFileSync(file, specifier).path, parserAddress());
   }
 
   isOwn(file: string): boolean {
