@@ -90,6 +90,21 @@ describe('a server of 2026 that always asks again', () => {
   });
 });
 
+describe('a program that fails to answer', () => {
+  const secret = 'connect postgres://admin:hunter2@db.internal:5432 failed at /home/me/app.js';
+  it.each([
+    ['throws', () => Promise.reject(new Error(secret))],
+    ['throws at once', () => { throw new Error(secret); }],
+    ['answers with nothing', async () => undefined as never],
+    ['answers in another form', async () => ({ action: secret }) as never],
+  ] as const satisfies readonly (readonly [string, OnElicit])[])('that %s tells the server and the model nothing of why', async (_, onElicit) => {
+    const { executor } = await asking(official('everything'), onElicit);
+    const outcome = await executor.execute({ id: 'a', name: SERVERS[1].tool, input: {} });
+    expect(JSON.stringify(outcome)).not.toMatch(/hunter2|db\.internal|home|destructure/);
+    expect(JSON.stringify(outcome)).toMatch(/could not be answered|Expected onElicit to return/);
+  });
+});
+
 describe('a server of 2025 with calls of two principals', () => {
   it('asks nobody, since it does not say whose call it means', async () => {
     let questions = 0;

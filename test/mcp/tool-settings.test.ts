@@ -54,7 +54,23 @@ describe('settings of single tools', () => {
 
   it('are a finding where a pattern matches no tool that the server lists, denied ones included', async () => {
     const { findings } = await listed({ deny_tools: 'write_file', tools: { 'write_*': { danger: 'critical' }, raed_file: { access: 'readonly' } } }, files);
-    expect(findings).toEqual(['Expected a pattern in "tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?']);
+    expect(findings).toEqual(['Expected a name or pattern in "tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?']);
+  });
+
+  it('are denied by patterns, and names in lists that match no tool are findings: misspelt, they leave a tool open', async () => {
+    const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
+    expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
+    expect(findings).toEqual(['Expected a name or pattern in "deny_tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?']);
+  });
+
+  it('are findings in the lists for all servers only where no server has the tool', async () => {
+    const [a, b] = [new Demo('a'), new Demo('b')];
+    a.list(rawTool('one'));
+    b.list(rawTool('two'));
+    const discovery = discover({ mcpServers: { a: a.start, b: b.start }, deny_tools: ['one', 'mcp.b.*', 'edit-file'] });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toEqual([]);
+    expect(settingsIn(discovery.findings())).toEqual(['Expected a name or pattern in "deny_tools" that matches a tool of some server, got "edit-file".']);
   });
 
   it('are a finding where consent is not required and the access is left open, as calls then still need approval', async () => {

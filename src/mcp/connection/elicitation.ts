@@ -84,13 +84,21 @@ export class Elicitation {
     const goOns = calls.map((each) => pauseLimits(each.signal));
     try {
       const about = Object.freeze({ ...(call && { call: Object.freeze(call) }), ...(principal !== undefined && { principal }), signal: controller.signal });
-      const answered = Promise.resolve(this.#onElicit(this.#server, params, about));
-      return withDefaults(await untilAborted(answered, controller.signal, toolName ?? 'the question'), params.requestedSchema);
+      const answered = (async () => this.#onElicit(this.#server, params, about))().catch((cause: unknown) => {
+        // The server is told what is thrown here; a failure of the program may name its hosts, paths and credentials.
+        throw new Error('The question could not be answered: the program that answers failed.', { cause });
+      });
+      return withDefaults(checkedAnswer(await untilAborted(answered, controller.signal, toolName ?? 'the question')), params.requestedSchema);
     } finally {
       for (const goOn of goOns) goOn();
       for (const stop of stops) stop();
     }
   }
+}
+
+function checkedAnswer(answer: Awaited<ReturnType<OnElicit>> | undefined): Awaited<ReturnType<OnElicit>> {
+  if (isPlainObject(answer) && ['accept', 'decline', 'cancel'].includes(answer.action)) return answer;
+  throw new Error("Expected onElicit to return { action: 'accept', 'decline' or 'cancel', content }, got another value.");
 }
 
 /** Fills in what the form says of fields that the user left out. */

@@ -15,14 +15,14 @@ import { boundedFetch, type Credentials } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
 import { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
-import { isAllowed } from '../translate/tool-names.js';
+import { isAllowed, spellingsOf } from '../translate/tool-names.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpDiscoveryEvent, McpServerStatus, PinGuard } from './discovery-options.js';
 import { takesServedSchema, type JudgedBy, type JudgedDefinitions } from './judged-definitions.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
-import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
+import { buildTable, changeOf, EMPTY_TABLE, type ToolTable, type UnmatchedName } from './tool-table.js';
 
 export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt'> {
   readonly clock: Clock;
@@ -65,7 +65,7 @@ export class DiscoveredServer {
   #failure: Failure | undefined;
   #askedAt = -Infinity;
   /** The patterns of the settings that no tool of the last listing has matched. */
-  #unmatched: ReadonlySet<string> = new Set();
+  #unmatched: readonly UnmatchedName[] = [];
   /** True when the server has said that its tools are different from those of the listing. */
   #changed = false;
   /** True when the server may be another, or have said so unheard: before the next call it is asked. */
@@ -88,6 +88,11 @@ export class DiscoveredServer {
   }
 
   /** The usable tools, by their names at the server. */
+  /** The names in the settings that no tool of the last listing has matched; undefined before there was one. */
+  get unmatched(): readonly UnmatchedName[] | undefined {
+    return this.#listing === undefined ? undefined : this.#unmatched;
+  }
+
   get tools(): ReadonlyMap<string, ToolDefinition> {
     return this.#table.tools;
   }
@@ -276,13 +281,14 @@ export class DiscoveredServer {
   #isWanted(tool: unknown): boolean {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
     if (typeof name !== 'string') return true;
-    if (this.#unmatched.size > 0) this.#unmatched = new Set([...this.#unmatched].filter((pattern) => !matchesPattern(pattern, name.trim())));
+    const spellings = spellingsOf(name.trim(), this.server.name);
+    this.#unmatched = this.#unmatched.filter(({ list, pattern }) => !(list === 'tools' ? [spellings[0]] : spellings).some((spelling) => matchesPattern(pattern, spelling)));
     return isAllowed(name, this.server, this.#options.settings);
   }
 
   async #list(): Promise<void> {
     const { clock, tell } = this.#options;
-    this.#unmatched = new Set(this.server.tools.map(({ pattern }) => pattern));
+    this.#unmatched = this.#namesInSettings();
     this.#askedAt = clock.elapsed();
     const [wasChanged, wasDoubted] = [this.#changed, this.#doubted];
     this.#changed = false;
@@ -300,6 +306,12 @@ export class DiscoveredServer {
       this.#doubted ||= wasDoubted;
       if (!this.#closed) this.#failed(describeConnectionFailure(error) + this.#lastWords());
     }
+  }
+
+  #namesInSettings(): readonly UnmatchedName[] {
+    const { settings } = this.#options;
+    const lists = [['allow_tools', this.server.allowTools, false], ['deny_tools', this.server.denyTools, false], ['allow_tools', settings.allowTools, true], ['deny_tools', settings.denyTools, true]] as const;
+    return [...this.server.tools.map(({ pattern }) => ({ list: 'tools' as const, pattern, isOfAll: false })), ...lists.flatMap(([list, patterns = [], isOfAll]) => patterns.map((pattern) => ({ list, pattern, isOfAll })))];
   }
 
   /** Makes the table of the listing again: what was withheld may have been approved since. */

@@ -18,7 +18,7 @@ import { serverNameOf } from '../settings/client-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { withApprovals } from '../settings/tool-settings.js';
-import { findingOf, type McpFinding } from '../translate/foreign-text.js';
+import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import { discoveryOptions, WAIT_MS, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
@@ -94,7 +94,7 @@ export class McpDiscovery {
     const servers = [...this.#servers.values()];
     if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
     const named = servers.flatMap(({ server, tools, offered }) => [...tools].filter(([toolName]) => !offered.has(toolName)).map(([toolName, definition]) => ({ server: server.name, toolName, definition })));
-    return Object.freeze([...this.#settingFindings(), ...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named), ...findSteering(named)]);
+    return Object.freeze([...this.#settingFindings(), ...unmatchedByAll(servers), ...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named), ...findSteering(named)]);
   }
 
   /** Returns what each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
@@ -347,4 +347,11 @@ export async function discoverMcpTools(settings: unknown, options: McpDiscoveryO
   const asked = await withDeadline(() => discovery.refresh(), { clock, timeoutMs: waitMs });
   if (asked.kind === 'threw') throw asked.error;
   return Object.freeze({ definitions: discovery.definitions(), findings: discovery.findings(), provider: discovery.provider, discovery, close: () => discovery.close() });
+}
+
+/** Finds names in the lists for all servers that no tool of any has matched. A server that has listed nothing may have it. */
+function unmatchedByAll(servers: readonly DiscoveredServer[]): readonly McpFinding[] {
+  const [first, ...others] = servers.map(({ unmatched }) => unmatched);
+  const names = (first ?? []).filter(({ isOfAll, list, pattern }) => isOfAll && others.every((each) => each?.some((other) => other.isOfAll && other.list === list && other.pattern === pattern) === true));
+  return names.map(({ list, pattern }) => findingOf('settings', '', expectedGot(`a name or pattern in "${list}" that matches a tool of some server`, quoted(pattern))));
 }

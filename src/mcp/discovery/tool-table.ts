@@ -27,6 +27,14 @@ export interface ToolTable {
 
 export const EMPTY_TABLE: ToolTable = Object.freeze({ tools: new Map(), toolNames: new Map(), withheld: new Map(), findings: Object.freeze([]) });
 
+/** A name or pattern in the settings that no tool of a server has matched: misspelt, it leaves open what it was to close. */
+export interface UnmatchedName {
+  readonly list: 'tools' | 'allow_tools' | 'deny_tools';
+  readonly pattern: string;
+  /** True for lists for all servers: another may have the tool. */
+  readonly isOfAll: boolean;
+}
+
 /** The digests of everything in a definition but its work. */
 const digests = new WeakMap<ToolDefinition, string>();
 
@@ -36,7 +44,7 @@ export interface TableSources {
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
   /** The patterns of the settings that no tool matches. */
-  readonly unmatched: ReadonlySet<string>;
+  readonly unmatched: readonly UnmatchedName[];
   readonly offered: OfferedTools;
   /** Calls a tool by its name at the server, as the definition says that is called. */
   readonly call: (toolName: string, input: unknown, context: ToolContext, definition: ToolDefinition) => Promise<unknown>;
@@ -87,12 +95,12 @@ const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
 const MOST_NAMES = 3;
 
 /** Finds settings that do nothing, and those that are not enough for what they seem to say. */
-function settingFindings(server: string, tools: readonly TranslatedTool[], unmatched: ReadonlySet<string>): readonly McpFinding[] {
+function settingFindings(server: string, tools: readonly TranslatedTool[], unmatched: readonly UnmatchedName[]): readonly McpFinding[] {
   const open = tools.filter(({ isOpen }) => isOpen).map(({ toolName }) => quoted(toolName));
   const shown = open.length > MOST_NAMES ? `${open.slice(0, MOST_NAMES).join(', ')} and ${open.length - MOST_NAMES} more` : open.join(', ');
   const names = tools.map(({ toolName }) => toolName);
   return [
-    ...[...unmatched].map((pattern) => findingOf('settings', server, expectedGot('a pattern in "tools" that matches a tool of the server', quoted(pattern), didYouMean(pattern, names)))),
+    ...unmatched.filter(({ isOfAll }) => !isOfAll).map(({ list, pattern }) => findingOf('settings', server, expectedGot(`a name or pattern in "${list}" that matches a tool of the server`, quoted(pattern), didYouMean(pattern, names)))),
     ...(open.length === 0 ? [] : [findingOf('settings', server, expectedGot(`the access of ${shown} beside "consent": false`, 'none, so that they may write and their calls still need approval', 'Say "access": "readonly" of tools that only read.'))]),
   ];
 }

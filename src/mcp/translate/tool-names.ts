@@ -1,6 +1,7 @@
 import { expectedGot } from '../../core/issues.js';
 import { lookOf } from '../../core/visible-text.js';
 import { steeredNames } from '../../core/poisoned-text.js';
+import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import { isDisabled } from '../settings/tool-settings.js';
@@ -42,7 +43,7 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
  *
  * Any list that denies it wins, and so do settings of the tool that switch it off. Every allow list there is must have it, and an empty one has nothing.
  *
- * Lists have the name at the server, or `mcp.<server>.<tool>`, also as it is registered. In the allow list for all servers
+ * Lists have the name at the server, or `mcp.<server>.<tool>`, also as it is registered, or patterns with `*` for these. In the allow list for all servers
  * what begins with `mcp.` is always such a full name: a server could call its tool like that of another.
  *
  * @param toolName the name at the server.
@@ -50,16 +51,20 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
 export function isAllowed(toolName: string, server: Filters & Pick<McpServerSettings, 'name' | 'tools'>, settings: Filters): boolean {
   const name = toolName.trim();
   if (isDisabled(server.tools, name)) return false;
-  const registered = mcpToolName(server.name, name);
-  const own = 'name' in registered ? [registered.name] : [];
-  const plain = ['mcp', server.name, name].filter((part) => part !== '').join('.');
+  const names = spellingsOf(name, server.name);
+  const [, plain, ...own] = names;
   // Without the server's name `mcp.a.b` could be of the server `a`.
   const full = server.name === '' && name.includes('.') ? own : [...own, plain];
-  const names = [name, plain, ...own];
-  const has = (list: readonly string[], spellings: readonly string[]) => list.some((each) => spellings.includes(each));
+  const has = (list: readonly string[], spellings: readonly string[]) => list.some((each) => spellings.some((spelling) => matchesPattern(each, spelling)));
   if (has(server.denyTools, names) || has(settings.denyTools, names)) return false;
   if (server.allowTools !== undefined && !has(server.allowTools, names)) return false;
   return settings.allowTools === undefined || has(settings.allowTools, name.startsWith('mcp.') ? full : [name, ...full]);
+}
+
+/** Returns the spellings by which lists may name a tool: its name at the server, and with the server's, as it is and as it is registered. */
+export function spellingsOf(name: string, server: string): readonly [string, string, ...string[]] {
+  const registered = mcpToolName(server, name);
+  return [name, ['mcp', server, name].filter((part) => part !== '').join('.'), ...('name' in registered ? [registered.name] : [])];
 }
 
 /** A tool as its server calls it. */
