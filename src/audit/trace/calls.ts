@@ -300,7 +300,7 @@ export class Calls {
     if (validated !== undefined) return validated;
     if (state !== undefined && MUTATORS.has(key) && !bare && m.epoch > 0) m.changed(`${state.slice(6)}[]`, place, { call: key, destructive: key === 'delete' || key === 'clear' ? true : key === 'push' || key === 'add' ? false : null, idempotent: key === 'push' ? false : null });
     if (state !== undefined && key === 'kill') m.record({ kind: 'process-spawn', access: 'write', destructive: true, idempotent: true, call: 'kill' }, place);
-    if (PURE.has(key) || MUTATORS.has(key) || tagsOf(object).some((tag) => tag.startsWith('arg:'))) {
+    if (PURE.has(key) || MUTATORS.has(key)) {
       runCallbacks(m, key, args, [unknown(tagsOf(object)), UNKNOWN], place);
       return unknown(tags);
     }
@@ -344,7 +344,7 @@ export class Calls {
         switch (one.t) {
           case 'obj':
             if (key === undefined) return contents(one).length === 0 ? m.readContents(one, unknown(tagsOf(index))) : withTags(join(...contents(one), UNKNOWN), tagsOf(index));
-            if (one.kind === 'array' && key === 'length') return m.readContents(one, one.rest === undefined ? constant(one.items.length) : UNKNOWN);
+            if (one.kind === 'array' && key === 'length') return m.readContents(one, one.rest === undefined && !one.open ? constant(one.items.length) : UNKNOWN);
             if (one.kind === 'array' && /^\d+$/u.test(key)) return m.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
             if (one.kind !== 'object' && key === 'size') return m.readContents(one, m.epoch > one.born || one.rest !== undefined ? UNKNOWN : constant(one.props.size + one.items.length));
             if (m.lookup(one, key) !== undefined) m.hit(key, place);

@@ -295,7 +295,7 @@ export class Interpreter {
         const inner = m.scope(s, s.frame, s.module);
         if (n['left'].type === 'VariableDeclaration') this.expressions.patterns.bind(n['left'].declarations[0].id, item, inner, (name, value) => m.declare(inner, name, value));
         else this.expressions.patterns.assign(n['left'], item, s, place);
-        const completion = this.#nested(n['body'], inner);
+        const completion = m.under(item.t === 'unknown' ? { tags: item.tags.filter((tag) => !tag.startsWith('arg:')), special: false, kind: 'test' } : undefined, () => this.#nested(n['body'], inner));
         if (completion === 'break') break;
         if ((completion === 'return' || completion === 'throw') && items.length === 1 && item.t !== 'unknown') return completion;
         if (completion === 'return' || completion === 'throw') break;

@@ -63,7 +63,7 @@ export function arrayMethod(m: Machine, array: Obj, key: string, args: readonly 
   const [first = UNDEFINED, second = UNDEFINED] = args;
   const items = itemsOf(m, array);
   const call = (item: Value, index: number): Value => m.invoke(first, UNDEFINED, [item, constant(index), array], place);
-  const open = array.rest !== undefined || items.some((item) => item.t === 'unknown');
+  const open = array.open || array.rest !== undefined || items.some((item) => item.t === 'unknown');
   switch (key) {
     case 'push': case 'unshift': m.push(array, args, place, key); return UNKNOWN;
     case 'pop': case 'shift': case 'splice': case 'fill': case 'copyWithin':
@@ -74,10 +74,15 @@ export function arrayMethod(m: Machine, array: Obj, key: string, args: readonly 
       }
       return key === 'fill' ? m.object('array', array.items.map(() => first)) : key === 'shift' && !open && items.length > 0 && m.epoch === array.born && m.conditions.length <= array.depth ? take(array) : join(...items, UNDEFINED);
     case 'forEach': items.forEach(call); return UNDEFINED;
-    case 'map': return m.object('array', items.map(call));
+    case 'map': { const mapped = m.object('array', items.map(call)); mapped.open = array.open; return mapped; }
     case 'flatMap': return m.object('array', items.map(call).flatMap((one) => iterate(m, one, place) ?? [UNKNOWN]));
     case 'flat': return m.object('array', items.flatMap((one) => (one.t === 'obj' && one.kind === 'array' ? one.items : [one])));
-    case 'filter': return m.object('array', items.filter((item, index) => truth(call(item, index)) !== false));
+    case 'filter': {
+      const verdicts = items.map((item, index) => truth(call(item, index)));
+      const kept = m.object('array', items.filter((_, index) => verdicts[index] !== false));
+      kept.open = array.open || verdicts.includes(undefined);
+      return kept;
+    }
     case 'find': case 'findLast': {
       const maybe: Value[] = [];
       for (const [index, item] of items.entries()) {
@@ -136,7 +141,7 @@ export function mapMethod(m: Machine, map: Obj, key: string, args: readonly Valu
       else if (name === undefined) m.fill(map, value, place, 'set', true);
       else {
         change(false);
-        m.write(map, name, value, place, { making: m.epoch === map.born, lazily: true });
+        m.write(map, name, value, place, { making: m.epoch === map.born && m.conditions.length <= map.depth, lazily: true });
       }
       return map;
     }
@@ -150,7 +155,7 @@ export function mapMethod(m: Machine, map: Obj, key: string, args: readonly Valu
       return m.epoch > map.born ? m.readContents(map, join(other, UNKNOWN)) : withTags(other, tagsOf(first));
     }
     case 'has': {
-      const known = name !== undefined && (map.kind === 'map' ? map.props.has(name) : map.items.some((item) => isFixed(item) && String(item.v) === name));
+      const known = name !== undefined && (map.kind === 'map' ? map.props.has(name) && !options(map.props.get(name) as Value).some((one) => one.t === 'const' && one.v === undefined) : map.items.some((item) => isFixed(item) && String(item.v) === name));
       if (known) m.hit(name, place);
       return known ? constant(true) : m.readContents(map, map.rest === undefined && m.epoch === map.born && name !== undefined && map.items.every(isFixed) ? constant(false) : unknown(tagsOf(first)));
     }

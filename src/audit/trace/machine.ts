@@ -66,7 +66,7 @@ export class Machine {
 
   // ── what the code makes ──
   object(kind: Obj['kind'] = 'object', items: readonly Value[] = [], props: Iterable<readonly [string, Value]> = []): Obj {
-    return { t: 'obj', id: this.id(), kind, props: new Map(props), items: [...items], rest: undefined, cls: undefined, proto: undefined, born: this.epoch, depth: this.conditions.length };
+    return { t: 'obj', id: this.id(), kind, props: new Map(props), items: [...items], rest: undefined, open: false, cls: undefined, proto: undefined, born: this.epoch, depth: this.conditions.length };
   }
 
   declare(scope: Scope, name: string, value: Value | undefined, fixed = false): Binding {
@@ -141,7 +141,7 @@ export class Machine {
       if (one.t === 'obj' && this.epoch > one.born && how.lazily !== true && how.making !== true) this.changed(`o${one.id}.${key}`, place, { call: `${key} =`, destructive: null, idempotent: true });
       const strong = one.t !== 'obj' || how.making === true || (one.born === this.epoch && one.depth >= this.conditions.length);
       this.#undoable(() => (old === undefined ? one.props.delete(key) : one.props.set(key, old)));
-      one.props.set(key, strong || old === undefined ? value : join(old, value));
+      one.props.set(key, strong ? value : join(old ?? UNDEFINED, value));
       if (one.t !== 'fn') for (const listen of this.onObject) listen(one, key, value);
     }
   }
@@ -156,8 +156,9 @@ export class Machine {
 
   push(array: Obj, values: readonly Value[], place: Place, call = 'push'): void {
     if (this.epoch > array.born) this.changed(`o${array.id}[]`, place, { call, destructive: false, idempotent: false });
-    const { items } = array;
-    this.#undoable(() => (array.items = items));
+    const { items, open } = array;
+    this.#undoable(() => ([array.items, array.open] = [items, open]));
+    array.open ||= this.conditions.length > array.depth;
     array.items = call === 'unshift' ? [...values, ...items] : [...items, ...values].slice(0, 2_000);
   }
 

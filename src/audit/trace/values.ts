@@ -18,6 +18,8 @@ export interface Obj {
   readonly props: Map<string, Value>;
   items: Value[];
   rest: Value | undefined;
+  /** True for a list of which some items may not be there. */
+  open: boolean;
   cls: ClassValue | undefined;
   proto: Value | undefined;
   readonly born: number;

@@ -50,7 +50,7 @@ describe('tools that are run', () => {
 
   it('are seen to interfere, when two calls at the same time end otherwise than one after the other', async () => {
     const { of } = await runAll(package_, {
-      loses: `async () => { const before = fs.existsSync('n') ? Number(fs.readFileSync('n', 'utf8')) : 0; await new Promise(setImmediate); fs.writeFileSync('n', String(before + 1)); }`,
+      loses: `async () => { const before = fs.existsSync('n') ? Number(fs.readFileSync('n', 'utf8')) : 0; globalThis.running = (globalThis.running ?? 0) + 1; for (let turn = 0; turn < 20_000 && globalThis.running < 2; turn++) await new Promise(setImmediate); fs.writeFileSync('n', String(before + 1)); await new Promise(setImmediate); globalThis.running--; }`,
     });
     expect(of['loses']).toMatchObject({ interfered: true, secondChanged: true });
   });
