@@ -41,6 +41,10 @@ describe('nearDuplicates', () => {
     );
   });
 
+  it('names the first of equal ones, whether it is shared or of the same owner', () => {
+    expect([...found(['a', '', 'a'].map((owner) => ({ text: 'Reads the file', owner })))]).toEqual([[2, 0]]);
+  });
+
   it('does not find texts alike that have no words', () => {
     expect(found(shared('', '', '!!!', '🔥')).size).toBe(0);
   });

@@ -35,7 +35,7 @@ export function* nearDuplicates(texts: readonly ComparedText[], meet: (earlier: 
     const owners = owner === '' ? [''] : ['', owner];
     const whole = set.join(' ');
     const rarest = set.slice(0, set.length - Math.ceil((4 * set.length) / 5) + 1);
-    const equal = owners.flatMap((each) => seen.get(`${each}=${whole}`) ?? []).find((other) => meet(other, index));
+    const [equal] = owners.flatMap((each) => seen.get(`${each}=${whole}`)?.find((other) => meet(other, index)) ?? []).sort((a, b) => a - b);
     const nearest = equal ?? candidates(rarest, owners, seen).find((other) => isSimilar(sets[other]!, set) && meet(other, index));
     if (nearest !== undefined) found.set(index, nearest);
     for (const key of [`${owner}=${whole}`, ...rarest.map((stem) => `${owner}/${stem}`)]) {
