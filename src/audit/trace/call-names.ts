@@ -1,5 +1,6 @@
+import type { Machine } from './machine.js';
 import type { Node } from './program.js';
-import { HOLE } from './values.js';
+import { HOLE, join, unknown, withTags, type Obj, type Value } from './values.js';
 
 export const VALIDATORS = new Set(['parse', 'parseAsync', 'safeParse', 'safeParseAsync', 'validate', 'validateSync', 'assert', 'cast', 'decode', 'check', 'create']);
 export const SQL = /^\s*(?:--.*\n\s*|\/\*[^]*?\*\/\s*)*(?:select|insert|update|delete|create|drop|alter|truncate|with|pragma|explain|replace|merge|grant|revoke|vacuum|call|show|begin|commit|rollback|set)\b/iu;
@@ -36,3 +37,20 @@ export const readable = (text: string): string | undefined => (text.includes(HOL
 export const programName = (text: string): string => (/[\\/][\w.-]+$/u.exec(text)?.[0].slice(1)) ?? text;
 /** Writes what is not known of a shell's text as a variable, which the shell's words are then unknown by. */
 export const holesAsWords = (text: string): string => text.replaceAll(HOLE, '$unknown');
+/** Verbs of methods that change something, when what they are called on is no value of the language. */
+export const WRITES = /^(?:create|delete|destroy|drop|insert|patch|post|publish|put|remove|rename|save|send|update|upload|upsert|write)(?:[A-Z]|$)/u;
+/** Methods of databases whose text is SQL in any case. */
+export const SQL_ONLY = /^(?:query|exec|execute|prepare|raw|unsafe|simple|sql|queryRaw|executeSql|\$(?:query|execute)RawUnsafe)$/u;
+
+/** Returns the tool's arguments as a schema gives them: with its defaults, and knowing which are required. */
+export function argumentsOf(m: Machine, shape: Obj): Value {
+  const object = m.object();
+  object.rest = unknown(['arg:']);
+  for (const [key, field] of shape.props) {
+    const given = unknown([`arg:${key}`]);
+    const fallback = field.t === 'external' ? field.fallback : undefined;
+    if (field.t === 'external' && field.optional !== true) m.required.add(key);
+    object.props.set(key, fallback?.t === 'const' ? join(given, withTags(fallback, [`arg:${key}`])) : given);
+  }
+  return object;
+}

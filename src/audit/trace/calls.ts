@@ -5,7 +5,7 @@ import { httpEffects } from '../known/http.js';
 import type { AuditKnowledge } from '../known/known-value.js';
 import { programEffects } from '../known/programs.js';
 import { sqlEffects } from '../known/sql.js';
-import { BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, TELEMETRY, VALIDATORS, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
+import { BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
@@ -129,21 +129,8 @@ export class Calls {
     const object = given ?? args.find((arg) => arg.t === 'obj' && arg.kind === 'object' && deepTags(arg).some((tag) => tag.startsWith('arg:')));
     if (object === undefined || !VALIDATORS.has(name) || (given === undefined && !name.toLowerCase().includes('parse'))) return undefined;
     const isRoot = object.t === 'unknown' && object.tags.includes('arg:');
-    const parsed = shape !== undefined && isRoot ? this.shaped(shape) : object;
+    const parsed = shape !== undefined && isRoot ? argumentsOf(this.m, shape) : object;
     return name.startsWith('safe') ? this.m.object('object', [], [['success', UNKNOWN], ['data', parsed], ['error', UNKNOWN]]) : name.startsWith('parse') || name === 'cast' || name === 'decode' ? parsed : undefined;
-  }
-
-  /** Returns the tool's arguments as a schema gives them: with its defaults, and knowing which are required. */
-  shaped(shape: Obj): Value {
-    const object = this.m.object();
-    object.rest = unknown(['arg:']);
-    for (const [key, field] of shape.props) {
-      const given = unknown([`arg:${key}`]);
-      const fallback = field.t === 'external' ? field.fallback : undefined;
-      if (field.t === 'external' && field.optional !== true) this.m.required.add(key);
-      object.props.set(key, fallback?.t === 'const' ? join(given, withTags(fallback, [`arg:${key}`])) : given);
-    }
-    return object;
   }
 
   #effects(effects: readonly CallEffect[] | undefined, what: string, place: Place, more: { temporary?: string } = {}): void {
@@ -205,7 +192,8 @@ export class Calls {
       name === 'fork' ? programEffects('node', [readable(program), ...rest], this.known)
       : shell || (inShell && list === undefined) ? programEffects('sh', ['-c', holesAsWords(program)], this.known)
       : programEffects(programName(program), rest, this.known);
-    if (programs.length === 0) this.m.record({ kind: 'process-spawn', access: 'unknown', destructive: null, idempotent: null, call: `child_process.${name}` }, place);
+    const started: CallEffect = { kind: 'process-spawn', access: 'unknown', destructive: null, idempotent: null, call: `child_process.${name}` };
+    if (programs.length === 0 && !this.#chosen(started, tagsOf(first), place)) this.m.record(started, place);
     const detached = given.t === 'obj' && given.props.has('detached') && truth(given.props.get('detached') as Value) !== false;
     const choice = programs.some((program) => programName(program).startsWith(HOLE)) ? tagsOf(first) : !shell && rest.length > 0 && rest[0] === undefined ? tagsOf(list?.items[0] ?? UNDEFINED) : [];
     for (const program of programs) {
@@ -263,7 +251,9 @@ export class Calls {
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
     const got = runCallbacks(m, name, args, [UNKNOWN, UNKNOWN], place);
     if (DATABASES.test(pkg) && args.some((arg) => arg.t === 'obj' && [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true))) this.#readOnlyData = true;
-    if (this.#sql(name, args, place, DATABASES.test(pkg))) return result;
+    // What a prepared statement is run with is no SQL.
+    const takesSql = !path.slice(0, -1).includes('prepare') && (SQL_ONLY.test(name) || /sqlite3?$|libsql/u.test(pkg));
+    if (this.#sql(name, args, place, takesSql && DATABASES.test(pkg))) return result;
     if (HTTP_PACKAGES.has(pkg)) {
       const verb = METHODS.has(name) ? name : undefined;
       if (verb !== undefined || path.length <= 1 || name === 'request' || name === 'fetch') {
@@ -317,7 +307,10 @@ export class Calls {
       return m.under(classes.length > 1 ? LATER : undefined, () => join(...classes.map((cls) => this.call(cls.methods.get(key) as Value, this.instanceOf(cls), args, place, key))));
     }
     const got = runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
-    if (!bare) m.under(LATER, () => this.#effects(clientEffects(undefined, [key], args.map((arg) => toPlain(arg)), this.known), '', place));
+    const told = bare ? [] : clientEffects(undefined, [key], args.map((arg) => toPlain(arg)), this.known);
+    // A verb that changes things says nothing where it is not known whose it is; it is no sign of a reader either.
+    if (told === undefined && WRITES.test(key)) m.unknownCall(`${key} is called on something that is not known`);
+    m.under(LATER, () => this.#effects(told, '', place));
     return got.t === 'unknown' ? unknown(tagsOf(object)) : join(got, UNKNOWN);
   }
 

@@ -1,3 +1,4 @@
+import { argumentsOf } from './call-names.js';
 import { readFileSync } from 'node:fs';
 import { instanceThatHandles, isNode } from './declarations.js';
 import { runsLater } from './intrinsics.js';
@@ -214,7 +215,7 @@ export class Handlers {
   /** Returns the values of a handler's parameters for a call of the tool. */
   argumentsFor(candidate: Candidate, name: string): readonly Value[] {
     const { m } = this;
-    const root = candidate.shape === undefined ? unknown(['arg:']) : this.interpreter.calls.shaped(candidate.shape);
+    const root = candidate.shape === undefined ? unknown(['arg:']) : argumentsOf(m, candidate.shape);
     const request = (): Obj => m.object('object', [], [['method', constant('tools/call')], ['params', m.object('object', [], [['name', constant(name)], ['arguments', root]])]]);
     if (candidate.how === 'request') return [request(), UNKNOWN];
     const fn = options(candidate.fn).find((one) => one.t === 'fn');

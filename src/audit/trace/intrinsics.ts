@@ -168,7 +168,10 @@ export function mapMethod(m: Machine, map: Obj, key: string, args: readonly Valu
   }
 }
 
-const TEXT_METHODS = new Set('toLowerCase toUpperCase trim trimStart trimEnd slice substring substr concat charAt padStart padEnd split replace replaceAll startsWith endsWith includes indexOf lastIndexOf toString localeCompare at normalize'.split(' '));
+const TEXT_METHODS = new Set('toLowerCase toUpperCase trim trimStart trimEnd slice substring substr concat charAt padStart padEnd split replace replaceAll startsWith endsWith includes indexOf lastIndexOf toString at'.split(' '));
+
+/** Returns true for an argument with which a method of a text stays short and throws nothing. */
+const isSmall = (value: unknown): boolean => (typeof value === 'number' ? Math.abs(value) < 20_000 : typeof value === 'string' ? value.length < 2_000 : value === undefined);
 
 export function textMethod(m: Machine, text: Value & { t: 'const' }, key: string, args: readonly Value[], place: Place): Value | undefined {
   if (typeof text.v !== 'string') return PURE.has(key) ? unknown(text.tags) : undefined;
@@ -176,7 +179,7 @@ export function textMethod(m: Machine, text: Value & { t: 'const' }, key: string
   const [first] = args;
   if (key === 'startsWith' && isPartial(text) && first !== undefined && isFixed(first) && text.v.indexOf(HOLE) >= String(first.v).length) return constant(text.v.startsWith(String(first.v)), tags);
   const easy = key === 'trim' || key === 'toLowerCase' || key === 'toUpperCase' || key === 'toString';
-  if (TEXT_METHODS.has(key) && (!isPartial(text) || easy) && args.every(isFixed)) {
+  if (TEXT_METHODS.has(key) && (!isPartial(text) || easy) && args.every((arg) => isFixed(arg) && isSmall(arg.v)) && text.v.length < 20_000) {
     const result: unknown = (text.v as unknown as Record<string, (...given: unknown[]) => unknown>)[key]?.(...args.map((arg) => (arg as { v: unknown }).v));
     if (Array.isArray(result)) return m.object('array', (result as string[]).slice(0, 500).map((part) => constant(part, tags)));
     if (typeof result === 'string' || typeof result === 'number' || typeof result === 'boolean' || result === undefined) return constant(result, tags);
@@ -244,7 +247,7 @@ export function globalCall(m: Machine, path: readonly string[], args: readonly V
       m.invoke(first, UNDEFINED, [take, { t: 'host', call: () => UNDEFINED }], place);
       return got.length === 0 ? UNKNOWN : join(...got);
     }
-    case 'JSON.stringify': return constant(first.t === 'const' ? JSON.stringify(first.v ?? null) : HOLE, deepTags(first));
+    case 'JSON.stringify': return constant(first.t === 'const' ? JSON.stringify(first.v ?? null) : HOLE, mergeTags(deepTags(first), m.touch(first)));
     case 'JSON.parse': {
       if (!isFixed(first) || typeof first.v !== 'string') return unknown(tagsOf(first));
       try { return fromData(m, JSON.parse(first.v)); } catch { return UNKNOWN; }

@@ -1,6 +1,6 @@
 import type { CallEffect } from '../effect.js';
 import { placeOf, type Module, type Node, type Program } from './program.js';
-import { UNDEFINED, UNKNOWN, join, options, unknown, withTags, type Binding, type ClassValue, type Fn, type Frame, type Obj, type Scope, type Tags, type Value } from './values.js';
+import { UNDEFINED, UNKNOWN, contents, join, mergeTags, options, unknown, withTags, type Binding, type ClassValue, type Fn, type Frame, type Obj, type Scope, type Tags, type Value } from './values.js';
 
 /** Why a place is reached: a test on these sources, a `catch`, a callback that runs later. `special` is true where the test asks for an input of its own. */
 export interface Condition { readonly tags: Tags; readonly special: boolean; readonly kind: 'test' | 'catch' | 'later' }
@@ -165,6 +165,15 @@ export class Machine {
   /** Marks the read of what an array, Map or Set holds. */
   readContents(object: Obj, value: Value): Value {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
+  }
+
+  /** Marks all that an object from before the call holds as read, and returns where it comes from. */
+  touch(value: Value, depth = 4): Tags {
+    if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
+    if (value.t !== 'obj' || depth === 0) return [];
+    const places = this.epoch > value.born ? [`o${value.id}[]`, ...[...value.props.keys()].slice(0, 50).map((key) => `o${value.id}.${key}`)] : [];
+    for (const place of places) this.reads.add(place);
+    return mergeTags(places.map((place) => `state:${place}`), ...contents(value).slice(0, 50).map((one) => this.touch(one, depth - 1)));
   }
 
   #fromState(value: Value, place: string): Value {

@@ -33,7 +33,10 @@ const EXTENSIONS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx', '.jsx'
 const MAX_FILE_BYTES = 12_000_000;
 const MAX_ALL_BYTES = 80_000_000;
 const MAX_FILES = 4_000;
-const MAX_DOUBTFUL = 12;
+/** A text so short is not nested more deeply than the parser's stack allows. */
+const SAFE_LENGTH = 2_000;
+const MAX_TRIAL_BYTES = 60_000_000;
+const MAX_TRIALS = 40;
 
 /** Returns the package of a file below `node_modules`, undefined for others. */
 function packageOf(file: string): string | undefined {
@@ -50,24 +53,13 @@ const packageOfSpecifier = (specifier: string): { pkg: string; sub: string } => 
 };
 
 /**
- * Returns true for a text that may be nested more deeply than the parser's stack allows: it is native code, which ends the
- * process then. Brackets are counted without reading strings, and so are the longest stretch without one and the branches.
+ * Parses files one after the other, in a thread of a process of its own, and writes a byte for each that it came through: the
+ * parser is native code, which ends its process on a text that is nested more deeply than its stack allows.
  */
-function isDoubtful(text: string): boolean {
-  let depth = 0;
-  let since = 0;
-  let branches = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 40 || code === 91 || code === 123) depth++;
-    else if (code === 41 || code === 93 || code === 125) depth = Math.max(0, depth - 1);
-    if (depth > 600) return true;
-    if (code === 59 || code === 123 || code === 125 || code === 10) since = at;
-    else if (at - since > 20_000) return true;
-    if (code === 101 && text.startsWith('else if', at) && ++branches > 3_000) return true;
-  }
-  return false;
-}
+const TRIAL = `const { Worker, workerData, isMainThread } = require('worker_threads'); const fs = require('fs');
+const deep = (n, run) => (n === 0 ? run() : deep(n - 1, run));
+if (isMainThread) new Worker(process.env.TRIAL, { eval: true, workerData: JSON.parse(fs.readFileSync(0, 'utf8')) });
+else import(workerData.parser).then(({ parseSync }) => { for (const [file, lang] of workerData.files) { try { const text = fs.readFileSync(file, 'utf8'); deep(4000, () => parseSync(file, text, { lang, preserveParens: false })); } catch {} fs.writeSync(1, '.'); } });`;
 
 /** Returns the address of the parser, for another process. Only the stack tells in ES modules and in CommonJS alike where this file is. */
 function parserAddress(): string {
@@ -85,7 +77,9 @@ export class Program {
   readonly #modules = new Map<string, Module | undefined>();
   readonly #resolutions = new Map<string, Resolved | undefined>();
   #bytes = 0;
-  #doubtful = 0;
+  /** The files that the parser came through elsewhere. */
+  readonly #tried = new Map<string, boolean>();
+  #trials = 0;
 
   private constructor(
     readonly root: string,
@@ -106,8 +100,7 @@ export class Program {
     });
     const parser: Parser = {
       parse: (file, text) => {
-        const lang = /\.[cm]?ts$/u.test(file) ? 'ts' : file.endsWith('.tsx') ? 'tsx' : 'jsx';
-        const parsed = parseSync(file, text, { lang, preserveParens: false });
+        const parsed = parseSync(file, text, { lang: languageOf(file), preserveParens: false });
         return { program: parsed.program, errors: parsed.errors.filter((error) => String(error.severity) === 'Error') };
       },
     };
@@ -173,7 +166,7 @@ export class Program {
       if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('more code than is read');
       const text = readFileSync(file, 'utf8');
       if (file.endsWith('.json')) return { file, name, text, body: [{ type: 'Data', start: 0, end: 0, data: JSON.parse(text) as unknown }], own: this.isOwn(file) };
-      if (isDoubtful(text) && !this.#parsesElsewhere(file)) return skip('nested more deeply than is read');
+      if (text.length > SAFE_LENGTH && !this.#parsesElsewhere(file)) return skip('nested more deeply than is read');
       const { program, errors } = this.parser.parse(file, text);
       if (errors.length > 0 && (program['body'] as unknown[]).length === 0) return skip('not JavaScript or TypeScript that parses');
       return { file, name, text, body: program['body'] as readonly Node[], own: this.isOwn(file) };
@@ -182,13 +175,32 @@ export class Program {
     }
   }
 
-  /** Tries the parser in a process of its own, with half the stack. */
+  /** Tries the parser in a process of its own, on all files of the file's package at once. */
   #parsesElsewhere(file: string): boolean {
-    if (++this.#doubtful > MAX_DOUBTFUL) return false;
-    const script = `import(process.argv[1]).then(({parseSync})=>{const t=require('fs').readFileSync(process.argv[2],'utf8');JSON.stringify(parseSync('a.tsx',t).program).length;parseSync('a.js',t).program})`;
-    return spawnSync(process.execPath, ['-e', script, this.parserPath, file], { timeout: 20_000, stdio: 'ignore' }).status === 0;
+    const known = this.#tried.get(file);
+    if (known !== undefined) return known;
+    let bytes = 0;
+    const beside = this.#tried.size === 0 ? codeFiles(this.root).filter((one) => !this.#tried.has(one) && (bytes += statSync(one).size) < MAX_TRIAL_BYTES) : [];
+    let files = [file, ...beside.filter((one) => one !== file)];
+    while (files.length > 0 && this.#trials++ < MAX_TRIALS) {
+      const input = JSON.stringify({ parser: this.parserPath, files: files.map((one) => [one, languageOf(one)]) });
+      const { stdout, status, error } = spawnSync(process.execPath, ['-e', TRIAL], { input, timeout: 30_000, env: { TRIAL }, stdio: ['pipe', 'pipe', 'ignore'] });
+      const through = stdout?.length ?? 0;
+      // Where no process can be started, or the parser is not found from it, nothing was tried: the files are read.
+      if (through === 0 && (status === 1 || (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT'))) {
+        for (const one of files) this.#tried.set(one, true);
+        break;
+      }
+      for (const one of files.slice(0, through)) this.#tried.set(one, true);
+      if (through < files.length) this.#tried.set(files[through] as string, false);
+      files = files.slice(through + 1);
+    }
+    for (const one of [file, ...files]) if (!this.#tried.has(one)) this.#tried.set(one, false);
+    return this.#tried.get(file) === true;
   }
 }
+
+const languageOf = (file: string): 'ts' | 'tsx' | 'jsx' => (/\.[cm]?ts$/u.test(file) ? 'ts' : file.endsWith('.tsx') ? 'tsx' : 'jsx');
 
 const starts = new WeakMap<Module, number[]>();
 

@@ -5,7 +5,7 @@ import { Handlers, type Candidate } from './handlers.js';
 import { Interpreter } from './interpret.js';
 import { EXHAUSTED, Machine, OUT_OF_TIME, type Condition, type Entry } from './machine.js';
 import { Program, entriesOf, folderOf, packageWith, type Node, type Skipped } from './program.js';
-import { deepTags, options, type Tags, type Value } from './values.js';
+import { deepTags, mergeTags, options, type Tags, type Value } from './values.js';
 
 export interface TraceSubject {
   /** The folder of the code: a package's own folder, or a project. */
@@ -135,7 +135,7 @@ function runOne(machine: Machine, interpreter: Interpreter, handlers: Handlers, 
     }
     const at = machine.firstHit;
     const handler = at === undefined ? (fn === undefined ? undefined : machine.at({ module: fn.module, node: fn.node })) : machine.at(at);
-    seen = { traced: { name, handler, entries: machine.entries, reads: machine.reads, returned: returned === undefined ? [] : deepTags(returned, 6), unknowns: [...machine.unknowns] }, visited: machine.visited, hits: machine.toolHits };
+    seen = { traced: { name, handler, entries: machine.entries, reads: machine.reads, returned: returned === undefined ? [] : mergeTags(deepTags(returned, 6), machine.touch(returned, 6)), unknowns: [...machine.unknowns] }, visited: machine.visited, hits: machine.toolHits };
   });
   machine.toolName = undefined;
   return seen as unknown as { traced: Traced; visited: ReadonlySet<Node>; hits: number };

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { changes, trace } from './subject.js';
+
+const HEAD = `import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { exec, execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+const server = new McpServer();
+`;
+const body = async (code: string, before = '') => (await changes(`${HEAD}${before}\nserver.registerTool('a', {}, async (args) => { ${code} });`, 'a'))['a'];
+
+describe('what stands before a change decides how certain it is', () => {
+  it.each([
+    ['nothing', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
+    ['an argument that must be given', `if (args.saveTo) fs.writeFileSync(args.saveTo, '');`, ['fs.writeFileSync ?saveTo']],
+    ['an argument with one of several values', `switch (args.action) { case 'list': return 1; case 'set': fs.writeFileSync('x', ''); }`, ['fs.writeFileSync ?action']],
+    ['an argument that must not be given', `if (args.dryRun) return 'preview'; fs.writeFileSync('x', '');`, ['fs.writeFileSync']],
+    ['a check of the input that throws', `if (!args.path.startsWith('/')) throw new Error('bad'); fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
+    ['a check of the input that answers with an error', `if (!args.path) return { isError: true }; fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
+    ['a variable of the environment', `if (process.env.DUMP) fs.writeFileSync('x', '');`, ['fs.writeFileSync ?']],
+    ['a failure', `try { fs.readFileSync('x'); } catch { fs.writeFileSync('x', ''); }`, ['fs.writeFileSync ?']],
+    ['what a file has in it', `if (fs.readFileSync('x', 'utf8') === '') fs.writeFileSync('x', '');`, ['fs.writeFileSync']],
+    ['a wait', `setTimeout(() => fs.writeFileSync('x', ''), 10);`, ['fs.writeFileSync ?']],
+    ['a test that is never true', `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`, []],
+  ])('%s', async (_, code, effects) => {
+    expect(await body(code)).toEqual(effects);
+  });
+
+  it('the default of an argument, as its schema gives it', async () => {
+    const code = (field: string) => `${HEAD}server.registerTool('a', { inputSchema: { mode: ${field} } }, async ({ mode }) => { if (mode === 'write') fs.writeFileSync('x', ''); });`;
+    expect(await changes(code(`z.enum(['read', 'write']).default('write')`), 'a')).toEqual({ a: ['fs.writeFileSync'] });
+    expect(await changes(code(`z.enum(['read', 'write']).default('read')`), 'a')).toEqual({ a: ['fs.writeFileSync ?mode'] });
+  });
+});
+
+describe('a call is followed', () => {
+  it.each([
+    ['through helpers that get the method', `await request('DELETE', '/x');`, `const request = (method, path, options = {}) => fetch('https://api.example' + path, { method, ...options });`, ['DELETE https://api.example/x']],
+    ['to a request without a method, which reads', `await request('/x');`, `const request = (path, options = {}) => fetch('https://api.example' + path, { headers: {}, ...options });`, []],
+    ['to the arguments of a program', `await run(['config', 'use-context', args.name]);`, `const run = (words) => promisify(execFile)('kubectl', words);`, ['kubectl config use-context …']],
+    ['to a program that reads', `const words = ['log', '--oneline']; if (args.n) words.push('-n', args.n); spawn('git', words);`, '', []],
+    ['to a text for a shell that the caller gives', `exec(args.command);`, '', ['child_process.exec ?command']],
+    ['through fields of an instance', `await new Store('x').save();`, `class Store { #file; constructor(file) { this.#file = file; } async save() { await fs.promises.writeFile(this.#file, ''); } }`, ['fs.writeFile']],
+    ['through inheritance and super', `new B().go();`, `class A { go() { fs.rmSync('x'); } } class B extends A { go() { super.go(); } }`, ['fs.rmSync']],
+    ['into callbacks', `await retry(() => fs.promises.unlink('x'));`, `const retry = async (run) => { for (;;) { try { return await run(); } catch {} } };`, ['fs.unlink']],
+    ['into callbacks of code that is not followed', `await limit(() => fs.promises.unlink('x'));`, `import pLimit from 'p-limit'; const limit = pLimit(2);`, ['fs.unlink']],
+    ['to SQL in constants', `db.prepare('DELETE FROM t WHERE id = ?').run(args.id);`, `import Database from 'better-sqlite3'; const db = new Database('x');`, ['DELETE FROM t WHERE id = ?']],
+    ['to SQL in constants that reads, whatever it is run with', `return db.prepare('SELECT * FROM t WHERE id = ?').all(args.id);`, `import Database from 'better-sqlite3'; const db = new Database('x');`, []],
+    ['to SQL that the caller gives', `await pool.query(args.sql);`, `import pg from 'pg'; const pool = new pg.Pool();`, ['SQL ?sql']],
+    ['to SQL on a connection for reading only', `await client.query('BEGIN TRANSACTION READ ONLY'); await client.query(args.sql);`, `import pg from 'pg'; const client = new pg.Client();`, []],
+    ['to the methods of a client', `await octokit.issues.update({ number: args.n });`, `import { Octokit } from '@octokit/rest'; const octokit = new Octokit();`, ['@octokit/rest: Octokit.issues.update']],
+  ])('%s', async (_, code, before, effects) => {
+    const found = await body(code, before);
+    expect(found).toEqual(effects);
+  });
+
+  it('to a file that is removed again, which changes nothing that lasts', async () => {
+    expect(await body(`const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, ''); const text = fs.readFileSync(file); fs.unlinkSync(file); return text;`)).toEqual([]);
+  });
+});
+
+describe('memory that a later call sees', () => {
+  const two = async (code: string) => changes(HEAD + code, 'a', 'b');
+  it.each([
+    ['counts when another tool reads it', `const notes = []; server.registerTool('a', {}, ({ text }) => { notes.push(text); }); server.registerTool('b', {}, () => ({ notes }));`, ['push']],
+    ['counts when it comes back in the answer', `let calls = 0; server.registerTool('a', {}, () => { calls++; return { calls }; }); server.registerTool('b', {}, () => 1);`, ['calls =']],
+    ['counts in a field of an instance', `class Thoughts { list = []; add(one) { this.list.push(one); return { length: this.list.length }; } } const thoughts = new Thoughts(); server.registerTool('a', {}, (args) => thoughts.add(args)); server.registerTool('b', {}, () => 1);`, ['push']],
+    ['does not count when nothing reads it', `let last; server.registerTool('a', {}, () => { last = Date.now(); }); server.registerTool('b', {}, () => 1);`, []],
+    ['does not count for a cache', `const cache = new Map(); server.registerTool('a', {}, async ({ id }) => { const hit = cache.get(id); if (hit) return hit; const value = await (await fetch('https://api.example/' + id)).json(); cache.set(id, value); return value; }); server.registerTool('b', {}, ({ id }) => cache.get(id));`, []],
+    ['does not count for a client that is made when it is needed', `let client; const get = () => { if (!client) client = { at: Date.now() }; return client; }; server.registerTool('a', {}, () => get()); server.registerTool('b', {}, () => get());`, []],
+    ['does not count for what a call makes for itself', `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`, []],
+  ])('%s', async (_, code, effects) => {
+    expect(await two(code)).toEqual({ a: effects, b: [] });
+  });
+});
+
+describe('what all tools share', () => {
+  const four = (handler: (name: string) => string) => ['a', 'b', 'c', 'd'].map((name) => `server.registerTool('${name}', {}, ${handler(name)});`).join('\n');
+  it('is told once: a log around the handlers', async () => {
+    const wrapped = `const logged = (run) => async (args) => { fs.appendFileSync('log', ''); return run(args); };\n`;
+    const { tools, shared } = await trace({ 'index.js': HEAD + wrapped + four((name) => `logged(() => '${name}')`) }, ['a', 'b', 'c', 'd']);
+    expect(tools.flatMap(({ effects }) => effects)).toEqual([]);
+    expect(shared.map(({ call }) => call)).toEqual(['fs.appendFileSync']);
+  });
+  it('is not what most tools do by one helper in their own places', async () => {
+    const { tools, shared } = await trace({ 'index.js': `${HEAD}const saveGraph = () => fs.writeFileSync('graph', '');\n${four(() => '() => saveGraph()')}` }, ['a', 'b', 'c', 'd']);
+    expect(tools.map(({ effects }) => effects.map(({ call }) => call))).toEqual([['fs.writeFileSync'], ['fs.writeFileSync'], ['fs.writeFileSync'], ['fs.writeFileSync']]);
+    expect(shared).toEqual([]);
+  });
+});
+
+describe('code of others is held', () => {
+  const TOOL = `${HEAD}server.registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));\n`;
+  const skipped = [{ name: 'x.js', reason: 'nested more deeply than is read' }];
+  it.each([
+    ['50,000 nested lists', '['.repeat(50_000) + ']'.repeat(50_000)],
+    ['functions of functions, line by line', `x=${'a=>\n'.repeat(100_000)}1`],
+    ['a chain of conditions with marks of ends in comments', `x=${'a?/*;}*/b:\n'.repeat(60_000)}1`],
+    ['5 MB in one line', `x=${'f(1)+'.repeat(1_000_000)}1`],
+  ])('%s are named as not read, and the tool is found', async (_, text) => {
+    const traced = await trace({ 'index.js': `${TOOL}import './x.js';`, 'x.js': text }, ['a']);
+    expect(traced).toMatchObject({ tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync' }] }], skipped });
+  });
+
+  it.each([
+    ['imports in a circle', { 'x.js': `export * from './y.js'; import { y } from './y.js'; export const x = y;`, 'y.js': `export * from './x.js'; import { x } from './x.js'; export const y = x;` }],
+    ['prototypes as keys', { 'x.js': `const o = { __proto__: null, constructor: 1, hasOwnProperty: 2 }; o.__proto__.x = 1; o['__proto__'] = o; for (const key in o) o[key] = o; export default o;` }],
+    ['getters that call themselves', { 'x.js': `const o = { get a() { return this.a.a; }, get b() { return { get c() { return o.b.c; } }; } }; o.a; o.b.c; class X { get x() { return new X().x; } } new X().x;` }],
+    ['recursion and loops without an end', { 'x.js': `function f(n) { return f(n + 1) + g(n) + f(n + 2); } function g(n) { return f(n) + g(n - 1); } f(1); for (;;) {} while (true) { f(2); }` }],
+    ['texts that grow without an end', { 'x.js': `let s = 'x'; while (1) s += s; 'x'.repeat(1e9).padEnd(1e9); 'x'.at(1n); 'x'.repeat(-1);` }],
+    ['files that do not parse', { 'x.js': `export const = ; }}} <<<` }],
+    ['missing files', {}],
+  ])('%s', async (_, files) => {
+    expect(await trace({ 'index.js': `${TOOL}import './x.js';`, ...files }, ['a'])).toMatchObject({ tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync', certainty: 'does' }] }] });
+  });
+
+  it('names of tools that objects have', async () => {
+    expect(await changes(`${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`, 'constructor', '__proto__', 'toString')).toEqual({ constructor: ['fs.rmSync'], ['__proto__']: [], toString: undefined });
+  });
+});
