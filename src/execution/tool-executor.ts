@@ -1,4 +1,3 @@
-import { DangerLevel } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
@@ -9,7 +8,6 @@ import type { HealthLog } from '../providers/rolling-health.js';
 import { RollingHealth } from '../providers/rolling-health.js';
 import { SharedHealth } from '../providers/shared-health.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
-import { unavailableReason } from '../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
 import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolOutcome } from '../safety/calls.js';
@@ -18,20 +16,19 @@ import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { storeInTime } from '../state/store-in-time.js';
 import { checkInput } from '../tool/check-input.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
-import { askPolicies, CallChecker, type AcceptedInput, type DatedDecision } from './call-checker.js';
+import { askPolicies, CallChecker } from './call-checker.js';
 import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
 import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
-import { cacheFrame, isCacheable, ResultCache } from './result-cache.js';
-import { CallWorker, type RunnableCall } from './call-worker.js';
+import { ResultCache } from './result-cache.js';
+import { assertUsable, CallPass, denied } from './call-pass.js';
+import { CallWorker } from './call-worker.js';
 import { Places, type AbandonedCall } from './places.js';
 import { failure } from './read-result.js';
 import { copyAllOptions, copyCalls, copyOptions, RunningCall } from './running-call.js';
-import { assertWanted, untilAborted } from './with-deadline.js';
 import { observeCall } from './telemetry.js';
 
 /** The result that a call would have. */
@@ -70,6 +67,7 @@ export class ToolExecutor {
   readonly #cache: ResultCache;
   readonly #repeats: RepeatGuard;
   readonly #checker: CallChecker;
+  readonly #pass: CallPass;
   readonly #arounds = new Arounds();
   /** Functions that ask by the executor's own `confirm`. */
   readonly #askOwn = new WeakSet<Confirm>();
@@ -95,6 +93,7 @@ export class ToolExecutor {
     this.#places = new Places(frame);
     this.#worker = new CallWorker(frame, { desk: this.#desk, budgets: this.#budgets, cache: this.#cache, places: this.#places });
     this.#checker = new CallChecker(frame, (entry) => this.#worker.isRouted(entry));
+    this.#pass = new CallPass(frame, { desk: this.#desk, places: this.#places, worker: this.#worker, cache: this.#cache, repeats: this.#repeats, checker: this.#checker, arounds: this.#arounds, askOwn: this.#askOwn });
     this.#stopWatchingStore = store?.onAvailability((available) => listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
 
@@ -128,7 +127,7 @@ export class ToolExecutor {
       const checked = this.#checker.unseal(call, running);
       let body: OutcomeBody;
       try {
-        body = checked === undefined ? await this.#carryOut(running) : await this.#decide(running, checked.accepted, checked.dated);
+        body = checked === undefined ? await this.#pass.carryOut(running) : await this.#pass.decide(running, checked.accepted, checked.dated);
       } catch (error) {
         body = failure(error);
       }
@@ -150,7 +149,7 @@ export class ToolExecutor {
     const running = new RunningCall(call, options, this.#frame);
     const end = (body: OutcomeBody) => this.#observed(running, () => Promise.resolve(running.settle(body)));
     try {
-      const accepted = await this.#accept(running);
+      const accepted = await this.#pass.accept(running);
       const dated = await this.#checker.decide(running, accepted);
       if (dated.decision.verdict === 'deny') return await end(denied(dated.decision));
       assertUsable(running, accepted.entry);
@@ -296,97 +295,4 @@ export class ToolExecutor {
     if (telemetry === undefined) return settle();
     return observeCall(this.#frame, telemetry, running.call, this.registry.get(running.call.name), (passedMs) => ((running.watchedMs = passedMs), settle()));
   }
-
-  async #carryOut(running: RunningCall): Promise<OutcomeBody> {
-    return this.#decide(running, await this.#accept(running));
-  }
-
-  async #accept(running: RunningCall): Promise<AcceptedInput> {
-    if (running.refused !== undefined) {
-      running.tellDecision({ verdict: 'deny', rule: 'invalid-options', reason: 'the options of the call are refused', danger: DangerLevel.CRITICAL });
-      throw running.refused;
-    }
-    const pass = this.#checker.pass(running.call);
-    return this.#checker.accept(running, pass instanceof Promise ? await pass : pass);
-  }
-
-  /** @param before a decision that still counts. */
-  async #decide(running: RunningCall, accepted: AcceptedInput, before?: DatedDecision): Promise<OutcomeBody> {
-    const { call, options } = running;
-    const { entry, raw } = accepted;
-    const dated = before ?? (await this.#checker.decide(running, accepted));
-    const { decision } = dated;
-    if (decision.verdict === 'deny') return denied(decision);
-    assertUsable(running, entry);
-    const asked = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, conversationId: options.conversationId, input: raw };
-    let approval = options.approval === undefined ? undefined : await this.#desk.verify(running, options.approval, asked, entry);
-    // A manual call is a user's work already.
-    if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
-      this.#places.assertIdle(entry); // Before the user is asked for nothing.
-      const answer = await this.#desk.ask(running, asked, entry, decision, this.#confirmOf(options.confirm));
-      if ('outcome' in answer) return answer.outcome;
-      const { edited } = answer;
-      approval = answer.approval;
-      running.useApproval(approval, edited === undefined ? raw : edited.input, edited !== undefined);
-      // Other arguments, or another tool, are another call.
-      if (edited !== undefined || !this.#checker.isCurrent(accepted, call.name)) return this.#carryOut(running);
-      if (!this.#checker.isRecent(dated)) return this.#decide(running, accepted);
-      assertUsable(running, entry);
-    }
-    let turned: DatedDecision | undefined;
-    const forbiddenNow = async () => {
-      const now = await this.#checker.decide(running, accepted);
-      const { verdict } = now.decision;
-      if (verdict === 'confirm' && approval === undefined) turned = now;
-      return verdict === 'deny' || turned !== undefined ? denied(now.decision) : undefined;
-    };
-    const isStale = (waited: boolean) => (waited && approval !== undefined) || !this.#checker.isRecent(dated);
-    const body = await this.#run(running, { ...accepted, approval, isStale, forbiddenNow, assertCurrent: () => this.#checker.assertCurrent(accepted, call.name, approval !== undefined) });
-    // Nothing was run: approval is asked for without a place being taken up.
-    return turned === undefined ? body : this.#decide(running, accepted, turned);
-  }
-
-  /** Returns the function that asks: the call's own `confirm`, and the executor's when there is none or it leaves the call pending. */
-  #confirmOf(given: Confirm | undefined): Confirm | undefined {
-    const { confirm: own } = this.#frame;
-    if (given === undefined || own === undefined || this.#askOwn.has(given)) return given ?? own;
-    return async (pending, options) => {
-      const answer = await given(pending, options);
-      return answer === 'later' ? own(pending, options) : answer;
-    };
-  }
-
-  async #run(running: RunningCall, runnable: Omit<RunnableCall, 'arounds'>): Promise<OutcomeBody> {
-    const arounds = this.#arounds.current;
-    const { entry, raw, input, approval } = runnable;
-    const { conversationId, signal } = running.options;
-    running.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
-    if (entry.manual) {
-      await this.#cache.dropAfter(entry); // Nobody tells when the user does it.
-      return { status: 'manual', pending: running.pendingManual(entry, raw) };
-    }
-    if (conversationId !== undefined && !this.#repeats.admit(conversationId, entry, raw)) {
-      throw new ToolError('LOOP_DETECTED', `Expected progress, got ${this.#frame.maxRepeats} equal calls of ${entry.name} before this one. Use what they answered, or try something else.`);
-    }
-    this.#worker.assertExecutable(entry);
-    const work = () => this.#worker.work(running, { ...runnable, arounds });
-    if (approval !== undefined || this.#frame.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
-    const frame = cacheFrame(entry, input, running.options, (reason) => running.tell({ type: 'cache-skipped', reason }));
-    if (frame === undefined) return (await work()).result;
-    const answer = await untilAborted(this.#cache.answer(entry, raw, frame, arounds.id, work), signal, entry.name);
-    if (!answer.hit) return answer.result;
-    running.cached = true;
-    return { status: 'ok', ...answer.answer };
-  }
-}
-
-/** @throws ToolError `ABORTED` when the caller has given up, `TOOL_UNAVAILABLE`. */
-function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
-  assertWanted(options.signal, entry.name);
-  const reason = unavailableReason(entry);
-  if (reason !== undefined) throw new ToolError('TOOL_UNAVAILABLE', reason);
-}
-
-function denied({ reason, rule, danger }: Decision): OutcomeBody {
-  return { status: 'denied', reason, rule, danger };
 }
