@@ -2,13 +2,14 @@ import { execFile } from 'node:child_process';
 import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
+import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { aFunction, checkOptions, text, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
+import { withoutSecrets } from '../../core/public-message.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { Effect } from '../effect.js';
@@ -85,7 +86,7 @@ export async function auditMcpServer(server: unknown, options: McpAuditOptions =
   const skipped: Skipped[] = [];
   for (const tool of tools) {
     if (isPlainObject(tool) && typeof tool['name'] === 'string' && !declared.has(tool['name'])) declared.set(tool['name'], factsOfAnnotations(tool['annotations']));
-    else skipped.push({ name: isPlainObject(tool) ? String(tool['name']) : 'tools/list', reason: expectedGot('tools with a name of their own', 'another entry') });
+    else skipped.push({ name: isPlainObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : 'tools/list', reason: expectedGot('tools with a name of their own', 'another entry') });
   }
   const ran = run === undefined ? undefined : await runServer(installed, cwd, { ...installed.start.env, ...env }, { ...run, code: folder, onProgress });
   return auditDeclared({ kind: 'mcp-server', name: name ?? basename(folder), ...(version !== undefined && { version }), folder: relative(cwd, folder) || '.' }, folder, [entry], declared, { known, observed, ran, onProgress, skipped });
@@ -94,7 +95,7 @@ export async function auditMcpServer(server: unknown, options: McpAuditOptions =
 /** Calls the tools of a server. A folder among its arguments is copied for each call, and the server works in the copy. */
 async function runServer({ start: { command, args } }: Installed, cwd: string, env: Readonly<Record<string, string>>, options: RunOptions): Promise<RunResult> {
   if (!/^node(?:\.exe)?$/.test(basename(command))) throw invalidArgument('a server that node runs', command, 'Give its compiled file.');
-  const root = args.slice(1).map((word) => resolve(cwd, word)).find((path) => existsSync(path) && statSync(path).isDirectory());
+  const root = args.slice(1).map((word) => resolve(cwd, word)).find(isFolder);
   return runTools(undefined, { command, args: args.map((word, index) => (index > 0 && resolve(cwd, word) === root ? root : word)), env }, { ...options, root });
 }
 
@@ -118,14 +119,18 @@ function commandOf(server: unknown, name: string | undefined): Command | { reado
 const SECRET = /\$\{|key|token|secret|passw|auth|credential/i;
 const STAND_IN = 'audit';
 
+const isKeyOf = (option = '') => /^--?\w/.test(option) && !option.includes('=') && SECRET.test(option);
+/** Returns the text with a stand-in for each part that looks like a key. */
+const harmlessText = (value: string) => withoutSecrets(value).replaceAll('[secret]', STAND_IN);
+
 function commandIn(servers: ReturnType<typeof readMcpSettings>['servers'], name: string | undefined): Command {
   const found = name === undefined ? (servers.length === 1 ? servers[0] : undefined) : servers.find((each) => each.name === name);
   if (found === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the name of one of the servers ${servers.map((each) => JSON.stringify(each.name)).join(', ') || '(none)'}`, name === undefined ? 'none' : JSON.stringify(name), 'Name it: settings.json:name.'));
   if (found.transport.kind !== 'stdio') throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that is started here', 'one over the network, whose code is not', 'Name its package or folder, and give its tools with a listing.'));
   const { command, args, env, cwd } = found.transport;
   // Servers that do not start without a key do with any; the real ones stay where they are.
-  const harmless = Object.entries(env).map(([variable, value]) => [variable, SECRET.test(`${variable} ${value}`) ? STAND_IN : value]);
-  return { command, args: args.map((each) => each.replace(/\$\{[^}]*\}/g, STAND_IN)), env: Object.fromEntries(harmless) as Record<string, string>, ...(cwd !== undefined && { cwd }) };
+  const harmless = Object.entries(env).map(([variable, value]) => [variable, SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value)]);
+  return { command, args: args.map((each, index) => (isKeyOf(args[index - 1]) && !each.startsWith('-') ? STAND_IN : harmlessText(each.replace(/\$\{[^}]*\}/g, STAND_IN)))), env: Object.fromEntries(harmless) as Record<string, string>, ...(cwd !== undefined && { cwd }) };
 }
 
 /** Programs that run a package, and the words before its name. */
@@ -136,7 +141,8 @@ const SCRIPT = /\.[cm]?[jt]sx?$/;
 async function findInstalled(asked: Command | { readonly place: string }, cwd: string, install: boolean, onProgress: Progress): Promise<Installed> {
   if ('place' in asked) {
     const path = resolve(cwd, asked.place);
-    if (existsSync(path)) return statSync(path).isDirectory() ? ofPackage(path, [], {}) : ofScript(path, { command: process.execPath, args: [path] });
+    if (isFile(path)) return ofScript(path, { command: process.execPath, args: [path] });
+    if (isFolder(path)) return ofPackage(path, [], {});
     return asked.place.startsWith('.') || asked.place.startsWith('/') ? missing(asked.place) : ofName(asked.place, [], {}, cwd, install, onProgress);
   }
   const { command, args } = asked;
@@ -148,15 +154,15 @@ async function findInstalled(asked: Command | { readonly place: string }, cwd: s
     if (spec === undefined) throw invalidArgument(`a package behind ${program}`, args.join(' '));
     return ofName(spec, rest, asked, from, install, onProgress, bin);
   }
-  const script = args.findIndex((each) => SCRIPT.test(each) || (!each.startsWith('-') && existsSync(resolve(from, each)) && statSync(resolve(from, each)).isFile()));
+  const script = args.findIndex((each) => SCRIPT.test(each) || (!each.startsWith('-') && isFile(resolve(from, each))));
   if (/^(?:node|tsx|ts-node|bun|deno)$/.test(program)) {
     if (script === -1) throw invalidArgument(`a file behind ${program}`, args.join(' '));
     const path = resolve(from, args[script]!);
-    if (!existsSync(path)) return missing(args[script]!);
+    if (!isFile(path)) return missing(args[script]!);
     return ofScript(realpathSync(path), { ...asked, cwd: from, args: args.map((each, index) => (index === script ? path : each)) });
   }
   const folders = command.includes('/') ? ['.'] : ['node_modules/.bin', ...(process.env['PATH'] ?? '').split(delimiter)];
-  const found = folders.map((folder) => resolve(from, folder, command)).find((path) => existsSync(path) && statSync(path).isFile());
+  const found = folders.map((folder) => resolve(from, folder, command)).find(isFile);
   const real = found === undefined ? missing(command) : realpathSync(found);
   if (!SCRIPT.test(real) && !/^#!.*\bnode\b/.test(await beginningOf(real))) throw new ToolError('INVALID_ARGUMENT', expectedGot('a server made for Node', `the program ${JSON.stringify(command)}`, 'Only TypeScript and JavaScript are read.'));
   return ofScript(real, { ...asked, command: process.execPath, args: [real, ...args] });
@@ -167,6 +173,9 @@ async function beginningOf(path: string): Promise<string> {
   for await (const chunk of createReadStream(path, { end: 127, encoding: 'latin1' })) text += String(chunk);
   return text;
 }
+
+const isFile = (path: string) => existsSync(path) && statSync(path).isFile();
+const isFolder = (path: string) => existsSync(path) && statSync(path).isDirectory();
 
 function missing(place: string): never {
   throw new ToolError('INVALID_ARGUMENT', expectedGot('the code of an MCP server', `nothing at ${JSON.stringify(place)}`));
@@ -189,7 +198,7 @@ function packageIn(words: readonly string[]): { readonly spec: string | undefine
 /** Finds a package by its name, nearest first; installs it where that is asked for. */
 async function ofName(spec: string, args: readonly string[], asked: Partial<Command>, cwd: string, install: boolean, onProgress: Progress, bin?: string): Promise<Installed> {
   const name = spec.replace(/(?<=.)@[^/]*$/, '');
-  if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) throw invalidArgument('the name of a package', spec);
+  if (!/^(?:@\w[\w.-]*\/)?\w[\w.-]*$/.test(name)) throw invalidArgument('the name of a package', spec);
   const above: string[] = [];
   for (let folder = resolve(cwd); !above.includes(join(folder, 'node_modules')); folder = dirname(folder)) above.push(join(folder, 'node_modules'));
   const cache = join(process.env['npm_config_cache'] ?? join(homedir(), '.npm'), '_npx');
@@ -201,6 +210,8 @@ async function ofName(spec: string, args: readonly string[], asked: Partial<Comm
     if (wanted === undefined || (await packageOf(folder)).version === wanted) return ofPackage(realpathSync(folder), args, asked, bin);
   }
   if (!install) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the package ${spec} to be installed`, 'none that is found', `Nothing is installed unasked: repeat it with --install, or run npm install ${spec}.`));
+  // It reaches npm, on Windows through a shell.
+  if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1))) throw invalidArgument('a package with a version or a tag, to be installed', spec);
   const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
   onProgress?.(`installing ${spec}`);
   await mkdir(prefix, { recursive: true });
@@ -217,7 +228,7 @@ async function ofPackage(folder: string, args: readonly string[], { env, cwd }: 
   const bins = typeof bin === 'string' ? { [basename(name)]: bin } : isPlainObject(bin) ? bin : {};
   const file = [bins[wanted ?? basename(name)], Object.values(bins)[0], main, 'index.js'].find((each) => typeof each === 'string');
   const path = resolve(folder, String(file));
-  if (!existsSync(path)) return missing(relative(process.cwd(), path));
+  if (!path.startsWith(folder + sep) || !isFile(path)) return missing(relative(process.cwd(), path));
   return { folder, entry: relative(folder, path), start: { command: process.execPath, args: [path, ...args], ...(env && { env }), ...(cwd !== undefined && { cwd }) } };
 }
 

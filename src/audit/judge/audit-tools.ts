@@ -148,10 +148,14 @@ function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
 
 /** Returns what the package.json of a folder says; nothing where there is none that can be read. */
 export async function packageOf(folder: string): Promise<{ readonly name?: string; readonly version?: string; readonly bin?: unknown; readonly main?: unknown }> {
-  const data: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}'));
-  if (!isPlainObject(data)) return {};
-  const { name, version, bin, main } = data;
+  const { name, version, bin, main } = await manifestOf(join(folder, 'package.json')).catch(() => ({}) as Record<string, unknown>);
   return { ...(typeof name === 'string' && { name }), ...(typeof version === 'string' && { version }), bin, main };
+}
+
+/** Reads a package.json; a pipe in its place would never end. */
+async function manifestOf(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const data: unknown = (await stat(file)).isFile() ? JSON.parse(await readFile(file, 'utf8')) : undefined;
+  return isPlainObject(data) ? data : {};
 }
 
 const CODE = '**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';

@@ -3,7 +3,8 @@ import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'n
 import { builtinModules, createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { missingPackage } from '../../core/issues.js';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot, missingPackage } from '../../core/issues.js';
 
 /** A node of the syntax tree (ESTree, with the types of TypeScript). Its fields are those of its type. */
 export interface Node {
@@ -104,6 +105,8 @@ export class Program {
         return { program: parsed.program, errors: parsed.errors.filter((error) => String(error.severity) === 'Error') };
       },
     };
+    // The resolver would wait for a pipe's end.
+    for (const manifest of ['package.json', 'tsconfig.json'].map((name) => path.join(root, name))) if (existsSync(manifest) && !statSync(manifest).isFile()) throw new ToolError('INVALID_ARGUMENT', expectedGot(`${path.basename(manifest)} as a file`, 'something else'));
     // Modules are known by their real paths; a root behind a link would own none of them.
     return new Program(existsSync(root) ? realpathSync.native(root) : path.resolve(root), parser, (file, specifier) => factory.resolveFileSync(file, specifier).path, parserAddress());
   }
@@ -161,7 +164,10 @@ export class Program {
     const skip = (reason: string): undefined => void this.skipped.push({ name, reason });
     if (this.#modules.size >= MAX_FILES) return skip('more files than are read');
     try {
-      const { size } = statSync(file);
+      const status = statSync(file);
+      // A pipe or a device would never end.
+      if (!status.isFile()) return skip('not a file');
+      const { size } = status;
       if (size > MAX_FILE_BYTES) return skip('larger than is read');
       if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('more code than is read');
       const text = readFileSync(file, 'utf8');
@@ -259,7 +265,7 @@ export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly s
       const full = path.join(at, entry.name);
       if (NO_CODE.test(full.slice(folder.length))) continue;
       if (entry.isDirectory()) folders.push(full);
-      else if (kind.test(entry.name) && statSync(full).size < 12_000_000) files.push(full);
+      else if (entry.isFile() && kind.test(entry.name) && statSync(full).size < MAX_FILE_BYTES) files.push(full);
     }
   }
   return files;
@@ -279,7 +285,7 @@ export function entriesOf(root: string): readonly string[] {
     // Without a package.json the usual names are tried.
   }
   const usual = ['index.js', 'index.ts', 'src/index.ts', 'dist/index.js', 'server.js', 'src/server.ts'];
-  const files = [...new Set([...found, ...usual].map((file) => path.resolve(root, file)))].flatMap((file) => [file, `${file}.js`, path.join(file, 'index.js')].filter((one) => /\.[cm]?[jt]sx?$/u.test(one) && existsSync(one)).slice(0, 1));
+  const files = [...new Set([...found, ...usual].map((file) => path.resolve(root, file)))].flatMap((file) => [file, `${file}.js`, path.join(file, 'index.js')].filter((one) => /\.[cm]?[jt]sx?$/u.test(one) && one.startsWith(root + path.sep) && existsSync(one)).slice(0, 1));
   return files.length > 0 ? files.slice(0, 24) : codeFiles(root, 200);
 }
 

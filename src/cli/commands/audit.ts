@@ -39,7 +39,7 @@ network is stood in for, programs are recorded and not started, and nothing outs
 
 Exit codes:
   0    no tool lies, or the baseline knows it
-  1    a tool lies
+  1    a tool lies, or a file of tools did not load
   2    wrong usage, or a server whose code or tools cannot be read`;
 
 /** Compares what tools say with what their code does. */
@@ -75,7 +75,7 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
   for (const [name, value] of Object.entries({ generate: options.generate, 'allow-unsafe': options.allowUnsafe, 'allow-spawn': options.allowSpawn })) {
     if (value !== undefined && options.run !== true) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --run`, 'it alone'));
   }
-  const report = options.mcp === undefined ? await auditOwn(host, options) : await auditServer(host, options, options.mcp);
+  const { report, isWhole } = options.mcp === undefined ? await auditOwn(host, options) : { report: await auditServer(host, options, options.mcp), isWhole: true };
   const chosen = chosenOf(report.tools, options.tool);
   if (file !== undefined && updateBaseline) {
     const text = writeBaseline(report.tools);
@@ -88,14 +88,14 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
   if (format === 'json') terminal.out(plainJson({ ...report, tools: tools.map((tool) => ({ ...tool, ...(options.fix === true && { fix: correctionOf(tool)?.after }) })) }, 2));
   else if (format === 'github') printAnnotations(terminal, tools, relative(cwd, resolve(options.mcp === undefined ? process.cwd() : cwd, report.subject.folder)));
   else print(terminal, { ...report, tools }, options);
-  return newLies(tools).length === 0 ? EXIT.ok : EXIT.findings;
+  return newLies(tools).length === 0 && isWhole ? EXIT.ok : EXIT.findings;
 }
 
 const progressOf = ({ terminal }: CommandHost) => (doing: string) => terminal.err(paint(terminal, 'dim', plainLine(doing)));
 
 const choiceOf = ({ run, generate, allowUnsafe: unsafe, allowSpawn }: AuditCommandOptions) => (run === true ? { run: { generate, unsafe, allowSpawn } } : {});
 
-async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promise<AuditReport> {
+async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promise<{ readonly report: AuditReport; readonly isWhole: boolean }> {
   const { terminal, cwd, importOptions } = host;
   const { tools: patterns, manifests, persona, listing, install } = options;
   const { run } = choiceOf(options);
@@ -103,11 +103,12 @@ async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promis
   for (const [name, value] of Object.entries({ listing, install })) if (value !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --mcp`, 'it alone'));
   const { loadRegistry } = await import('../load/load-registry.js');
   const { registry, problems, fileOf } = await loadRegistry({ patterns, manifests, persona }, cwd, importOptions);
-  for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${problem.reason}`);
+  for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${plainLine(problem.reason)}`);
   if (registry.size === 0) throw new ToolError('NOT_A_TOOL', expectedGot('tools to audit', 'none'));
   const root = patterns === undefined && manifests === undefined ? packageFolder() : cwd;
   const entries = root === cwd ? [...new Set(fileOf.values())] : ['tools/index.ts', 'dist/tools.js'].filter((each) => existsSync(join(root, each))).slice(0, 1);
-  return auditTools(registry, { root, entries, ...(run && { run: { ...run, files: patterns } }), ...(terminal.interactive && { onProgress: progressOf(host) }) });
+  const report = await auditTools(registry, { root, entries, ...(run && { run: { ...run, files: patterns } }), ...(terminal.interactive && { onProgress: progressOf(host) }) });
+  return { report: { ...report, skipped: [...problems.map((problem) => ({ name: placeText(problem), reason: problem.reason })), ...report.skipped] }, isWhole: problems.length === 0 };
 }
 
 /** Returns the folder of this package, where the bundled tools are. */

@@ -31,6 +31,11 @@ beforeAll(() => {
     'node_modules/@scope/server/package.json': JSON.stringify({ name: '@scope/server', version: '1.0.0', main: './main.cjs' }),
     'node_modules/@scope/server/main.cjs': SERVER,
     'binary': '\u007fELF',
+    'node_modules/odd/package.json/x': '',
+    'node_modules/odd/index.js': SERVER,
+    'node_modules/outside/package.json': '{ "name": "outside", "bin": "../../server.mjs" }',
+    'node_modules/garbled/package.json': '{ nothing',
+    'node_modules/garbled/index.js': SERVER,
   };
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -61,6 +66,7 @@ describe('the code of an MCP server', () => {
     ['pnpm dlx', 'pnpm dlx plain-server', PLAIN],
     ['node and a file', 'node --enable-source-maps node_modules/plain-server/dist/other.js', PLAIN],
     ['node and a file of the project', 'node ./server.mjs', ['whole', '0.0.1', '.']],
+    ['a folder of which the package.json cannot be read', './node_modules/garbled', ['garbled', undefined, 'node_modules/garbled']],
     ['the program of a package', 'plain-server --flag', PLAIN],
     ['settings with one server', { mcpServers: { one: { command: 'npx', args: ['-y', 'plain-server'] } } }, PLAIN],
   ])('is found by %s, and nothing is started where there is a listing', async (_, server, expected) => {
@@ -77,6 +83,10 @@ describe('the code of an MCP server', () => {
     ['a program that is none of Node', './binary --flag', /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript are read\.$/],
     ['a server over the network', { mcpServers: { one: { url: 'https://mcp.example/x' } } }, /^Expected a server that is started here, got one over the network/],
     ['settings with several servers', { mcpServers: { one: { command: 'a' }, two: { command: 'b' } } }, /^Expected the name of one of the servers "one", "two", got none/],
+    ['a package of which the program lies outside', 'outside', /^Expected the code of an MCP server, got nothing at/],
+    ['a folder above those of packages', 'npx ..', /^Expected the name of a package, got "\.\."/],
+    ['a folder in the place of package.json', './node_modules/odd', /^Expected package\.json as a file, got something else\.$/],
+    ['a device', '/dev/null', /^Expected the code of an MCP server, got nothing at "\/dev\/null"/],
     ['nothing', ' ', /^Expected an MCP server/],
   ])('of %s is refused', async (_, server, message) => {
     await expect(audit(server, { listing: LISTING })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) as string });
@@ -96,8 +106,8 @@ describe('what an MCP server declares', () => {
 
   it('is refused as another value, and tools that cannot be told apart are left out', async () => {
     await expect(audit('plain-server', { listing: 'tools' })).rejects.toThrow('Expected a listing as tools/list gives it');
-    const { tools, skipped } = await audit('plain-server', { listing: [...LISTING, LISTING[0], { title: 'x' }, 7] });
-    expect([tools.length, skipped.length]).toEqual([3, 3]);
+    const { tools, skipped } = await audit('plain-server', { listing: [...LISTING, LISTING[0], { title: 'x' }, 7, { name: { toString: 'x' } }] });
+    expect([tools.length, skipped.map(({ name }) => name)]).toEqual([3, ['read', 'tools/list', 'tools/list', 'tools/list']]);
   });
 
   it('is asked of the server, without the variables of this process, in a folder of its own that is its home', async () => {
@@ -117,14 +127,21 @@ describe('what an MCP server declares', () => {
   });
 
   it('is asked with the variables of its settings, but for those that may be keys', async () => {
-    const env = { MODE: 'fast', SERVICE_TOKEN: 'real', OTHER: '${HOME_OF_KEYS}' };
-    const { tools } = await audit({ mcpServers: { one: { command: 'node', args: ['server.mjs', '${ARGUMENT}'], env } } }, { env: { GIVEN: 'audit' } });
+    const env = { MODE: 'fast', SERVICE_TOKEN: 'real', OTHER: '${HOME_OF_KEYS}', PERSONAL: `ghp_${'a1'.repeat(18)}` };
+    const { tools } = await audit({ mcpServers: { one: { command: 'node', args: ['server.mjs', '${ARGUMENT}', '--api-key', 'real', '--token=real', 'postgres://me:real@host/x'], env } } }, { env: { GIVEN: 'audit' } });
     const names = tools.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['env.MODE.fast', 'env.SERVICE_TOKEN.audit', 'env.OTHER.audit', 'env.GIVEN.audit', 'argument.audit']));
+    expect(names).toEqual(expect.arrayContaining(['env.MODE.fast', 'env.SERVICE_TOKEN.audit', 'env.OTHER.audit', 'env.GIVEN.audit', 'env.PERSONAL.audit', 'argument.audit', 'argument.--token=audit', 'argument.postgres://me:audit@host/x']));
+    expect(names.join(' ')).not.toContain('real');
   });
 
   it('cannot be asked of a server that ends, which says what to do', async () => {
     writeFileSync(join(folder, 'ends.mjs'), "console.error('API_KEY is missing'); process.exit(1);");
     await expect(audit('node ends.mjs')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/^Expected a server that lists its tools, got [^]*--listing <file>\.$/) as string });
+  });
+});
+
+describe('an MCP server is installed', () => {
+  it.each(['no-such-server-here@1&calc', 'no-such-server-here@git+ssh://x/y', 'no-such-server-here@file:..'])('from no address and with nothing for a shell: %s', async (spec) => {
+    await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(/^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/);
   });
 });

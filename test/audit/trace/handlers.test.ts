@@ -1,4 +1,8 @@
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { traceTools } from '../../../src/audit/trace/trace-tools.js';
 import { changes, trace } from './subject.js';
 
 const SERVER = `import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -58,5 +62,17 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
   it('not where nothing has its name', async () => {
     const { tools } = await trace({ 'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);` }, ['b']);
     expect(tools).toEqual([{ name: 'b', handler: undefined, effects: [], unknowns: ['its handler was not found'] }]);
+  });
+
+  it('beside links that lead nowhere or to a device, which are no code', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'trace-links-'));
+    writeFileSync(join(root, 'package.json'), '{"type":"module","main":"index.js"}');
+    writeFileSync(join(root, 'other.js'), `${SERVER}new McpServer().registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));`);
+    symlinkSync('/dev/zero', join(root, 'index.js'));
+    symlinkSync('nowhere.js', join(root, 'nothing.js'));
+    symlinkSync('round.js', join(root, 'round.js'));
+    const { tools, skipped } = await traceTools({ root, tools: [{ name: 'a' }] });
+    expect(tools[0]!.effects.map(({ call }) => call)).toEqual(['fs.writeFileSync']);
+    expect(skipped).toEqual([{ name: 'index.js', reason: 'not a file' }]);
   });
 });

@@ -127,6 +127,12 @@ describe('tooldex audit of own tools', () => {
     expect((await audit([...OWN, '--tool', 'look', '--tool', 'shy'])).code).toBe(0);
   });
 
+  it('exits with 1 where a file did not load, which the report says', async () => {
+    writeFileSync(join(folder, 'src/broken.ts'), "export { nothing } from './nowhere.ts';");
+    const { code, out } = await audit(['--tools', 'src/broken.ts', ...OWN, '--tool', 'look', '--json']);
+    expect([code, JSON.parse(out)]).toMatchObject([1, { skipped: [{ name: 'src/broken.ts' }, { name: 'hand' }] }]);
+  });
+
   it('colours verdicts and what is wrong', async () => {
     const { out } = await audit([...OWN, '--tool', 'note'], { color: true });
     // eslint-disable-next-line no-control-regex
