@@ -167,7 +167,7 @@ function writtenBy(name: string, args: readonly unknown[]): readonly string[] {
   return places.flatMap((place) => {
     const value = args[place];
     if (typeof value === 'string') return [path.resolve(value)];
-    if (Buffer.isBuffer(value)) return [path.resolve(value.toString())];
+    if (value instanceof Uint8Array) return [path.resolve(Buffer.from(value).toString())];
     return value instanceof URL && value.protocol === 'file:' ? [fileURLToPath(value)] : [];
   });
 }
@@ -306,6 +306,9 @@ function recordProcess(): void {
     if (!children.has(Math.abs(pid))) return recorded(pid, signal);
     return confinement?.spawn === false || kill(pid, signal);
   };
+  // The function below process.kill, and the one that lets a debugger into another process.
+  record(process, '_kill', 'process', ['kill'], all, (args, self, original) => (args[0] === process.pid || args[1] === 0 || (children.has(Math.abs(Number(args[0]))) && confinement?.spawn === true) ? Reflect.apply(original, self, args) : 0));
+  record(process, '_debugProcess', 'process', ['kill'], all, () => undefined);
   // The bindings of Node's own would go past all of this.
   if (confinement !== undefined) record(process, 'binding', 'process', ['binding'], all, () => { throw new Error('Expected code that needs no bindings of Node, got process.binding. It is not there in an audit.'); });
   let copied: string | symbol | undefined;

@@ -54,3 +54,5 @@ export function argumentsOf(m: Machine, shape: Obj): Value {
   }
   return object;
 }
+/** Built-in modules whose functions act outside. */
+export const ACTING = new Set(['fs', 'fs/promises', 'child_process', 'http', 'https', 'net', 'tls', 'dgram', 'vm', 'worker_threads', 'process', 'sqlite']);

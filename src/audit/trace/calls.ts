@@ -5,7 +5,7 @@ import { httpEffects } from '../known/http.js';
 import type { AuditKnowledge } from '../known/known-value.js';
 import { programEffects } from '../known/programs.js';
 import { sqlEffects } from '../known/sql.js';
-import { BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
+import { ACTING, BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
@@ -58,7 +58,10 @@ export class Calls {
   member(object: Value, key: string | undefined, args: readonly Value[], place: Place, read: (object: Value) => Value): Value {
     const { m } = this;
     m.step();
-    if (key === undefined) return this.call(read(object), object, args, place, '');
+    if (key === undefined) {
+      for (const one of options(object)) if (one.t === 'native' && ACTING.has(one.module)) m.unknownCall(`a function of ${one.module} is called by a computed name`);
+      return this.call(read(object), object, args, place, '');
+    }
     const all = options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null));
     const provided = this.#injected(key, args, object, place);
     if (provided !== undefined) return provided;
@@ -285,6 +288,7 @@ export class Calls {
   #unknownMember(object: Value, key: string, args: readonly Value[], place: Place, bare: boolean): Value {
     const { m } = this;
     const tags = mergeTags(tagsOf(object), ...args.map(tagsOf));
+    m.unread(object);
     const state = tagsOf(object).filter((tag) => tag.startsWith('state:')).at(-1);
     const validated = this.#validated(key, args);
     if (validated !== undefined) return validated;

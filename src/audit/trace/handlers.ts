@@ -4,7 +4,7 @@ import { instanceThatHandles, isNode } from './declarations.js';
 import { runsLater } from './intrinsics.js';
 import type { Interpreter } from './interpret.js';
 import { EXHAUSTED, type Machine, type Place } from './machine.js';
-import { codeFiles, filesFor, type Module, type Node, type Program } from './program.js';
+import { codeFiles, filesFor, manifestTexts, type Module, type Node, type Program } from './program.js';
 import { UNKNOWN, constant, isCallable, options, unknown, type ClassValue, type Fn, type Obj, type Value } from './values.js';
 
 /** A function that was found to handle a tool's calls. A lower rank is better evidence. */
@@ -163,8 +163,9 @@ export class Handlers {
 
   /** Looks at the files that stand for the missing tools: what they export handles them. */
   byFile(program: Program, folder: string): void {
+    const [code, manifests] = [codeFiles(folder), manifestTexts(folder)];
     for (const name of this.missing()) {
-      for (const file of filesFor(folder, name)) {
+      for (const file of filesFor(code, manifests, name)) {
         const module = program.module(file);
         if (module === undefined) continue;
         this.#attempt(() => {

@@ -18,7 +18,10 @@ const UNCALLED = { tags: [], special: false, kind: 'later' } as const;
 export function runCallbacks(m: Machine, name: string, args: readonly Value[], given: readonly Value[], place: Place): Value {
   let result: Value | undefined;
   for (const arg of args) {
-    if (!isCallable(arg)) continue;
+    if (!isCallable(arg)) {
+      m.unread(arg);
+      continue;
+    }
     const got = m.under(runsLater(name) ? UNCALLED : undefined, () => m.invoke(arg, UNKNOWN, given, place));
     result = result === undefined ? got : join(result, got);
   }
@@ -108,7 +111,7 @@ export function arrayMethod(m: Machine, array: Obj, key: string, args: readonly 
       if (found) return key === 'includes' ? constant(true) : unknown();
       return key === 'includes' && !open && isFixed(first) && items.every(isFixed) ? constant(false) : unknown(mergeTags(tagsOf(first), ...items.map(tagsOf)));
     }
-    case 'concat': return m.object('array', [...items, ...args.flatMap((arg) => (arg.t === 'obj' && arg.kind === 'array' ? itemsOf(m, arg) : [arg]))]);
+    case 'concat': return m.object('array', [...items, ...args.flatMap((arg) => (arg.t === 'obj' && arg.kind === 'array' ? itemsOf(m, arg) : [arg]))].slice(0, 2_000));
     case 'slice': {
       const from = isFixed(first) ? Number(first.v ?? 0) : 0;
       return m.object('array', second === UNDEFINED ? items.slice(from) : isFixed(second) ? items.slice(from, Number(second.v)) : items.slice(from));

@@ -1,6 +1,6 @@
 import type { CallEffect } from '../effect.js';
 import { placeOf, type Module, type Node, type Program } from './program.js';
-import { UNDEFINED, UNKNOWN, contents, join, mergeTags, options, unknown, withTags, type Binding, type ClassValue, type Fn, type Frame, type Obj, type Scope, type Tags, type Value } from './values.js';
+import { UNDEFINED, UNKNOWN, contents, join, mergeTags, options, tagsOf, unknown, withTags, type Binding, type ClassValue, type Fn, type Frame, type Obj, type Scope, type Tags, type Value } from './values.js';
 
 /** Why a place is reached: a test on these sources, a `catch`, a callback that runs later. `special` is true where the test asks for an input of its own. */
 export interface Condition { readonly tags: Tags; readonly special: boolean; readonly kind: 'test' | 'catch' | 'later' }
@@ -198,6 +198,12 @@ export class Machine {
 
   unknownCall(reason: string): void {
     if (this.epoch > 0 && this.unknowns.size < 20) this.unknowns.add(reason);
+  }
+
+  /** Notes the call of what a module exports that was not read. */
+  unread(value: Value): void {
+    const tag = tagsOf(value).find((one) => one.startsWith('unread:'));
+    if (tag !== undefined) this.unknownCall(`${tag.slice(7)} was not read`);
   }
 
   // ── conditions ──

@@ -4,7 +4,7 @@ import { declaredNames, noteAssigned } from './declarations.js';
 import { fromData } from './intrinsics.js';
 import { EXHAUSTED, OUT_OF_TIME, type Machine, type Place } from './machine.js';
 import type { Module, Node } from './program.js';
-import { UNDEFINED, UNKNOWN, constant, type Frame, type Obj, type Scope, type Value } from './values.js';
+import { UNDEFINED, UNKNOWN, constant, unknown, type Frame, type Obj, type Scope, type Value } from './values.js';
 
 export interface Loaded { readonly scope: Scope; readonly exports: Obj; readonly commonjs: Obj; readonly isModule: boolean }
 /** How the statements of a module are run. */
@@ -80,11 +80,12 @@ export class Modules {
   /** Returns what `import * as` gives for a specifier. */
   namespace(place: Place, specifier: string): Value {
     const target = this.m.program.resolve(place.module.file, specifier);
-    if (target === undefined) return UNKNOWN;
+    const unread = unknown([`unread:${specifier}`]);
+    if (target === undefined) return unread;
     if ('builtin' in target) return { t: 'native', module: target.builtin, path: [], args: [] };
     if ('pkg' in target) return { t: 'external', pkg: target.pkg, path: [], args: [] };
     const module = this.m.program.module(target.file);
-    if (module === undefined) return UNKNOWN;
+    if (module === undefined) return unread;
     const loaded = this.load(module);
     if (loaded.isModule) return loaded.exports;
     const value = this.m.read(loaded.commonjs, 'exports', place);
@@ -118,7 +119,7 @@ export class Modules {
       else {
         const value = all();
         if (value.t === 'obj') for (const key of value.props.keys()) if (key !== 'default' && !exports.props.has(key)) later(key, () => m.read(value, key, place));
-        if (value.t === 'external' || value.t === 'native') exports.proto = value;
+        if (value.t === 'external' || value.t === 'native' || value.t === 'unknown') exports.proto = value;
       }
     } else if (node.type === 'ExportDefaultDeclaration') later('default', () => variable('*default*'));
     else if (node.type === 'ExportNamedDeclaration') {

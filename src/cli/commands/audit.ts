@@ -187,7 +187,11 @@ function print(terminal: Terminal, { tools, shared, skipped, subject, ran }: Aud
   }
   if (rows.some(({ findings }) => all || liesIn(findings).length > 0)) terminal.out('');
   for (const effect of shared) indented(`shared by all tools, and counted for none: ${doingOf(effect)} ${effect.at}`, 0, 'dim');
-  for (const { name, reason } of skipped) indented(`skipped ${name}: ${reason}`, 0, 'yellow');
+  for (const reason of new Set(skipped.map((each) => each.reason))) {
+    const names = skipped.filter((each) => each.reason === reason).map(({ name }) => name);
+    for (const name of names.slice(0, SHOWN)) indented(`skipped ${name}: ${reason}`, 0, 'yellow');
+    if (names.length > SHOWN) indented(`skipped ${names.length - SHOWN} more: ${reason}`, 0, 'yellow');
+  }
   if (ran !== undefined) printRuns(terminal, ran, all, indented);
   if (fix === true) for (const tool of tools) printFix(terminal, tool);
   printSummary(terminal, tools, subject);

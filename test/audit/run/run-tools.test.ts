@@ -83,11 +83,12 @@ describe('tools that are run', () => {
     const { of } = await runAll(package_, {
       plainly: `() => fs.writeFileSync(${JSON.stringify(outside)}, 'x')`,
       inBytes: `() => fs.writeFileSync(Buffer.from(${JSON.stringify(outside)}), 'x')`,
+      inOtherBytes: `() => fs.writeFileSync(new Uint8Array(Buffer.from(${JSON.stringify(outside)})), 'x')`,
       byLink: `() => fs.writeFileSync('link/outside.txt', 'x')`,
       later: `() => new Promise((done) => { setTimeout(fs.writeFile, 0, ${JSON.stringify(outside)}, 'x', done); })`,
       byBinding: `() => process.binding('fs')`,
     });
-    for (const name of ['plainly', 'inBytes', 'byLink']) {
+    for (const name of ['plainly', 'inBytes', 'inOtherBytes', 'byLink']) {
       expect(of[name], name).toMatchObject({ status: 'error', secondChanged: null });
       expect(of[name]!.files, name).toContainEqual({ path: outside, where: 'outside', change: 'refused' });
       expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
@@ -115,11 +116,13 @@ describe('tools that are run', () => {
   it('may end the programs that they start, and change the mode of open files, which the permission model does not let them', async () => {
     const { of, held } = await runAll(package_, {
       stops: `() => { const child = execFile('sleep', ['9']); process.kill(-child.pid); child.kill(); }`,
+      killsBelow: `() => process._kill(process.ppid, 9)`,
       kills: `() => process.kill(2 ** 22 + 1)`,
       modes: `async () => { const file = await open('a.txt', 'w'); await file.chmod(0o600); await file.close(); }`,
     });
     expect(of['stops']!.effects.map(({ call }) => call)).toEqual(['sleep 9']);
     expect(of['kills']!.effects).toMatchObject([{ kind: 'process-spawn', access: 'write', call: 'process.kill' }]);
+    expect(of['killsBelow']).toMatchObject({ status: 'ok', effects: [{ kind: 'process-spawn', access: 'write', call: 'process.kill' }] });
     expect(of['modes']).toMatchObject({ status: 'ok', effects: [{ kind: 'fs-write', access: 'write' }] });
     expect(held.gaps.join()).toContain('permission model is off for modes');
   });

@@ -12,6 +12,31 @@ const server = new McpServer();
 `;
 const body = async (code: string, before = '') => (await changes(`${HEAD}${before}\nserver.registerTool('a', {}, async (args) => { ${code} });`, 'a'))['a'];
 
+describe('what cannot be read is never harmless', () => {
+  const unknowns = async (code: string, before = '', files = {}) => (await trace({ ...files, 'index.js': `${before}\n${HEAD}\nserver.registerTool('a', {}, async (args) => { ${code} });` }, ['a'])).tools[0]!.unknowns;
+  const DEEP = { 'deep.js': `import fs from 'node:fs'; export const run = (a) => fs.writeFileSync(a.x, 'y');const z = ${'['.repeat(50_000)}${']'.repeat(50_000)};` };
+  it.each([
+    ['called', 'return run(args);', `import { run } from './deep.js';`],
+    ['called as a member', 'return deep.run(args);', `import * as deep from './deep.js';`],
+    ['called when it is loaded', "return (await import('./deep.js')).run(args);", ''],
+    ['exported again', 'return run(args);', `import { run } from './again.js';`],
+    ['made', 'return new run(args).x;', `import { run } from './deep.js';`],
+    ['given to another function', 'return [args].map(run);', `import { run } from './deep.js';`],
+    ['waited for', 'return Promise.resolve(args).then(run);', `import { run } from './deep.js';`],
+  ])('where it is %s', async (_, code, before) => {
+    expect(await unknowns(code, before, { ...DEEP, 'again.js': `export * from './deep.js';` })).toEqual(['./deep.js was not read']);
+  });
+
+  it('where its file is missing, or its name is computed', async () => {
+    expect(await unknowns('return gone(args);', `import { gone } from './gone.js';`)).toEqual(['./gone.js was not read']);
+    expect(await unknowns('return fs[args.how](args.path);')).toEqual(['a function of fs is called by a computed name']);
+  });
+
+  it('and lists that double grow to an end', async () => {
+    expect(await body('return list;', `let list = [1];${'list = list.concat(list);'.repeat(40)}`)).toEqual([]);
+  });
+});
+
 describe('what stands before a change decides how certain it is', () => {
   it.each([
     ['nothing', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],

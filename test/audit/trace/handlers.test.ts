@@ -64,6 +64,11 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     expect(tools).toEqual([{ name: 'b', handler: undefined, effects: [], unknowns: ['its handler was not found'] }]);
   });
 
+  it('where one of the tools has an empty name', async () => {
+    const { tools } = await trace({ 'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);`, 'tools.json': '{}' }, ['a', '']);
+    expect(tools.map(({ handler }) => handler !== undefined)).toEqual([true, false]);
+  });
+
   it('beside links that lead nowhere or to a device, which are no code', async () => {
     const root = mkdtempSync(join(tmpdir(), 'trace-links-'));
     writeFileSync(join(root, 'package.json'), '{"type":"module","main":"index.js"}');
