@@ -1,3 +1,4 @@
+import { flowOfThread } from './thread-flow.js';
 import { randomUUID } from '../core/crypto.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
@@ -153,7 +154,8 @@ function withoutHalfDone(state: ChatState): ChatState {
  * @throws what `haltWhen`, `selectTools` and the keeping of the state throw.
  */
 export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
-  const { maxTurns, haltWhen, mode } = run.engine;
+  const { maxTurns, haltWhen, mode, executor, registry } = run.engine;
+  await executor.restoreFlow(run.options.conversationId, flowOfThread(run.state, registry));
   const { end: before, ...open } = run.state;
   if (before !== undefined) await run.save(Object.freeze(open)); // A run that goes on has not ended.
   const first = open.openTurn === undefined ? 0 : open.openTurn.index + 1;

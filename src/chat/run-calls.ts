@@ -1,3 +1,4 @@
+import { userTextOf } from './thread-flow.js';
 import { dangerRank } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
@@ -87,6 +88,8 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
         ...(policyMode !== undefined && { mode: policyMode }),
         ...(context !== undefined && { context }),
         ...(approvals.length > 0 && { approvals }),
+        userText: userTextOf(run.state.messages),
+        madeWith: run.state.openTurn?.calls.map(({ callId }) => callId) ?? [],
         conversationId,
         signal: run.signal,
         confirm: (pending) => answerOf(byId.get(pending.callId), pending),

@@ -1,5 +1,6 @@
 import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
+import type { FlowLabel } from './flow.js';
 
 // Aliases of object types and not interfaces: declarations that users emit spell them out where they cannot be imported.
 
@@ -23,6 +24,8 @@ export type OutcomeStatus = 'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'd
 export type ToolEvent =
   | (CallFacts & { readonly type: 'decision'; readonly verdict: Verdict; readonly reason: string; readonly rule: string; readonly danger: DangerLevel })
   | (CallFacts & { readonly type: 'approval'; readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused'; readonly pendingId: string; readonly reason?: string })
+  /** The call is going to read what the conversation had not read yet; `from` is the host that its arguments name. */
+  | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
   | (CallFacts & { readonly type: 'call-started' })
   | (CallFacts & { readonly type: 'call-progress'; readonly progress: unknown })
   | (CallFacts & {

@@ -1,5 +1,6 @@
 import { environment } from '../core/crypto.js';
 import type { Clock } from '../core/clock.js';
+import type { Flow } from '../core/flow.js';
 import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
@@ -10,6 +11,7 @@ import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../sa
 import { boundInput } from '../tool/bound-input.js';
 import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ConversationFlow } from './conversation-flow.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
@@ -58,13 +60,15 @@ export class CallChecker {
   readonly #frame: ExecutorFrame;
   /** A tool whose calls go to its providers needs no credentials itself: they do. */
   readonly #isRouted: (entry: ToolEntry) => boolean;
+  readonly #flows: ConversationFlow;
   /** Checked calls, known by identity: data that looks like one is a plain call. */
   readonly #sealed = new WeakMap<object, Sealed>();
   /** The inputs that were checked when calls were planned. */
   readonly #planned = new WeakMap<object, InputPass>();
 
-  constructor(frame: ExecutorFrame, isRouted: (entry: ToolEntry) => boolean) {
+  constructor(frame: ExecutorFrame, flows: ConversationFlow, isRouted: (entry: ToolEntry) => boolean) {
     this.#frame = frame;
+    this.#flows = flows;
     this.#isRouted = isRouted;
   }
 
@@ -125,7 +129,8 @@ export class CallChecker {
   async decide(running: RunningCall, { entry, input }: AcceptedInput): Promise<DatedDecision> {
     const { clock, env } = this.#frame;
     const { call, options } = running;
-    const decision = await askPolicies(this.#frame, { id: call.id, name: entry.name, input }, entry, options);
+    const flow = running.flow ?? (options.conversationId === undefined ? undefined : await this.#flows.assumed(options.conversationId));
+    const decision = await askPolicies(this.#frame, { id: call.id, name: entry.name, input }, entry, options, flow);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
     const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
     const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
@@ -158,8 +163,8 @@ export class CallChecker {
   }
 }
 
-function frameOf({ principal, scopes, flags, persona, conversationId, mode }: CallContext): string {
-  return canonicalJson({ principal, scopes, flags, persona, conversationId, mode });
+function frameOf({ principal, scopes, flags, persona, conversationId, mode, userText }: CallContext): string {
+  return canonicalJson({ principal, scopes, flags, persona, conversationId, mode, userText });
 }
 
 /** Compares the contexts of two calls: plain data, of which each call has its frozen copy, by its content; anything else as the object it is. */
@@ -182,8 +187,9 @@ function isFrozenCopy(context: unknown): boolean {
  *
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
-export async function askPolicies({ policy: own, clock }: ExecutorFrame, call: ToolCall, entry: ToolEntry | undefined, options: ExecuteOptions): Promise<Decision> {
-  const { policy: beside, signal, ...context } = options;
+export async function askPolicies({ policy: own, clock }: ExecutorFrame, call: ToolCall, entry: ToolEntry | undefined, options: ExecuteOptions, flow: Flow | undefined): Promise<Decision> {
+  const { policy: beside, signal, ...others } = options;
+  const context: CallContext = flow === undefined ? others : { ...others, flow };
   const ask = (policy: Policy) => askPolicy(policy, call, entry, context, clock, signal);
   if (beside === undefined) return ask(own);
   const [first, second] = await Promise.all([ask(own), ask(beside)]);

@@ -7,6 +7,7 @@ import type { ApprovalDesk } from './approval-desk.js';
 import type { Arounds } from './around.js';
 import type { AcceptedInput, CallChecker, DatedDecision } from './call-checker.js';
 import type { CallWorker, RunnableCall } from './call-worker.js';
+import type { ConversationFlow } from './conversation-flow.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { Places } from './places.js';
 import type { RepeatGuard } from './repeat-guard.js';
@@ -22,6 +23,7 @@ interface PassParts {
   readonly repeats: RepeatGuard;
   readonly checker: CallChecker;
   readonly arounds: Arounds;
+  readonly flows: ConversationFlow;
   /** Functions that ask by the executor's own `confirm`. */
   readonly askOwn: WeakSet<Confirm>;
 }
@@ -102,6 +104,8 @@ export class CallPass {
     const { entry, raw, input, approval } = runnable;
     const { conversationId, signal } = running.options;
     running.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
+    // Before the content is there: a crash must not lose what a model may have seen.
+    await this.#parts.flows.record(running, entry, input);
     if (entry.manual) {
       await this.#parts.cache.dropAfter(entry); // Nobody tells when the user does it.
       return { status: 'manual', pending: running.pendingManual(entry, raw) };

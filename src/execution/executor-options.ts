@@ -77,7 +77,7 @@ export interface ToolExecutorOptions {
 }
 
 /** The options of `check`: who calls, and a signal that gives the call up. */
-export interface CheckOptions extends CallContext {
+export interface CheckOptions extends Omit<CallContext, 'flow'> {
   /** A policy that is asked beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
   /** Gives the call up when it aborts. @default none */
@@ -106,6 +106,11 @@ export interface ExecuteOptions extends CheckOptions {
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
   /** Approvals of some of the calls; each finds its call by `callId`. @default none */
   readonly approvals?: readonly Approval[];
+  /**
+   * The ids of all calls that the model made in the same answer, where some of them ran before: what those read has brought about
+   * none of the others. @default these calls
+   */
+  readonly madeWith?: readonly string[];
   /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. @default none */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;
 }

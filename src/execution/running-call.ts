@@ -1,3 +1,4 @@
+import type { Flow } from '../core/flow.js';
 import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
@@ -61,6 +62,9 @@ export class RunningCall {
   get options(): ExecuteOptions {
     return this.#options;
   }
+
+  /** What the conversation had read when the model made the call, where that is known; otherwise what it has read by now counts. */
+  flow: Flow | undefined;
 
   /** The call's id, and whose call it is. */
   get owner(): Pick<CallFacts, 'callId' | 'principal' | 'conversationId'> {
@@ -196,6 +200,7 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, Kind>> = {
   persona: TEXT,
   conversationId: TEXT,
   mode: ['a mode of the policy', TEXT[1]],
+  userText: ['a text or a list of texts', (value) => TEXT[1](value) || TEXTS[1](value)],
   policy: ['a policy with a decide method', (value) => typeof (value as Partial<Policy> | null)?.decide === 'function'],
   approval: ['an approval', () => true],
   signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
@@ -254,15 +259,16 @@ function copyApproval(approval: unknown): Approval {
  *
  * @throws ToolError `INVALID_ARGUMENT` as `copyOptions` does.
  */
-export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[]; readonly onOutcome: ExecuteAllOptions['onOutcome'] } {
+export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[]; readonly madeWith: readonly string[]; readonly onOutcome: ExecuteAllOptions['onOutcome'] } {
   if (!isPlainObject(options)) throw invalidArgument('the options of calls as an object', options);
-  const { approvals = [], onOutcome, ...others } = options;
+  const { approvals = [], madeWith = [], onOutcome, ...others } = options;
   if (onOutcome !== undefined && typeof onOutcome !== 'function') throw invalidArgument('onOutcome as a function', onOutcome);
+  if (!TEXTS[1](madeWith)) throw invalidArgument('madeWith as a list of ids', madeWith);
   for (const alone of ['approval', 'idempotencyKey']) {
     if (Object.hasOwn(others, alone)) throw refused(`no ${alone} for several calls`, 'one', 'Give approvals, a list: each finds its call.');
   }
   if (!(Array.isArray(approvals) && approvals.every(isPlainObject))) throw invalidArgument('approvals as a list of approvals', approvals);
-  return { ...copyOptions(others), approvals: approvals.map(copyApproval), onOutcome: onOutcome as ExecuteAllOptions['onOutcome'] };
+  return { ...copyOptions(others), approvals: approvals.map(copyApproval), madeWith: [...(madeWith as readonly string[])], onOutcome: onOutcome as ExecuteAllOptions['onOutcome'] };
 }
 
 function refused(expected: string, got: string, advice?: string): ToolError {

@@ -1,6 +1,7 @@
 import { ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
+import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
 import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
@@ -11,6 +12,7 @@ import type { ProviderSnapshot } from '../providers/provider.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
 import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolOutcome } from '../safety/calls.js';
+import { flowAfter } from '../safety/call-flow.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
@@ -20,6 +22,7 @@ import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { askPolicies, CallChecker } from './call-checker.js';
 import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
 import { Arounds, type Around } from './around.js';
+import { ConversationFlow, flowSchema } from './conversation-flow.js';
 import { Budgets } from './budgets.js';
 import { RepeatGuard } from './repeat-guard.js';
 import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
@@ -63,6 +66,9 @@ export class ToolExecutor {
   readonly #desk: ApprovalDesk;
   readonly #places: Places;
   readonly #worker: CallWorker;
+  readonly #flows: ConversationFlow;
+  /** What the conversation had read before each of several calls that a model made together. */
+  readonly #flowBefore = new WeakMap<object, Flow>();
   readonly #budgets: Budgets | undefined;
   readonly #cache: ResultCache;
   readonly #repeats: RepeatGuard;
@@ -92,8 +98,9 @@ export class ToolExecutor {
     this.#repeats = new RepeatGuard(frame.maxRepeats);
     this.#places = new Places(frame);
     this.#worker = new CallWorker(frame, { desk: this.#desk, budgets: this.#budgets, cache: this.#cache, places: this.#places });
-    this.#checker = new CallChecker(frame, (entry) => this.#worker.isRouted(entry));
-    this.#pass = new CallPass(frame, { desk: this.#desk, places: this.#places, worker: this.#worker, cache: this.#cache, repeats: this.#repeats, checker: this.#checker, arounds: this.#arounds, askOwn: this.#askOwn });
+    this.#flows = new ConversationFlow(frame, this.#state);
+    this.#checker = new CallChecker(frame, this.#flows, (entry) => this.#worker.isRouted(entry));
+    this.#pass = new CallPass(frame, { desk: this.#desk, places: this.#places, worker: this.#worker, cache: this.#cache, repeats: this.#repeats, checker: this.#checker, arounds: this.#arounds, flows: this.#flows, askOwn: this.#askOwn });
     this.#stopWatchingStore = store?.onAvailability((available) => listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
 
@@ -123,6 +130,7 @@ export class ToolExecutor {
   /** Makes one call, and says what became of it; a call without an id gets a random one. A `CheckedCall` of this executor is not checked again, see `check`. */
   async execute(call: PlannableCall, options: ExecuteOptions = {}): Promise<ToolOutcome> {
     const running = new RunningCall(call, options, this.#frame);
+    running.flow = this.#flowBefore.get(call);
     return this.#observed(running, async () => {
       const checked = this.#checker.unseal(call, running);
       let body: OutcomeBody;
@@ -168,11 +176,13 @@ export class ToolExecutor {
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
    */
   async executeAll(calls: readonly PlannableCall[], all: ExecuteAllOptions = {}): Promise<readonly ToolOutcome[]> {
-    const { approvals, onOutcome, ...options } = copyAllOptions(all);
+    const { approvals, madeWith, onOutcome, ...options } = copyAllOptions(all);
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
     if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, got ${ids.size} ids. Outcomes could not be told apart.`);
     const { batches } = planExecution(this.registry, await this.#checker.plannable(own));
+    // What one of them reads has brought about none of the others: the model made all before it saw any answer.
+    const flow = options.conversationId === undefined ? undefined : withoutCauses(await this.#flows.assumed(options.conversationId), madeWith);
     const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
     const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
     const confirm = options.confirm ?? this.#frame.confirm;
@@ -184,6 +194,7 @@ export class ToolExecutor {
           const approval = approvalOf.get(call.id);
           const ask = asked?.confirmFor(index);
           if (ask !== undefined && options.confirm === undefined) this.#askOwn.add(ask);
+          if (flow !== undefined) this.#flowBefore.set(call, flow);
           const outcome = await this.execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) });
           outcomes[position] = outcome;
           asked?.end(index);
@@ -203,19 +214,21 @@ export class ToolExecutor {
     return planExecution(this.registry, await this.#checker.plannable(copyCalls(calls)));
   }
 
-  /** Returns the policy's decision for each of some calls, and which inputs would be refused. Nothing is run, and no event is sent. */
+  /** Returns the policy's decision for each of some calls, made one after the other, and which inputs would be refused. Nothing is run, and no event is sent. */
   async dryRun(calls: readonly PlannableCall[], options: ExecuteOptions = {}): Promise<readonly { readonly callId: string; readonly toolName: string; readonly decision: Decision; /** The reason why its input is refused. */ readonly refused?: string }[]> {
     const context = copyOptions(options);
-    return Promise.all(
-      copyCalls(calls).map(async (call) => {
-        const entry = this.registry.get(call.name);
-        const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
-        const input = checked?.ok === true ? checked.value : call.input;
-        const decision = await askPolicies(this.#frame, { id: call.id, name: call.name, input }, entry, context);
-        const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
-        return Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun);
-      }),
-    );
+    let flow = context.conversationId === undefined ? {} : await this.#flows.assumed(context.conversationId);
+    const dryRuns = [];
+    for (const call of copyCalls(calls)) {
+      const entry = this.registry.get(call.name);
+      const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
+      const judged = { id: call.id, name: call.name, input: checked?.ok === true ? checked.value : call.input };
+      const decision = await askPolicies(this.#frame, judged, entry, context, flow);
+      if (checked?.ok === true && decision.verdict !== 'deny') flow = flowAfter(flow, judged, entry);
+      const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
+      dryRuns.push(Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun));
+    }
+    return dryRuns;
   }
 
   /**
@@ -245,6 +258,30 @@ export class ToolExecutor {
   /** Claims a deed for 24 days among all who share the store. @returns true if nobody did before. @throws ToolError `STATE_UNAVAILABLE`, also when the store has another `identity`. */
   async claim(deed: Json, identity?: string): Promise<boolean> {
     return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: LIMITS.timerMs, ...(identity !== undefined && { identity }) });
+  }
+
+  /** Returns what was read in a conversation, with the calls that brought it. @throws ToolError `STATE_UNAVAILABLE`. */
+  async flow(conversationId: string): Promise<Flow> {
+    return this.#flows.of(requireConversation(conversationId));
+  }
+
+  /**
+   * Forgets that untrusted content or private data was read in a conversation, after a user has looked at it. Only programs call this:
+   * nothing that a model or a tool answers takes a label off.
+   *
+   * @throws ToolError `STATE_UNAVAILABLE`, after which the labels may still be there; `INVALID_ARGUMENT` for unknown labels.
+   */
+  async clearFlow(conversationId: string, labels: readonly FlowLabel[] = FLOW_LABELS): Promise<void> {
+    const unknown = Array.isArray(labels) ? labels.find((label) => !FLOW_LABELS.includes(label)) : labels;
+    if (!Array.isArray(labels) || unknown !== undefined) throw invalidArgument(`labels among ${FLOW_LABELS.join(', ')}, in a list`, unknown);
+    await this.#flows.clear(requireConversation(conversationId), [...labels]);
+  }
+
+  /** Adds what was read in a conversation that was stored elsewhere. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
+  async restoreFlow(conversationId: string, flow: Flow): Promise<void> {
+    const read = flowSchema().safeParse(flow);
+    if (!read.success) throw invalidArgument('a flow as executor.flow returns it', flow);
+    await this.#flows.restore(requireConversation(conversationId), read.data as Flow);
   }
 
   /** Forgets which calls were repeated in a conversation: something was said in it, after which equal calls are no loop. */
@@ -295,4 +332,13 @@ export class ToolExecutor {
     if (telemetry === undefined) return settle();
     return observeCall(this.#frame, telemetry, running.call, this.registry.get(running.call.name), (passedMs) => ((running.watchedMs = passedMs), settle()));
   }
+}
+
+function withoutCauses(flow: Flow, callIds: readonly string[]): Flow {
+  return Object.fromEntries(Object.entries(flow).filter(([, { callId }]) => !callIds.includes(callId)));
+}
+
+function requireConversation(conversationId: string): string {
+  if (typeof conversationId !== 'string' || conversationId === '') throw invalidArgument('the id of a conversation', conversationId);
+  return conversationId;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
 import { concurrencyOf, conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
+import type { FlowLabel, FlowTarget } from '../core/flow.js';
 import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
@@ -90,8 +91,10 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #category = new FacetIndex<string>((entry) => (entry.category === undefined ? [] : [entry.category]));
   readonly #stage = new FacetIndex<string>((entry) => entry.stages);
   readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
+  readonly #reads = new FacetIndex<FlowLabel>((entry) => entry.reads);
+  readonly #sends = new FacetIndex<FlowTarget>((entry) => [entry.sends]);
   readonly #derived = new FacetIndex<DerivedSet>(derivedSetsOf);
-  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#stage, this.#taskType, this.#derived];
+  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#stage, this.#taskType, this.#reads, this.#sends, this.#derived];
   readonly #matcher: KeywordMatcher;
   readonly #search: SearchIndex;
   readonly #listeners = new Listeners<RegistryChange>();
@@ -253,10 +256,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#derived.names('parallelizable');
   }
 
-  /**
-   * The other tools that may not run at the same time as this one, by the stricter of category and access mode; all
-   * tools for an unknown name. A read and a write do not conflict: plans only keep their order.
-   */
+  /** The other tools that may not run at the same time as this one, by the stricter of category and access mode; all for an unknown name. A read and a write do not conflict: plans only keep their order. */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
     if (entry === undefined) return this.#answer('all', () => this.#names.names());
@@ -272,16 +272,22 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#derived.names('dangerous');
   }
 
+  /** Tools whose results may carry the user's own data (`private`), or text that others wrote (`untrusted`). */
+  getToolsReading(label: FlowLabel): ReadonlySet<string> {
+    return this.#reads.names(label);
+  }
+
+  /** Tools that carry their arguments to others than the user (`outside`), or to nobody (`nowhere`). */
+  getToolsSending(target: FlowTarget): ReadonlySet<string> {
+    return this.#sends.names(target);
+  }
+
   /** Tools that write, are dangerous, or require consent. */
   getToolsRequiringApproval(): ReadonlySet<string> {
     return this.#derived.names('requiringApproval');
   }
 
-  /**
-   * Returns true if a call of this tool needs approval.
-   *
-   * Takes names as models write them: aliases count as their tool, and an unknown name needs approval.
-   */
+  /** Returns true if a call of this tool needs approval. Takes names as models write them: aliases too; an unknown name needs approval. */
   requiresApproval(name: string): boolean {
     const entry = this.#names.resolve(name);
     return entry === undefined || requiresApproval(entry);
@@ -324,11 +330,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#matcher.categories(requireText(text));
   }
 
-  /**
-   * The tools with a keyword in the text, best score first; equal scores by priority, then by name.
-   *
-   * @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all).
-   */
+  /** The tools with a keyword in the text, best score first; equal scores by priority, then by name. @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all). */
   getToolsMatchingTextScored(text: string, options: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
     const { minScore, maxResults } = checkOptions(SCORED_OPTIONS, options, 'options of getToolsMatchingTextScored');
     return this.#matcher.scored(requireText(text), minScore, maxResults);
@@ -346,10 +348,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit), accept));
   }
 
-  /**
-   * Records that a tool served a request, or failed to: it votes on similar requests later. @throws ToolError
-   * `TOOL_NOT_FOUND`.
-   */
+  /** Records that a tool served a request, or failed to: it votes on similar requests later. @throws ToolError `TOOL_NOT_FOUND`. */
   recordUse(use: ToolUse): void {
     if (!isPlainObject(use)) throw invalidArgument('{ text, toolName, outcome }', use);
     const { text, toolName, outcome } = use;

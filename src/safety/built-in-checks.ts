@@ -153,18 +153,18 @@ function readOnce(value: unknown, copies: Map<unknown, unknown>): unknown {
 }
 
 /** Returns the context of a call as it is now, frozen. */
-export function readContext({ principal, scopes, flags, persona, conversationId, mode }: CallContext): CallContext {
+export function readContext({ principal, scopes, flags, persona, conversationId, mode, userText, flow }: CallContext): CallContext {
   const frozen = <T>(list: T) => (Array.isArray(list) ? Object.freeze([...(list as readonly unknown[])]) : list);
-  const context = { principal, scopes: frozen(scopes), flags: frozen(flags), persona, conversationId, mode };
+  const context = { principal, scopes: frozen(scopes), flags: frozen(flags), persona, conversationId, mode, userText: frozen(userText), flow: flow && Object.freeze({ ...flow }) };
   return Object.freeze(context) as CallContext;
 }
 
 /** Returns what is wrong with a context; `undefined` when nothing is. Scopes given as one text would contain the scopes that are parts of it. */
-export function wrongContext({ principal, scopes, flags, persona, conversationId, mode }: CallContext): string | undefined {
+export function wrongContext({ principal, scopes, flags, persona, conversationId, mode, userText }: CallContext): string | undefined {
   for (const [field, value] of Object.entries({ principal, persona, conversationId })) {
     if (value !== undefined && typeof value !== 'string') return expectedGot(`the context's ${field} as a string`, describeValue(value));
   }
-  for (const [field, list] of Object.entries({ scopes, flags })) {
+  for (const [field, list] of Object.entries({ scopes, flags, userText: typeof userText === 'string' ? [userText] : userText })) {
     if (list !== undefined && !(Array.isArray(list) && list.every((each) => typeof each === 'string'))) return expectedGot(`the context's ${field} as a list of strings`, describeValue(list));
   }
   if (mode !== undefined && !POLICY_MODES.includes(mode)) return expectedGot(`one of ${POLICY_MODES.join(', ')} as the context's mode`, describeValue(mode));

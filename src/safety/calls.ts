@@ -1,4 +1,5 @@
 import type { DangerLevel } from '../core/enums.js';
+import type { Flow } from '../core/flow.js';
 import type { ToolErrorCode } from '../core/errors.js';
 import type { Json } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
@@ -30,15 +31,20 @@ export interface CallContext {
   readonly conversationId?: string;
   /** Narrows the policy's own mode for this call; both hold. */
   readonly mode?: PolicyMode;
+  /** What the user said in their own words, such as the messages of the conversation: what is in it was not brought about by what tools read. */
+  readonly userText?: string | readonly string[];
+  /** What was read in the conversation; an executor gives it. Without it nothing is known of what was read. */
+  readonly flow?: Flow;
 }
 
 /**
  * The ways in which a policy treats what its rules leave open.
  *
- * `default` asks before every write and every dangerous call; `read-only` refuses whatever can change something;
+ * `default` asks before every write and every dangerous call; `flow` asks before those only that what was read in the
+ * conversation may have brought about, and that are critical or require consent; `read-only` refuses whatever can change something;
  * `unattended` refuses what would need approval; `allow-list` refuses all tools but those listed.
  */
-export const POLICY_MODES = Object.freeze(['default', 'read-only', 'unattended', 'allow-list'] as const);
+export const POLICY_MODES = Object.freeze(['default', 'flow', 'read-only', 'unattended', 'allow-list'] as const);
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
 /** The answer of a policy: what may be done with a call, and why. */

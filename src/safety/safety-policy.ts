@@ -6,9 +6,11 @@ import { invalidArgument, suggestNames } from '../core/issues.js';
 import { anObject, checkOptions, once, withMethods } from '../core/options.js';
 import { requiresApproval } from '../registry/derived-sets.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import type { Verdict } from '../core/tool-event.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { type Touches, touchesOf } from '../tool/touches.js';
 import { effectiveDanger, type EffectiveDanger, readCall, readContext, refusedByCheck, wrongContext } from './built-in-checks.js';
+import { flowAfter, influenceOn } from './call-flow.js';
 import { type CallContext, type Decision, type Policy, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
@@ -25,16 +27,24 @@ export interface SafetyPolicyOptions {
   readonly allow?: readonly string[];
   /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. @default none */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
+  /**
+   * What is done about calls that write or send after untrusted content was read in the conversation: `influenced`, and `leaks` for
+   * those that send outside after private data was read too. `allow` leaves them to the rest of the policy.
+   * @default { influenced: 'confirm', leaks: 'confirm' }
+   */
+  readonly flows?: { readonly influenced?: Verdict; readonly leaks?: Verdict };
   /** The variables in which those are looked up that a tool's `auth` requires. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
+const verdict = () => z.enum(['allow', 'confirm', 'deny']);
 const optionsSchema = once(() => z.strictObject({
   registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get', 'getWriteTools'),
   mode: z.enum(POLICY_MODES).optional(),
   rules: z.array(z.unknown()).optional(),
   allow: z.array(z.string()).optional(),
   confirmFrom: z.strictObject({ danger: z.enum(DangerLevel).optional(), cost: z.enum(CostTier).optional() }).optional(),
+  flows: z.strictObject({ influenced: verdict().optional(), leaks: verdict().optional() }).optional(),
   env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
 }));
 
@@ -42,8 +52,8 @@ const optionsSchema = once(() => z.strictObject({
  * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask the user) or `deny`.
  *
  * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes, flags and mode allow it (no
- * rule loosens these); the rules, in order; otherwise writes, dangerous calls and tools that require consent are to be
- * confirmed, and everything else is allowed. It never throws: what it cannot judge it denies.
+ * rule loosens these); the rules, in order; what was read in the conversation before (`flows`); otherwise writes, dangerous
+ * calls and tools that require consent are to be confirmed, and everything else is allowed. It never throws: what it cannot judge it denies.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';
@@ -63,16 +73,18 @@ export class SafetyPolicy implements Policy {
   readonly #rules: readonly CompiledRule[];
   readonly #allow: readonly string[];
   readonly #confirmFrom: { readonly danger?: DangerLevel | undefined; readonly cost?: CostTier | undefined };
+  readonly #flows: { readonly influenced: Verdict; readonly leaks: Verdict };
   readonly #env: Readonly<Record<string, string | undefined>>;
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option and rule: half a policy is none. */
   constructor(options: SafetyPolicyOptions) {
-    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, env = environment() } = checkOptions(optionsSchema, options, 'options of the policy');
+    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, flows = {}, env = environment() } = checkOptions(optionsSchema, options, 'options of the policy');
     this.#registry = registry;
     this.#mode = mode;
     this.#rules = rules.map((rule, position) => compileRule(rule as PolicyRule, position));
     this.#allow = allow;
     this.#confirmFrom = confirmFrom;
+    this.#flows = { influenced: flows.influenced ?? 'confirm', leaks: flows.leaks ?? 'confirm' };
     this.#env = env;
   }
 
@@ -91,13 +103,18 @@ export class SafetyPolicy implements Policy {
   }
 
   /**
-   * Returns what would be decided for each of some calls; nothing is run, asked or recorded.
+   * Returns what would be decided for each of some calls, made one after the other; nothing is run, asked or recorded.
    *
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list.
    */
   dryRun(calls: readonly ToolCall[], context: CallContext = {}): readonly Decision[] {
     if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls, 'decide takes a single one.');
-    return Object.freeze(calls.map((call: ToolCall) => this.decide(call, context)));
+    let flow = context.flow ?? {};
+    return Object.freeze(calls.map((call: ToolCall) => {
+      const decision = this.decide(call, { ...context, flow });
+      if (decision.verdict !== 'deny') flow = flowAfter(flow, call, this.#registry.get(call.name));
+      return decision;
+    }));
   }
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
@@ -114,7 +131,7 @@ export class SafetyPolicy implements Policy {
     const modes = context.mode === undefined ? [this.#mode] : [this.#mode, context.mode];
     const refused = refusedByCheck(entry, danger, context, { input: call.input, modes, allow: this.#allow, env: this.#env });
     if (refused !== undefined) return { verdict: 'deny', ...refused, danger: danger.level };
-    const open = this.#byRules(call, entry, context, danger) ?? this.#byAxes(entry, danger);
+    const open = this.#byRules(call, entry, context, danger) ?? this.#byFlow(call, entry, context, danger) ?? this.#byAxes(entry, danger, context);
     if (open.verdict === 'confirm' && modes.includes('unattended')) {
       return { verdict: 'deny', rule: 'unattended', reason: `nobody is there to confirm it, and ${open.reason}`, danger: danger.level };
     }
@@ -139,13 +156,23 @@ export class SafetyPolicy implements Policy {
     return undefined;
   }
 
-  #byAxes(entry: ToolEntry, danger: EffectiveDanger): Decision {
+  #byFlow(call: ToolCall, entry: ToolEntry, { flow, userText = [] }: CallContext, danger: EffectiveDanger): Decision | undefined {
+    const influence = flow && influenceOn(entry, call.input, flow, typeof userText === 'string' ? [userText] : userText);
+    if (influence === undefined) return undefined;
+    const rule = influence.leaks ? 'leaks' : 'influenced';
+    const verdict = this.#flows[rule];
+    return verdict === 'allow' ? undefined : { verdict, rule: `flow-${rule}`, reason: influence.reason, danger: danger.level };
+  }
+
+  #byAxes(entry: ToolEntry, danger: EffectiveDanger, { mode, flow }: CallContext): Decision {
     const { accessMode, executionCategory, priority, requiresConsent } = entry;
-    const needed = requiresApproval({ accessMode, executionCategory, priority, requiresConsent, dangerLevel: danger.level });
+    // Where nothing is known of what was read, nothing can be told from it.
+    const asksLess = this.#mode === 'flow' && (mode === undefined || mode === 'flow') && flow !== undefined && danger.level !== DangerLevel.CRITICAL && !requiresConsent;
+    const needed = !asksLess && requiresApproval({ accessMode, executionCategory, priority, requiresConsent, dangerLevel: danger.level });
     const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
-    const dangerous = isDangerous(danger.level) || (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
+    const dangerous = (!asksLess && isDangerous(danger.level)) || (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
     const dear = costFrom !== undefined && costRank(entry.costTier) >= costRank(costFrom);
-    if (!needed && !dangerous && !dear) return { verdict: 'allow', rule: 'axes', reason: `${entry.name} reads only (danger ${danger.level})`, danger: danger.level };
+    if (!needed && !dangerous && !dear) return { verdict: 'allow', rule: 'axes', reason: asksLess && isWriting(accessMode) ? `nothing that was read can have brought it about (danger ${danger.level})` : `${entry.name} reads only (danger ${danger.level})`, danger: danger.level };
     const reasons = [
       isWriting(accessMode) ? `it can change something (access ${accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''})` : '',
       dangerous ? (danger.raised ?? `its danger is ${danger.level}`) : '',

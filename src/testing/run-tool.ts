@@ -42,7 +42,7 @@ const schema = once(() => z.strictObject({
   approve: z.custom<boolean | Confirm>((value) => typeof value === 'boolean' || typeof value === 'function', 'true, false, or a function that decides').optional(),
   // An executor in their place would be read for options that it does not have, and its policy would not be asked.
   executor: z.custom<NonNullable<RunToolOptions['executor']>>(isPlainObject, 'the options of an executor as a plain object').optional(),
-  principal: any(), scopes: any(), flags: any(), persona: any(), conversationId: any(), mode: any(), policy: any(), signal: any(), idempotencyKey: any(), context: any(),
+  principal: any(), scopes: any(), flags: any(), persona: any(), conversationId: any(), mode: any(), userText: any(), policy: any(), signal: any(), idempotencyKey: any(), context: any(),
 } satisfies FieldsOf<RunToolOptions>));
 
 /**

@@ -1,5 +1,6 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
 import { isParallelizable } from '../core/enum-order.js';
+import { FLOW_LABELS, type FlowLabel, type FlowTarget } from '../core/flow.js';
 import type { DeclaredMetadata } from './metadata-schema.js';
 
 /** The axes of a tool, each either declared or inferred. */
@@ -10,6 +11,8 @@ export interface Axes {
   readonly executionCategory: ExecutionCategory;
   readonly costTier: CostTier;
   readonly allowParallel: boolean;
+  readonly reads: readonly FlowLabel[];
+  readonly sends: FlowTarget;
 }
 
 /**
@@ -28,6 +31,8 @@ export function inferAxes(declared: DeclaredMetadata): { readonly axes: Axes; re
     executionCategory,
     costTier: declared.costTier ?? costFrom(declared),
     allowParallel: declared.allowParallel ?? isParallelizable({ accessMode, executionCategory }),
+    reads: declared.reads ?? (declared.executionCategory === ExecutionCategory.COMPUTE ? [] : FLOW_LABELS),
+    sends: declared.sends ?? sendsFrom(accessMode, declared),
   };
   const inferred = (Object.keys(axes) as (keyof Axes)[]).filter((axis) => declared[axis] === undefined);
   return { axes, inferred };
@@ -80,6 +85,17 @@ function costFrom({ costPerCall, sideEffects = [], executionCategory }: Declared
   if (sideEffects.length > 0) return CostTier.LOW;
   if (executionCategory !== undefined && executionCategory !== ExecutionCategory.MIXED) return CostTier.LOW;
   return CostTier.HIGH;
+}
+
+/** The effects that stay on this machine. Of `write` alone nobody knows where to. */
+const LOCAL: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.FILESYSTEM]);
+
+/** Infers where arguments go: a tool that only reads sends nothing unless it names the network; one that writes may send anything. */
+function sendsFrom(accessMode: AccessMode, { sideEffects = [], executionCategory }: DeclaredMetadata): FlowTarget {
+  if (sideEffects.includes(SideEffect.NETWORK) || executionCategory === ExecutionCategory.NETWORK) return 'outside';
+  if (accessMode === AccessMode.READONLY || executionCategory === ExecutionCategory.COMPUTE) return 'nowhere';
+  const isLocal = sideEffects.some((effect) => LOCAL.has(effect)) && sideEffects.every((effect) => LOCAL.has(effect) || effect === SideEffect.WRITE);
+  return isLocal ? 'nowhere' : 'outside';
 }
 
 /** Returns the pairs that cannot both be true, as sentences; a tool with any of them is refused. */

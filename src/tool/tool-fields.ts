@@ -1,12 +1,13 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect } from '../core/enums.js';
 import { PRIORITY_NAMES } from '../core/enum-order.js';
+import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
 import type { ToolOptions } from './tool-options.js';
 
 /** The form of a field's value. Each target has one rule a kind: how it is checked, read, written or shown there. */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'bytes' | 'object' | 'input' | 'output' | 'function'
-  | 'priority' | 'accessMode' | 'dangerLevel' | 'executionCategory' | 'costTier' | 'safetyLevel' | 'sideEffects'
+  | 'priority' | 'accessMode' | 'dangerLevel' | 'executionCategory' | 'costTier' | 'safetyLevel' | 'sideEffects' | 'flowLabels' | 'flowTarget'
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
@@ -113,6 +114,9 @@ export const TOOL_FIELDS = {
     about: 'The strongest thing that a call touches. When in doubt, the more restrictive one. What is not declared counts as dangerous.',
     filter: { param: 'side_effects', condition: 'sideEffect', of: 'query', about: 'What a call touches' },
   },
+  reads: { wire: 'reads', kind: 'flowLabels', on: ['manifest', 'list', 'show', 'facts'], label: 'reads', about: "What a result may carry: the user's own data (private), text that others may have written (untrusted); empty for neither. Both when missing, unless the tool only computes." },
+  sends: { wire: 'sends', kind: 'flowTarget', on: ['manifest', 'list', 'show', 'facts'], label: 'sends', about: 'Whether a call carries its arguments to others than the user; inferred when missing.' },
+  sensitive: { wire: 'sensitive', kind: 'words', on: [...CARRIED, 'detail', 'show', 'facts'], label: 'sensitive', about: 'Arguments that decide who or what is affected; those of format email or uri when missing.' },
   requiresConsent: { wire: 'requires_consent', kind: 'flag', on: [...SAID, 'show', 'facts'], label: 'consent', words: ['every call needs approval', ''], about: 'Whether every call needs approval.', missing: false },
   requiresApproval: {
     wire: 'requires_approval', kind: 'flag', from: 'catalogue', on: ['list', 'row', 'axis', 'facts'], label: 'approval', words: ['needs approval', 'runs without approval'],
@@ -166,6 +170,7 @@ export const TOOL_FIELDS = {
   compact: { wire: 'compact', kind: 'flag', on: SAID, about: 'Whether the model sees one line of the tool and reads the rest on demand.', missing: false },
   handlerRef: { wire: 'handler_ref', kind: 'text', on: CARRIED, about: 'The name under which the application gives the function that runs the tool; its own name when missing.' },
   dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
+  flowFor: { wire: 'flow_for', kind: 'function', on: [], about: 'What one call reads, and where it sends.' },
   cacheKey: { wire: 'cache_key', kind: 'function', on: [], about: 'What of the context an answer belongs to.' },
   canonicalInput: { wire: 'canonical_input', kind: 'function', on: [], about: 'The one form of an input.' },
   conflictKeys: { wire: 'conflict_keys', kind: 'function', on: [], about: 'What one call touches.' },
@@ -225,6 +230,8 @@ const VALUES_OF_KIND = Object.freeze({
   executionCategory: Object.values(ExecutionCategory),
   costTier: Object.values(CostTier),
   sideEffects: Object.values(SideEffect),
+  flowLabels: FLOW_LABELS,
+  flowTarget: FLOW_TARGETS,
   safetyLevel: SAFETY_LEVELS,
 }) satisfies { readonly [Kind in FieldKind]?: readonly string[] };
 

@@ -23,7 +23,7 @@ export interface ToolMetadata extends Axes, Required<Pick<ToolOptions, Exclude<O
   readonly inputSchema: ToolSchema;
   /** The input schema as JSON Schema, as models and clients see it. */
   readonly inputJsonSchema: JsonSchema;
-  /** The axes that were not declared, in the order priority, access, danger, category, cost, parallel. */
+  /** The axes that were not declared, in the order priority, access, danger, category, cost, parallel, reads, sends. */
   readonly inferred: readonly (keyof Axes)[];
   /** SHA-256 over everything above that is data; equal content has an equal digest in every process. */
   readonly digest: string;

@@ -1,4 +1,5 @@
 import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from '../core/enums.js';
+import type { FlowLabel, FlowTarget } from '../core/flow.js';
 import type { InputOf, ToolSchema } from './tool-schema.js';
 
 /** A string with known usual values that editors offer, and any other allowed. */
@@ -110,6 +111,26 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly allowParallel?: boolean;
   /** Requires approval of every call. @default false */
   readonly requiresConsent?: boolean;
+  /**
+   * What a result may carry: `private` for the user's own data, `untrusted` for text that others may have written; empty for
+   * neither. After untrusted content was read in a conversation, calls that write or send need approval. @default both, unless the tool only computes
+   */
+  readonly reads?: readonly FlowLabel[];
+  /**
+   * Where a call carries its arguments: `outside` for mail, public posts and addresses that an argument names. Inferred when
+   * missing: `nowhere` for effects that stay on this machine and for readonly tools without the effect `network`, otherwise `outside`.
+   */
+  readonly sends?: FlowTarget;
+  /**
+   * Returns what one call reads and where it sends, in place of `reads` and `sends`: an address of an allow-list, a path below
+   * the root, a recipient inside the organization. What it leaves out stays as declared; one that fails counts as the strictest.
+   */
+  readonly flowFor?: (input: InputOf<In>) => { readonly reads?: readonly FlowLabel[]; readonly sends?: FlowTarget };
+  /**
+   * The arguments that decide who or what is affected, such as `recipient`. A call for which the user named the values of all of
+   * them needs no approval because of what was read before. @default arguments of format email or uri
+   */
+  readonly sensitive?: readonly string[];
   /** The danger of one call; it can raise `dangerLevel`, never lower it. @default none */
   readonly dangerFor?: (input: InputOf<In>) => DangerLevel;
   /**

@@ -74,6 +74,8 @@ describe('events', () => {
     const facts = { callId: '1', toolName: 'talks', at: 1_000_005, principal: 'ada', conversationId: 'c' };
     expect(events).toEqual([
       { type: 'decision', ...facts, verdict: 'allow', reason: expect.any(String) as string, rule: 'axes', danger: 'low' },
+      { type: 'flow', ...facts, label: 'private' },
+      { type: 'flow', ...facts, label: 'untrusted' },
       { type: 'call-started', ...facts },
       { type: 'call-progress', ...facts, progress: { done: 1 } },
       { type: 'call-settled', ...facts, status: 'ok', durationMs: 0, attempts: 1, cached: false },

@@ -47,7 +47,7 @@ describe('GET /tools', () => {
       stages: ['planning'],
       task_types: ['reporting'],
       requires_approval: false,
-      inferred: ['access_mode', 'danger_level', 'execution_category', 'allow_parallel'],
+      inferred: ['access_mode', 'danger_level', 'execution_category', 'allow_parallel', 'reads', 'sends'],
       health: { tool: { total: 2, success: 1, success_rate: 0.5, average_latency_ms: 100 }, last_invocation: { provider: 'Primary', success: false }, last_success_provider: 'Primary' },
     });
     expect(tools[0]!.digest).toMatch(/^[0-9a-f]{64}$/);

@@ -16,12 +16,14 @@ const declarations = fc
     executionCategory: maybe(Object.values(ExecutionCategory)),
     costTier: maybe(Object.values(CostTier)),
     allowParallel: maybe([true, false]),
+    reads: maybe([[], ['private'], ['untrusted'], ['private', 'untrusted']] as const),
+    sends: maybe(['nowhere', 'outside'] as const),
     sideEffects: fc.option(effects, { nil: undefined }),
     costPerCall: maybe([0, 0.01]),
   })
   .filter(({ accessMode, executionCategory, sideEffects = [] }) => !(accessMode === 'readonly' && (executionCategory === 'write' || executionCategory === 'execute' || sideEffects.includes('write') || sideEffects.includes('system'))));
 
-const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel'] as const;
+const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel', 'reads', 'sends'] as const;
 
 /** The least access that a declared fact gives away: undefined when it gives away nothing. */
 const ACCESS_OF_EFFECT: Readonly<Record<SideEffect, AccessMode>> = { none: 'readonly', read_external_service: 'readonly', write: 'write', system: 'execute', network: 'mixed', filesystem: 'mixed', compute: 'mixed', database: 'mixed' };
@@ -36,7 +38,7 @@ describe('what a tool does not declare', () => {
   it('is inferred as mixed, dangerous, dear and alone when nothing is declared', () => {
     const entry = sampleEntry();
     expect(AXES.map((axis) => entry[axis])).toEqual([Priority.MEDIUM, 'mixed', 'high', 'mixed', 'high', false]);
-    expect(entry.inferred).toEqual(['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel']);
+    expect(entry.inferred).toEqual(['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel', 'reads', 'sends']);
     expect(sampleEntry({ sideEffects: [] })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', costTier: 'high' });
   });
 

@@ -31,6 +31,8 @@ interface Count {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.LOW,
   sideEffects: SideEffect.NONE,
+  reads: ['private'],
+  sends: 'nowhere',
   category: 'search',
   keywords: ['count', 'lines', 'lines of code', 'loc', 'how many', 'statistics', 'size of the code'],
   mandatoryKeywords: ['count lines', 'lines of code', 'count the lines'],

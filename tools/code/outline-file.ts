@@ -26,6 +26,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'search',
   keywords: ['outline', 'structure', 'functions', 'classes', 'exports', 'symbols', 'methods', 'overview'],
   mandatoryKeywords: ['outline', 'list the functions', 'what does it export'],

@@ -44,6 +44,8 @@ interface Match {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.LOW,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'search',
   keywords: ['search', 'find', 'grep', 'text', 'code', 'occurrences', 'usages', 'where', 'contains', 'references'],
   mandatoryKeywords: ['search for', 'grep', 'where is it used'],

@@ -20,6 +20,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'compute',
   keywords: ['calculate', 'compute', 'arithmetic', 'math', 'sum', 'percent', 'square root', 'formula', 'multiply', 'divide', 'how much is', 'what is'],
   mandatoryKeywords: ['calculate'],

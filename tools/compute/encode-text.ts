@@ -22,6 +22,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'compute',
   keywords: ['encode', 'decode', 'base64', 'base64url', 'hex', 'hexadecimal', 'url encode', 'percent encoding', 'unescape'],
   mandatoryKeywords: ['base64', 'url encode', 'url decode'],

@@ -29,6 +29,8 @@ export interface TextHash {
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'compute',
   keywords: ['hash', 'checksum', 'sha256', 'sha1', 'md5', 'digest', 'fingerprint', 'sha512'],
   mandatoryKeywords: ['sha256', 'md5', 'checksum'],

@@ -20,6 +20,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'compute',
   keywords: ['uuid', 'random id', 'unique id', 'identifier', 'guid', 'generate id', 'random'],
   mandatoryKeywords: ['uuid', 'guid', 'random id'],

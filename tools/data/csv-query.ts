@@ -31,6 +31,8 @@ export interface CsvRows {
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'data',
   keywords: ['csv', 'table', 'filter rows', 'columns', 'select columns', 'spreadsheet', 'query csv', 'records'],
   mandatoryKeywords: ['query csv', 'csv query', 'filter csv'],

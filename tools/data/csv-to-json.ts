@@ -33,6 +33,8 @@ export interface CsvRecords {
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'data',
   keywords: ['csv', 'csv to json', 'convert csv', 'json', 'table', 'records', 'objects'],
   mandatoryKeywords: ['csv to json', 'convert csv'],

@@ -36,6 +36,8 @@ export interface TextDiff {
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'data',
   keywords: ['diff', 'compare texts', 'difference', 'changes', 'unified diff', 'versions', 'what changed'],
   mandatoryKeywords: ['diff text', 'compare texts'],

@@ -24,6 +24,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'data',
   keywords: ['json', 'format json', 'pretty print', 'minify', 'validate json', 'sort keys', 'indent', 'json error', 'beautify'],
   mandatoryKeywords: ['format json', 'validate json', 'minify json'],

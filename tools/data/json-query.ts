@@ -32,6 +32,8 @@ export interface QueryResult {
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'data',
   keywords: ['json', 'json path', 'extract field', 'query json', 'select value', 'nested value', 'key', 'pluck'],
   mandatoryKeywords: ['query json', 'json path', 'json query'],

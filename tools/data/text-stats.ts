@@ -34,6 +34,8 @@ export interface TextCounts {
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'data',
   keywords: ['count words', 'word count', 'characters', 'text length', 'statistics', 'line count', 'frequency', 'most common words'],
   mandatoryKeywords: ['word count', 'count words'],

@@ -20,6 +20,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private'],
+  sends: 'nowhere',
   category: 'files',
   keywords: ['file info', 'size', 'modified', 'exists', 'stat', 'how large', 'last changed'],
   mandatoryKeywords: ['file size', 'file info'],

@@ -27,6 +27,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.LOW,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'files',
   keywords: ['find', 'files', 'glob', 'pattern', 'locate', 'where is', 'named', 'all files'],
   mandatoryKeywords: ['find files', 'find the file', 'glob'],

@@ -20,6 +20,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'files',
   keywords: ['list', 'directory', 'folder', 'files', 'contents', 'ls', 'browse', 'what is in'],
   mandatoryKeywords: ['list directory', 'list the files', 'list folder'],

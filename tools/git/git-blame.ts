@@ -35,6 +35,8 @@ export interface BlamedLine {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.LOW,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'git',
   keywords: ['git blame', 'blame', 'annotate', 'who wrote', 'who changed', 'line author', 'origin of a line'],
   mandatoryKeywords: ['git blame'],

@@ -29,6 +29,8 @@ export interface Branch {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'git',
   keywords: ['git branch', 'branch', 'list branches', 'current branch', 'remote branches'],
   mandatoryKeywords: ['git branch', 'list branches'],

@@ -27,6 +27,8 @@ export interface GitDiffAnswer {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'git',
   keywords: ['diff', 'show diff', 'git diff', 'changes', 'staged', 'what changed'],
   mandatoryKeywords: ['git diff', 'show diff', 'show the diff'],

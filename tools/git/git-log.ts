@@ -34,6 +34,8 @@ export interface LoggedCommit {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'git',
   keywords: ['git log', 'log', 'history', 'commits', 'recent commits', 'changelog', 'who committed'],
   mandatoryKeywords: ['git log', 'commit history'],

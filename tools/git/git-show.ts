@@ -29,6 +29,8 @@ export interface GitShowAnswer {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'git',
   keywords: ['git show', 'show commit', 'commit details', 'what did this commit change', 'revision'],
   mandatoryKeywords: ['git show'],

@@ -37,6 +37,8 @@ export interface GitStatusAnswer {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'git',
   keywords: ['git status', 'status', 'changed files', 'uncommitted', 'untracked', 'staged', 'work tree', 'modified'],
   mandatoryKeywords: ['git status', 'uncommitted changes'],

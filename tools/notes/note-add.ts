@@ -25,6 +25,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.WRITE,
   costTier: CostTier.FREE,
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
+  reads: [],
+  sends: 'nowhere',
   category: 'notes',
   keywords: ['note', 'remember', 'write down', 'memo', 'keep in mind', 'jot', 'reminder'],
   mandatoryKeywords: ['add a note', 'take a note', 'remember that'],

@@ -24,6 +24,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'notes',
   keywords: ['notes', 'list', 'show', 'memos', 'what do you remember', 'reminders'],
   mandatoryKeywords: ['list notes', 'show my notes', 'all notes'],

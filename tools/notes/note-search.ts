@@ -26,6 +26,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'notes',
   keywords: ['notes', 'search', 'find', 'remember', 'recall', 'look up', 'what did we decide'],
   mandatoryKeywords: ['search notes', 'search my notes', 'find the note'],

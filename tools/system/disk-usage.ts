@@ -23,6 +23,8 @@ export interface DiskUsageAnswer {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private'],
+  sends: 'nowhere',
   category: 'system',
   keywords: ['disk', 'disk usage', 'disk space', 'free space', 'storage', 'full disk'],
   mandatoryKeywords: ['disk usage', 'disk space'],

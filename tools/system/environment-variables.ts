@@ -19,6 +19,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private'],
+  sends: 'nowhere',
   category: 'system',
   keywords: ['environment', 'environment variables', 'env', 'variable set', 'configuration'],
   mandatoryKeywords: ['environment variables'],

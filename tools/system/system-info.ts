@@ -26,6 +26,8 @@ export interface SystemInfoAnswer {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private'],
+  sends: 'nowhere',
   category: 'system',
   keywords: ['system', 'operating system', 'platform', 'cpu', 'memory', 'ram', 'node version', 'architecture'],
   mandatoryKeywords: ['system info', 'operating system'],

@@ -24,6 +24,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: ['private', 'untrusted'],
+  sends: 'nowhere',
   category: 'testing',
   keywords: ['test', 'list tests', 'find tests', 'test files', 'spec', 'coverage'],
   mandatoryKeywords: ['list the tests', 'test files'],

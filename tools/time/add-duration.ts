@@ -28,6 +28,8 @@ const Input = z.object({
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'time',
   keywords: ['add days', 'date', 'deadline', 'days from', 'weeks ago', 'months later', 'duration', 'due date', 'subtract days'],
   mandatoryKeywords: ['add duration', 'add days'],

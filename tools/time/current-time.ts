@@ -27,6 +27,8 @@ export interface CurrentMoment {
   executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'time',
   keywords: ['time', 'date', 'today', 'now', 'clock', 'current time', 'weekday', 'time zone', 'what day'],
   mandatoryKeywords: ['current time', 'what time', 'current date'],

@@ -29,6 +29,8 @@ export interface TimeBetween {
   executionCategory: ExecutionCategory.COMPUTE,
   costTier: CostTier.FREE,
   sideEffects: SideEffect.NONE,
+  reads: [],
+  sends: 'nowhere',
   category: 'time',
   keywords: ['days between', 'difference', 'how long', 'age', 'until', 'since', 'elapsed', 'date difference', 'countdown'],
   mandatoryKeywords: ['days between', 'date difference'],

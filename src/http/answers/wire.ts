@@ -14,6 +14,7 @@ interface KindsOnWire {
   readonly label: string | null;
   readonly safetyLevel: string | null;
   readonly sideEffects: Texts | string | null;
+  readonly flowLabels: Texts;
   readonly personas: Texts | null;
   readonly labels: Texts;
   readonly names: Texts;

@@ -11,7 +11,10 @@ import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { levelShape, type ExportOptions } from '../export/exported-tools.js';
 
-interface CallOptions extends CallContext {
+/** Who makes a call; what its conversation has read, the executor knows itself. */
+type CallFrame = Omit<CallContext, 'flow'>;
+
+interface CallOptions extends CallFrame {
   /** Gives the call up when it aborts. @default none */
   readonly signal?: AbortSignal;
   /** Asks the user. @default the executor's */
@@ -33,7 +36,7 @@ export interface CallExecutor {
 }
 
 /** The options of tools in another framework: what makes their calls, for whom, and how they are shown. */
-export interface FrameworkOptions extends ExportOptions, CallContext {
+export interface FrameworkOptions extends ExportOptions, CallFrame {
   /** Makes the calls: a `ToolExecutor`. */
   readonly executor: CallExecutor;
   /** A policy beside the executor's own; the stricter of both decides. @default none */
@@ -43,14 +46,14 @@ export interface FrameworkOptions extends ExportOptions, CallContext {
   /** Handed to the tools' work as `context.context` where the framework gives a call no context of its own. @default none */
   readonly context?: unknown;
   /** Returns who makes a call, from the context of the call, where one set of tools serves many users; what it returns replaces the options of the same name. @default the options, for all calls */
-  caller?(context: unknown): CallContext | Promise<CallContext>;
+  caller?(context: unknown): CallFrame | Promise<CallFrame>;
 }
 
 const name = z.string().optional();
 const names = z.array(z.string()).optional();
 
 export const frameworkSchema = z.strictObject({
-  ...{ principal: name, scopes: names, flags: names, persona: name, conversationId: name, mode: z.enum(POLICY_MODES).optional() },
+  ...{ principal: name, scopes: names, flags: names, persona: name, conversationId: name, mode: z.enum(POLICY_MODES).optional(), userText: z.union([z.string(), z.array(z.string())]).optional() },
   ...levelShape,
   executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'check'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
@@ -61,7 +64,7 @@ export const frameworkSchema = z.strictObject({
 
 /** A call, who makes it, and the program's own context of it. */
 export interface FramedCall extends ToolCall {
-  readonly frame: CallContext & { readonly context?: unknown };
+  readonly frame: CallFrame & { readonly context?: unknown };
 }
 
 type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
@@ -70,8 +73,8 @@ type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
  * Returns what puts a call into its frame: who calls, and the context that the framework has for the call, or else the one of
  * the options. Neither is taken from the call, which a model wrote.
  */
-export function framing({ principal, scopes, flags, persona, conversationId, mode, context, caller }: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
-  const own: CallContext = Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(([, value]) => value !== undefined));
+export function framing({ principal, scopes, flags, persona, conversationId, mode, userText, context, caller }: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
+  const own: CallFrame = Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode, userText }).filter(([, value]) => value !== undefined));
   return async (call, given) => {
     const used = given ?? context;
     return { ...call, frame: { ...own, ...(await caller?.(used)), ...(used !== undefined && { context: used }) } };

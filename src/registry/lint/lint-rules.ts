@@ -84,13 +84,16 @@ export const LINT_RULES = {
     *check(entry) {
       const properties = entry.inputJsonSchema['properties'];
       if (typeof properties !== 'object' || properties === null) return;
-      for (const name of entry.progressParams) if (!Object.hasOwn(properties, name)) yield `progressParams names ${JSON.stringify(name)}, which inputSchema does not have`;
+      for (const [option, names] of [['progressParams', entry.progressParams], ['sensitive', entry.sensitive ?? []]] as const) {
+        for (const name of names) if (!Object.hasOwn(properties, name)) yield `${option} names ${JSON.stringify(name)}, which inputSchema does not have`;
+      }
     },
   },
 } satisfies Readonly<Record<string, LintRule>>;
 
 /** The severities of the rules that compare a tool with others, or with a policy. */
 export const CATALOGUE_RULES = {
+  'undeclared-flow': 'warning',
   'missing-metadata': 'warning',
   'no-keywords': 'warning',
   'unknown-reference': 'warning',

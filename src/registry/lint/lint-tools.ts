@@ -134,6 +134,8 @@ export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { kno
   }
   const alike = yield* nearDuplicates(texts, (earlier, later) => meet(tools[earlier]!, tools[later]!));
   const usual = { category: isUsual(tools, ({ category }) => category !== undefined), keywords: isUsual(tools, ({ keywords }) => keywords.length > 0) };
+  // Where no tool declares them nobody judges by them.
+  const flows = tools.some(({ entry: { inferred } }) => !inferred.includes('reads') || !inferred.includes('sends'));
   const findings: (readonly LintFinding[])[] = [];
   const looks = new Map<string, Tool[]>();
   for (const [index, tool] of tools.entries()) {
@@ -145,6 +147,7 @@ export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { kno
     if (bare || (usual.category && entry.category === undefined)) say('missing-metadata', bare ? 'declare category, priority, costTier' : 'declare category');
     if (entry.keywords.length === 0 && (bare || usual.keywords)) say('no-keywords', 'declare keywords: words of requests that this tool answers');
     for (const name of entry.invalidates) if (!knows(name, tool)) say('unknown-reference', `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`);
+    if (flows && saysNoFlow(entry)) say('undeclared-flow', `declare reads and sends, as other tools here do: inferred as ${entry.reads.join(', ')} and ${entry.sends}, on the strict side`);
     const earlier = alike.get(index);
     if (earlier !== undefined) say('near-duplicate-description', `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`);
     const look = lookOf(entry.name);
@@ -155,6 +158,11 @@ export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { kno
     findings.push(others.length === 0 ? ownFindings(entry) : [...others, ...ownFindings(entry)]);
   }
   return findings;
+}
+
+/** Returns true if nothing tells what a tool reads, and its author did not say where it sends. */
+function saysNoFlow({ inferred, reads }: ToolEntry): boolean {
+  return inferred.includes('reads') && inferred.includes('sends') && reads.length > 0;
 }
 
 /** Returns true if the author declared nothing but what is required. */

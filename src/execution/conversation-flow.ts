@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { ToolError, isToolError } from '../core/errors.js';
+import { FLOW_LABELS, type Flow, type FlowCause, type FlowLabel } from '../core/flow.js';
+import { LIMITS } from '../core/limits.js';
+import { once } from '../core/options.js';
+import { digestOf } from '../core/plain-data.js';
+import { flowAfter } from '../safety/call-flow.js';
+import type { StateStore } from '../state/state-store.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ExecutorFrame } from './executor-options.js';
+import type { RunningCall } from './running-call.js';
+
+/** Conversations whose labels this process remembers beside the store. */
+const MOST_REMEMBERED = 10_000;
+/** Attempts at a write that other processes keep changing. */
+const MOST_ATTEMPTS = 20;
+/** Labels are kept for a day longer whenever their lifetime is this far gone. */
+const RENEWED_AFTER_MS = 86_400_000;
+
+/** What a conversation has read. Each clearing starts a new count, so that what was read before it is told from what was read after. */
+interface Remembered {
+  readonly cleared: number;
+  readonly flow: Flow;
+}
+
+const NOTHING: Remembered = Object.freeze({ cleared: 0, flow: Object.freeze({}) });
+const cause = () => z.strictObject({ toolName: z.string().max(128), callId: z.string().max(1_024), at: z.number(), from: z.string().max(253).optional(), inferred: z.literal(true).optional() });
+/** The labels of a conversation as plain data, from a store or a stored session. */
+export const flowSchema = once(() => z.strictObject({ private: cause().optional(), untrusted: cause().optional() }));
+const rememberedSchema = once(() => z.strictObject({ cleared: z.int().min(0), flow: flowSchema() }));
+
+/**
+ * Remembers for each conversation what was read in it: by the first call that brought each label, in the store that processes
+ * share.
+ *
+ * A label is there before the content is: it is written before the tool starts. While the store cannot be reached labels are
+ * kept in this process and written later, and a conversation whose labels cannot be read counts as having read everything.
+ */
+export class ConversationFlow {
+  readonly #frame: ExecutorFrame;
+  readonly #store: StateStore;
+  readonly #local = new Map<string, Remembered>();
+
+  constructor(frame: ExecutorFrame, store: StateStore) {
+    this.#frame = frame;
+    this.#store = store;
+  }
+
+  /** Returns what was read in a conversation. @throws ToolError `STATE_UNAVAILABLE`. */
+  async of(conversationId: string): Promise<Flow> {
+    return (await this.#change(conversationId, (now) => now)).flow;
+  }
+
+  /** Returns what was read in a conversation, and everything where that cannot be told. */
+  async assumed(conversationId: string): Promise<Flow> {
+    try {
+      return await this.of(conversationId);
+    } catch (error) {
+      if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
+      const unknown: FlowCause = Object.freeze({ toolName: 'unknown', callId: 'the state store cannot be reached', at: this.#frame.clock.now(), inferred: true });
+      return Object.freeze({ private: unknown, untrusted: unknown, ...this.#local.get(keyOf(conversationId))?.flow });
+    }
+  }
+
+  /** Remembers what a call is going to read. */
+  async record(running: RunningCall, entry: ToolEntry, input: unknown): Promise<void> {
+    const { conversationId } = running.options;
+    if (conversationId === undefined) return;
+    const read = Object.entries(flowAfter({}, { ...running.call, input }, entry, this.#frame.clock.now())) as [FlowLabel, FlowCause][];
+    if (read.length === 0) return;
+    const before = new Set<FlowLabel>();
+    await this.#add(conversationId, Object.fromEntries(read), before);
+    for (const [label, { from }] of read) if (!before.has(label)) running.tell({ type: 'flow', label, ...(from !== undefined && { from }) });
+  }
+
+  /** Adds labels that a stored conversation had, unless a user has taken labels off since: what is stored may be older. */
+  async restore(conversationId: string, flow: Flow): Promise<void> {
+    if (Object.keys(flow).length > 0) await this.#add(conversationId, flow, new Set(), true);
+  }
+
+  /** Takes labels off. @throws ToolError `STATE_UNAVAILABLE`, after which they may still be there. */
+  async clear(conversationId: string, labels: readonly FlowLabel[]): Promise<void> {
+    await this.#change(conversationId, ({ cleared, flow }) => ({ cleared: cleared + 1, flow: Object.fromEntries(Object.entries(flow).filter(([label]) => !labels.includes(label as FlowLabel))) }));
+  }
+
+  async #add(conversationId: string, added: Flow, before: Set<FlowLabel>, isOld = false): Promise<void> {
+    const together = ({ cleared, flow }: Remembered): Remembered => {
+      before.clear();
+      for (const label of FLOW_LABELS) if (flow[label] !== undefined) before.add(label);
+      return { cleared, flow: isOld && cleared > 0 ? flow : { ...added, ...flow } };
+    };
+    try {
+      await this.#change(conversationId, together);
+    } catch (error) {
+      if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
+      this.#keep(keyOf(conversationId), together(this.#local.get(keyOf(conversationId)) ?? NOTHING));
+    }
+  }
+
+  /** Changes what is remembered, in the store and here: both are joined first, as each may have heard of something that the other has not. */
+  async #change(conversationId: string, change: (now: Remembered) => Remembered): Promise<Remembered> {
+    const key = keyOf(conversationId);
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const text = await this.#store.get(key);
+      const stored = readRemembered(text);
+      const next = change(joined(stored, this.#local.get(key) ?? NOTHING));
+      const written = JSON.stringify(next);
+      const isNew = written !== JSON.stringify(stored ?? NOTHING);
+      if (isNew && !(await this.#store.compareAndSet(key, text, written, { ttlMs: LIMITS.timerMs }))) continue;
+      if (!isNew && Object.values(next.flow).some(({ at }) => this.#frame.clock.now() - at > RENEWED_AFTER_MS)) await this.#store.expire(key, LIMITS.timerMs);
+      return this.#keep(key, next);
+    }
+    throw new ToolError('STATE_UNAVAILABLE', 'Expected the state store to keep what a conversation has read, got other changes at each attempt. Try again.');
+  }
+
+  #keep(key: string, next: Remembered): Remembered {
+    this.#local.delete(key);
+    if (Object.keys(next.flow).length > 0 || next.cleared > 0) this.#local.set(key, Object.freeze({ cleared: next.cleared, flow: Object.freeze({ ...next.flow }) }));
+    if (this.#local.size > MOST_REMEMBERED) this.#local.delete(this.#local.keys().next().value!);
+    return this.#local.get(key) ?? NOTHING;
+  }
+}
+
+function keyOf(conversationId: string): string {
+  return `flow:${digestOf(conversationId)}`;
+}
+
+/** Joins two memories. After a clearing the one that has heard of it counts alone. */
+function joined(stored: Remembered | undefined, local: Remembered): Remembered {
+  if (stored === undefined || stored.cleared < local.cleared) return local;
+  return stored.cleared > local.cleared ? stored : { cleared: stored.cleared, flow: { ...local.flow, ...stored.flow } };
+}
+
+/** Reads what is stored. What cannot be read was changed by others: everything was read. */
+function readRemembered(text: string | undefined): Remembered | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return rememberedSchema().parse(JSON.parse(text)) as Remembered;
+  } catch {
+    const unknown: FlowCause = { toolName: 'unknown', callId: 'what was stored cannot be read', at: 0, inferred: true };
+    return { cleared: 0, flow: { private: unknown, untrusted: unknown } };
+  }
+}
